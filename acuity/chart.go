@@ -1,0 +1,109 @@
+package acuity
+
+// Chart is who is in which room with what evidence: everything that a verdict
+// is made of, and nothing that time alone changes. It is what the view in Redis
+// holds, so that a read can judge it at its own instant.
+type Chart struct {
+	Hospital string
+	Unit     UnitChart
+	Rooms    []RoomChart // ascending by ID
+}
+
+// UnitChart is what concerns the unit as a whole.
+type UnitChart struct {
+	Version int64   // of the last change
+	Since   Instant // when the verdict last changed in anything it shows
+	Clock   Instant // of the hospital at Version
+
+	// Staffing in force first, then plans ahead in order of AsOf. Empty: never sent.
+	Staffing []Staffing
+	Roster   *Roster
+
+	HasCensus  bool
+	CensusAt   Instant
+	TotalRooms int32 // max(totalRooms, rooms listed) of the newest census, blocked ones included
+
+	Moves            []Instant // event times of live A01 A02 A03 A04 that may lie within the last 120 min, ascending
+	Unplaced         int32     // open visits without a place
+	UnknownLocations int32     // registered by themselves, not confirmed
+}
+
+// RoomStatus is the occupancy of a room.
+type RoomStatus uint8
+
+// The states. A room known only from clinical ingest is RoomUnknown: whether
+// anybody is in it has not been said.
+const (
+	RoomUnknown RoomStatus = iota
+	RoomOccupied
+	RoomEmpty
+	RoomBlocked
+)
+
+// RoomChart is one room.
+type RoomChart struct {
+	ID     int32
+	Label  string
+	Area   string
+	Status RoomStatus
+	Listed bool // in the newest census, or placed by ADT: counts for capacity
+
+	// NewestSignal is the order time of the newest signal; it makes a room
+	// that only clinical ingest knows stale after 48 h. 0 otherwise.
+	NewestSignal Instant
+
+	// Patients are the mothers (or other patients) in the room, in order of
+	// arrival; newborns are part of their mother's entry. A room with newborns
+	// alone has one entry for all of them. A room that only clinical ingest
+	// knows has one entry if any evidence is active.
+	Patients []PatientChart
+}
+
+// PatientChart is one patient with her newborns.
+type PatientChart struct {
+	Visit   string  // pseudonym, or "room:<id>" of an occupant without a visit
+	Arrived Instant // in this room
+	Birth   Instant // from then on modifiers with the window "birth" are off; 0: none yet
+	Mother  bool    // false: the entry is of newborns alone
+
+	Evidence []Evidence
+}
+
+// EvidenceKind is where a piece of evidence comes from. Of two that say the same,
+// the one shown is the lower.
+type EvidenceKind uint8
+
+// The kinds, in the order in which they are preferred for display.
+const (
+	BySignal EvidenceKind = iota + 1
+	ByDiagnosis
+	BySite
+	ByManual
+	ByADT
+	ByCensus
+)
+
+// Evidence is what one source says about one factor of one patient, after codes
+// were matched, older statements replaced and contradictions settled. It is
+// running: a source that stopped leaves no evidence.
+type Evidence struct {
+	Factor  Factor
+	Variant uint8 // row of the factor's effects in the catalogue; 0 is the plain one
+	Count   uint8 // babies, for labor-multiple-gestation
+	Baby    uint8 // 0 the mother, n her n-th newborn
+	Kind    EvidenceKind
+	Silent  bool // the factor itself holds; only its window of silence runs, see the catalogue
+
+	Start Instant // first assertion of the unbroken run: the clock of steps
+	Last  Instant // newest assertion: the clock of silence
+
+	AssignedBy string // of a primary: the rule that chose it, a stable code
+	Source     Source
+}
+
+// Source names the statement behind a piece of evidence.
+type Source struct {
+	Feed   Channel
+	System System
+	Code   string
+}

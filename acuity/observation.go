@@ -1,0 +1,288 @@
+package acuity
+
+// Observation is what one accepted request says about one hospital: facts, and
+// nothing derived from them. Whatever can change a verdict is an observation.
+// It holds no names, birth dates, addresses or free text; every identifier of a
+// patient, visit or event in it is a keyed pseudonym made by ingest.
+type Observation struct {
+	Hospital   string
+	ReceivedAt Instant // clock of ingest; the hospital's clock never runs backwards for it
+	// AppliedAt is the clock of the hospital when the live processor applied
+	// the observation. It is 0 in the log; who replays a log fills it in from
+	// the changelog, so that timers that fired in between fall the same way.
+	AppliedAt Instant
+	Channel   Channel
+	Source    string // id of the API key that sent it
+
+	Events   []Event   // adt, hl7, batch: in the order of the request
+	Signals  []Signal  // clinical
+	Room     *RoomRef  // clinical: the room the request is about, also without signals
+	Census   *Census   // census
+	Staffing *Staffing // staffing
+	Roster   *Roster   // roster
+	Mappings []Mapping // terminology
+}
+
+// Channel is the feed by which an observation came: the last element of its path.
+type Channel string
+
+// The channels.
+const (
+	ChannelADT         Channel = "adt"
+	ChannelBatch       Channel = "batch"
+	ChannelCensus      Channel = "census"
+	ChannelClinical    Channel = "clinical"
+	ChannelFHIR        Channel = "fhir"
+	ChannelHL7         Channel = "hl7"
+	ChannelRoster      Channel = "roster"
+	ChannelStaffing    Channel = "staffing"
+	ChannelTerminology Channel = "terminology"
+)
+
+// RoomRef names a room as a sender does.
+type RoomRef struct {
+	ID    int32  // 0 … 2147483647
+	Label string // optional
+}
+
+// EventType is the kind of an ADT event, by its HL7 name.
+type EventType uint8
+
+// The event types that place a patient or take a placement back. EventOther is
+// any other ADT event: counted, without effect.
+const (
+	EventOther EventType = iota
+	A01                  // admit
+	A02                  // transfer
+	A03                  // discharge
+	A04                  // register
+	A06                  // outpatient to inpatient: as A01 on the open visit
+	A07                  // inpatient to outpatient: as A01 on the open visit
+	A08                  // update
+	A11                  // cancel admit (of A01 or A04)
+	A12                  // cancel transfer
+	A13                  // cancel discharge
+)
+
+// Precision is how exactly a time was given: "20260304" is a Day.
+type Precision uint8
+
+// The precisions, finest first, so that max is the coarser of two.
+const (
+	Millisecond Precision = iota
+	Second
+	Minute
+	Hour
+	Day
+	Month
+	Year
+)
+
+// Event is one ADT event of one visit. State is the set of them, so nothing in
+// an event depends on the order in which events arrive, save ReceivedAt.
+type Event struct {
+	// ID is the identity of the event: the same ID again is a duplicate, one
+	// effect. Digest is a pseudonym of the whole body; an ID that comes back
+	// with another Digest is still a duplicate, answered with a warning.
+	ID, Digest string
+
+	Type       EventType
+	At         Instant   // event time (EVN-6, else EVN-2, else MSH-7); on cancels when it was cancelled
+	Precision  Precision // of At
+	RecordedAt Instant   // EVN-2; 0 if not given
+	ReceivedAt Instant   // set by Unit.Apply from the observation
+
+	// Cancels is, on a cancel, the event time of what it cancels: a join key,
+	// not an order key. 0: the latest live event of its class not after At.
+	Cancels          Instant
+	CancelsPrecision Precision
+
+	Visit         string // pseudonym; one name space for HL7, JSON and FHIR
+	Patient       string // pseudonym; may be empty
+	MotherVisit   string // pseudonym of the mother's visit; may be empty
+	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
+
+	Place     Location // PV1-3, or roomId and location of the JSON body
+	PlaceNull bool     // PV1-3 was sent as "": the patient has no place any more
+	Prior     Location // PV1-6; on a cancel-transfer the cancelled place
+
+	Class         byte   // PV1-2: I O E P R B N …; 0 if not given
+	AdmissionType byte   // PV1-4: L labor and delivery, N newborn …; 0 if not given
+	Service       string // PV1-10, a code, upper case
+	Newborn       bool   // class N, PV1-4 N, PV2-36 Y, or younger than 28 days at At
+	Babies        uint8  // PID-24/25: order of a multiple birth; 0 if not given
+	Primary       Factor // explicit primaryFactor; 0 if not given
+	Reasons       Reasons
+
+	DiagnosisMode DiagnosisMode
+	Diagnoses     []Diagnosis
+
+	// Warnings are codes that the decoder raised for this event.
+	Warnings []Warning
+}
+
+// Location is a place as it was sent; which room that is, is decided when the
+// chart is made, against the labels and the location table known then.
+type Location struct {
+	HasRoomID bool // the sender knows our room id
+	RoomID    int32
+	Label     string // roomLabel of the JSON body
+
+	PointOfCare, Room, Bed, Facility string
+}
+
+// IsZero reports whether nothing was said about the place.
+func (l Location) IsZero() bool { return l == Location{} }
+
+// DiagnosisMode says how the diagnoses of an event change those of the visit.
+type DiagnosisMode uint8
+
+// The modes. A message without a diagnosis changes nothing.
+const (
+	DiagnosisNone     DiagnosisMode = iota
+	DiagnosisSnapshot               // the list replaces what the set of ADT events said before
+	DiagnosisDelta                  // each entry is added, updated or deleted (DG1-21)
+	DiagnosisClear                  // DG1-3 = "": none is left
+)
+
+// Diagnosis is one coded diagnosis.
+type Diagnosis struct {
+	System  System
+	Code    string // as sent, trimmed; compared by the rules of its system
+	Display string // ≤ 80 characters, long digit runs masked; may be empty
+	OnsetAt Instant
+	Delete  bool // in a delta: DG1-21 = D
+}
+
+// System is a code system by its name in the specification.
+type System string
+
+// The code systems that the terminology map knows. SystemNone is a code that
+// came without one: its system is inferred from the shape of the code.
+const (
+	SystemNone  System = ""
+	ICD10CM     System = "ICD-10-CM"
+	SNOMED      System = "SNOMED-CT"
+	LOINC       System = "LOINC"
+	RxNorm      System = "RxNorm"
+	SystemLocal System = "local"
+)
+
+// SignalKind is the kind of a clinical signal. Observation, lab and device are
+// interchangeable in matching; medication is not.
+type SignalKind uint8
+
+// The kinds.
+const (
+	KindMedication SignalKind = iota + 1
+	KindObservation
+	KindLab
+	KindDevice
+)
+
+// SignalStatus is what a status says about the signal.
+type SignalStatus uint8
+
+// The states of a signal. On hold is off with its clock kept.
+const (
+	SignalActive SignalStatus = iota
+	SignalEnded
+	SignalOnHold
+	SignalRetracted // entered in error: it never was
+)
+
+// Signal is one clinical signal: a running drug, a measurement, a mark.
+type Signal struct {
+	Room    int32 // the room it was reported for
+	Kind    SignalKind
+	System  System
+	Code    string
+	Display string // ≤ 80 characters, long digit runs masked; some rules match on its words
+	Value   Value
+	Status  SignalStatus
+
+	ObservedAt Instant
+	StartedAt  Instant // of a medication
+}
+
+// Census is a full snapshot of the rooms of the unit.
+type Census struct {
+	AsOf       Instant
+	TotalRooms int32 // -1 if not given
+	Rooms      []CensusRoom
+}
+
+// CensusRoom is one row of a census.
+type CensusRoom struct {
+	ID     int32
+	Label  string
+	Area   string
+	Status RoomStatus
+
+	Visit        string // pseudonym; may be empty
+	Class        byte
+	Service      string
+	Primary      Factor
+	PrimarySince Instant
+	DeliveredAt  Instant
+	Cesarean     bool // deliveryMode
+
+	// A list that was not sent keeps what is known; an empty one clears it.
+	HasModifiers bool
+	Modifiers    []Factor
+	HasDiagnoses bool
+	Diagnoses    []Diagnosis
+	HasNewborns  bool
+	Newborns     []CensusNewborn
+}
+
+// CensusNewborn is a newborn in the room of its mother.
+type CensusNewborn struct {
+	Visit   string
+	Primary Factor // 0 if not given
+}
+
+// Staffing is the number of assignable nurses on duty from an instant on.
+type Staffing struct {
+	AsOf   Instant // up to 24 h ahead: a plan that takes over then
+	Nurses int32   // without the charge nurse
+	Call   Tristate
+}
+
+// Tristate is a yes or no that may not have been said.
+type Tristate uint8
+
+// The three states.
+const (
+	Unsaid Tristate = iota
+	No
+	Yes
+)
+
+// Roster is who is on shift, for the skill axis only.
+type Roster struct {
+	AsOf   Instant
+	Nurses []RosterNurse
+}
+
+// RosterNurse is one nurse of a roster; her name is never taken in.
+type RosterNurse struct {
+	ExternalID string
+	JobCode    string
+	Skill      int8  // 0 novice, 1 experienced, 2 expert; -1 unknown
+	HiredDays  int32 // hire date in days since the Unix epoch; 0 unknown
+	Rooms      []int32
+}
+
+// Mapping ties a code of a hospital to a factor. It wins over the default rule
+// of the same code.
+type Mapping struct {
+	ID     string
+	System System
+	Code   string
+	Kind   SignalKind // 0: diagnoses and signals alike
+	Factor Factor     // 0: the code is known and means nothing
+	Op     Comparator // with Than: the value must compare so
+	Than   Milli
+	Delete bool
+}

@@ -1,0 +1,5 @@
+package acuity
+
+// Unit is the state of one hospital: its facts, and what was derived from them
+// and can be derived again. One goroutine uses it.
+type Unit struct{ hospital string }

@@ -1,0 +1,124 @@
+package acuity
+
+// Demand is a need for nursing in 60ths of a nurse: 1:4 is 15, 1:3 is 20, 1:2
+// is 30, 1:1 is 60, 2:1 is 120. Three rooms at 1:3 make exactly one nurse.
+type Demand int32
+
+// Nurse is the demand of one nurse.
+const Nurse Demand = 60
+
+// Level is how a unit stands.
+type Level uint8
+
+// The levels; their number is levelRank.
+const (
+	LevelGreen Level = iota
+	LevelYellow
+	LevelOrange
+	LevelRed
+)
+
+// Color is how a room stands.
+type Color uint8
+
+// The colours. Gray is a room that is empty, blocked or not assessed.
+const (
+	ColorGray Color = iota
+	ColorGreen
+	ColorYellow
+	ColorOrange
+	ColorRed
+)
+
+// Axis is one of the seven views on a unit, in the order of the table of axes,
+// which also breaks ties.
+type Axis uint8
+
+// The axes.
+const (
+	AxisStaffing Axis = iota
+	AxisCritical
+	AxisReserve
+	AxisCapacity
+	AxisAcuity
+	AxisFlow
+	AxisSkill
+	AxisCount = 7
+)
+
+// Verdict is a chart judged at one instant.
+type Verdict struct {
+	Level   Level
+	Driving Axis
+	Axes    [AxisCount]AxisVerdict
+
+	Required     Demand // of all rooms
+	Shortfall    int32  // whole nurses
+	ShortfallFTE Demand // in 60ths of a nurse
+	OnDuty       int32  // -1: never sent
+	Call         Tristate
+	Ratio        int32 // nurses on duty per nurse required, in hundredths; -1: nothing required or nurses unknown
+
+	Rooms  []RoomVerdict // as in the chart
+	Roster *Roster       // as in the chart; see RosterStale
+	// RosterStale: the roster is 12 h old or older; the skill axis is unknown.
+	RosterStale bool
+
+	Unplaced int32
+	Quality  []Quality
+
+	Version int64
+	AsOf    Instant // since when this verdict holds
+	Next    Instant // when time alone changes it; 0: never
+}
+
+// AxisVerdict is one axis.
+type AxisVerdict struct {
+	Known    bool
+	Level    Level
+	Pressure int32  // 0 … 1000: tenths of a point
+	Value    int64  // main variable in thousandths; see HasValue
+	HasValue bool   // false: unknown, or infinite (no nurse)
+	Rule     string // stable code of the condition that was reached
+	Detail   string // one line for a nurse, no patient
+}
+
+// RoomVerdict is one room judged.
+type RoomVerdict struct {
+	ID      int32
+	Label   string
+	Area    string
+	Status  RoomStatus
+	Color   Color
+	Score   int32 // 0 … 100
+	Demand  Demand
+	Nursing string // "none" "1:4" "1:3" "1:2" "1:1" "1:1+" "2:1" ">2:1"
+	Primary Factor // 0: none
+
+	Factors []FactorVerdict // by severity, then demand, then id
+	Next    Instant
+	Stale   bool
+
+	STAT    bool // a factor of class 4 is active
+	Assumed bool // the demand is a default because no primary is known
+	Boarder bool // triage-admit for 120 min or more
+	Double  bool // two patients for 15 min or more
+	Birth   bool // in Labor or Cesarean: counts for the two-nurse minimum
+}
+
+// FactorVerdict is one active factor of a room.
+type FactorVerdict struct {
+	Factor     Factor
+	Since      Instant
+	Kind       EvidenceKind
+	AssignedBy string // of a primary
+	Ratio      string // own demand now as a ratio; "" when it has none
+	Demand     Demand // own demand or floor now; of an ADD-only factor its ADD
+	Severity   uint8  // class now, 0 … 4
+	Stale      bool
+	Next       Instant
+	Sources    []Source
+}
+
+// Quality is a reason to trust the verdict less.
+type Quality struct{ Code, Message string }
