@@ -1,0 +1,155 @@
+// Package access says who may do what: the API keys of hospitals, their scopes
+// and how a presented token is told apart from a wrong one.
+//
+// A key belongs to one hospital. Its token is shown once, when it is minted;
+// only the SHA-256 of it is kept, so whoever reads the settings topic cannot
+// use a key. A lookup costs one hash and one map access, the same for a known,
+// an unknown and a revoked token.
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scope is one job that a key may do.
+type Scope string
+
+// The eleven scopes of the interface, and Admin for the administration
+// endpoints of the key's hospital.
+const (
+	IngestADT      Scope = "ingest:adt"
+	IngestHL7      Scope = "ingest:hl7"
+	IngestFHIR     Scope = "ingest:fhir"
+	IngestCensus   Scope = "ingest:census"
+	IngestStaffing Scope = "ingest:staffing"
+	IngestClinical Scope = "ingest:clinical"
+	IngestRoster   Scope = "ingest:roster"
+	IngestBatch    Scope = "ingest:batch"
+	ReadStatus     Scope = "read:status"
+	ReadUnitState  Scope = "read:unit-state"
+	ReadPredict    Scope = "read:predict"
+	Admin          Scope = "admin"
+)
+
+// Scopes returns all scopes but [Admin], in the order of the interface.
+func Scopes() []Scope {
+	return []Scope{
+		IngestADT, IngestHL7, IngestFHIR, IngestCensus, IngestStaffing, IngestClinical,
+		IngestRoster, IngestBatch, ReadStatus, ReadUnitState, ReadPredict,
+	}
+}
+
+// ParseScopes reads a comma-separated list; "all" stands for [Scopes]. The error
+// names every scope that does not exist.
+func ParseScopes(list string) ([]Scope, error) {
+	known := append(Scopes(), Admin)
+	var scopes []Scope
+	var unknown []string
+	for name := range strings.SplitSeq(list, ",") {
+		switch scope := Scope(strings.TrimSpace(name)); {
+		case scope == "":
+		case scope == "all":
+			scopes = append(scopes, Scopes()...)
+		case slices.Contains(known, scope):
+			scopes = append(scopes, scope)
+		default:
+			unknown = append(unknown, string(scope))
+		}
+	}
+	if len(unknown) > 0 {
+		return nil, fmt.Errorf("no such scope: %s", strings.Join(unknown, ", "))
+	}
+	if len(scopes) == 0 {
+		return nil, fmt.Errorf("no scope given; there are %s, %s and all", joinScopes(Scopes()), Admin)
+	}
+	slices.Sort(scopes)
+	return slices.Compact(scopes), nil
+}
+
+func joinScopes(scopes []Scope) string {
+	names := make([]string, len(scopes))
+	for i, scope := range scopes {
+		names[i] = string(scope)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Key is one API key as it is kept: everything but its token.
+type Key struct {
+	ID        string // "key_" + 16 hex; names the key in lists, logs and as the source of an observation
+	Hospital  string
+	Name      string // what the integration is called
+	Hash      [sha256.Size]byte
+	Scopes    []Scope // ascending
+	CreatedAt time.Time
+	ExpiresAt time.Time // zero: never
+	RevokedAt time.Time // zero: not revoked; in the future while a rotation overlaps
+	Rate      float64   // requests per second; 0 none
+	Burst     int
+}
+
+// Valid reports whether the key may be used at now.
+func (k *Key) Valid(now time.Time) bool {
+	return (k.RevokedAt.IsZero() || now.Before(k.RevokedAt)) && (k.ExpiresAt.IsZero() || now.Before(k.ExpiresAt))
+}
+
+// Allows reports whether the key has the scope.
+func (k *Key) Allows(scope Scope) bool {
+	_, found := slices.BinarySearch(k.Scopes, scope)
+	return found
+}
+
+// The limits of a key that does not set its own.
+const (
+	DefaultRate  = 50
+	DefaultBurst = 200
+)
+
+// Mint makes a key and its token, which is shown once and kept nowhere.
+// ID, Hash and CreatedAt of the template are set.
+func Mint(template Key, now time.Time) (key Key, token string) {
+	secret := make([]byte, 32)
+	rand.Read(secret) // never fails: crypto/rand ends the program instead
+	id := make([]byte, 8)
+	rand.Read(id)
+	token = tokenPrefix + hex.EncodeToString(secret)
+	key = template
+	key.ID = "key_" + hex.EncodeToString(id)
+	key.Hash = Hash(token)
+	key.CreatedAt = now.UTC().Truncate(time.Millisecond)
+	key.Scopes = slices.Sorted(slices.Values(template.Scopes))
+	return key, token
+}
+
+const tokenPrefix = "svc_"
+
+// Hash returns what is kept of a token.
+func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
+
+// Hospital is one hospital, the tenant of everything.
+type Hospital struct {
+	ID        string
+	Name      string
+	Zone      string // IANA name; times without an offset are read in it
+	CreatedAt time.Time
+}
+
+var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
+
+// Check reports what is wrong with the hospital's id or zone.
+func (h *Hospital) Check() error {
+	if !hospitalID.MatchString(h.ID) {
+		return fmt.Errorf("hospital id must match %s", hospitalID)
+	}
+	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" {
+		return fmt.Errorf("timezone must be an IANA name such as America/Chicago")
+	}
+	return nil
+}

@@ -1,0 +1,139 @@
+package access
+
+import (
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Register holds all keys and hospitals, fed by whoever follows the settings,
+// and answers lookups. It is safe for concurrent use.
+type Register struct {
+	now func() time.Time
+
+	mu        sync.RWMutex
+	byHash    map[[sha256.Size]byte]*Key
+	byID      map[string]*Key
+	hospitals map[string]tenant
+}
+
+type tenant struct {
+	Hospital
+	zone *time.Location
+}
+
+// NewRegister returns an empty register that judges expiry by now.
+func NewRegister(now func() time.Time) *Register {
+	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, hospitals: map[string]tenant{}}
+}
+
+// Lookup returns the key of a token if it may be used now.
+func (r *Register) Lookup(token string) (Key, bool) {
+	hash := Hash(token)
+	r.mu.RLock()
+	key := r.byHash[hash]
+	r.mu.RUnlock()
+	if key == nil || !key.Valid(r.now()) {
+		return Key{}, false
+	}
+	return *key, true
+}
+
+// SetKey takes in a key, new or changed.
+func (r *Register) SetKey(key Key) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.byID[key.ID]; old != nil {
+		delete(r.byHash, old.Hash)
+	}
+	r.byID[key.ID], r.byHash[key.Hash] = &key, &key
+}
+
+// DropKey forgets a key.
+func (r *Register) DropKey(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.byID[id]; old != nil {
+		delete(r.byHash, old.Hash)
+		delete(r.byID, id)
+	}
+}
+
+// SetHospital takes in a hospital, new or changed.
+func (r *Register) SetHospital(h Hospital) {
+	zone, err := time.LoadLocation(h.Zone)
+	if err != nil {
+		zone = time.UTC // was checked when it was written; this machine lacks the zone
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hospitals[h.ID] = tenant{h, zone}
+}
+
+// DropHospital forgets a hospital.
+func (r *Register) DropHospital(id string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.hospitals, id)
+}
+
+// Hospital returns a hospital by its id.
+func (r *Register) Hospital(id string) (Hospital, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	h, ok := r.hospitals[id]
+	return h.Hospital, ok
+}
+
+// Zone returns the time zone of a hospital; UTC if it is unknown.
+func (r *Register) Zone(hospital string) *time.Location {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if h, ok := r.hospitals[hospital]; ok {
+		return h.zone
+	}
+	return time.UTC
+}
+
+// Key returns a key by its id, also one that is no longer valid.
+func (r *Register) Key(id string) (Key, bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if key := r.byID[id]; key != nil {
+		return *key, true
+	}
+	return Key{}, false
+}
+
+// Keys returns the keys of a hospital, or of all if it is empty, oldest first.
+func (r *Register) Keys(hospital string) []Key {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var keys []Key
+	for _, key := range r.byID {
+		if hospital == "" || key.Hospital == hospital {
+			keys = append(keys, *key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b Key) int {
+		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	return keys
+}
+
+// Hospitals returns all hospitals by id.
+func (r *Register) Hospitals() []Hospital {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	var hospitals []Hospital
+	for _, h := range r.hospitals {
+		hospitals = append(hospitals, h.Hospital)
+	}
+	slices.SortFunc(hospitals, func(a, b Hospital) int { return strings.Compare(a.ID, b.ID) })
+	return hospitals
+}
