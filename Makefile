@@ -1,0 +1,38 @@
+# svc: `make run` starts everything in one process, `make test` tests it.
+export GOTOOLCHAIN := auto
+export GOFLAGS := -buildvcs=false
+
+GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+FUZZTIME ?= 10s
+
+.DEFAULT_GOAL := help
+.PHONY: run test check race e2e bench fuzz build help
+
+run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
+	@bin/svc dev $(ARGS)
+
+test: ## run all tests that need nothing but Go
+	@go test ./...
+	@internal/e2e/notice
+
+check: ## vet, format and lint
+	@go vet ./...
+	@go run $(GOLANGCI) run ./...
+
+race: ## run all tests with the race detector
+	@go test -race ./...
+
+e2e: ## run the whole-system tests on a real Kafka and a real Redis (Docker, or E2E_KAFKA and E2E_REDIS)
+	@go test -count=1 -timeout 30m -tags e2e ./internal/e2e/...
+
+bench: ## run the benchmarks and print them as a table
+	@go run ./internal/e2e/benchtable
+
+fuzz: ## fuzz every decoder for FUZZTIME (default 10s) each
+	@internal/e2e/fuzz $(FUZZTIME)
+
+build: ## build bin/svc
+	@go build -o bin/svc ./cmd/svc
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -1,0 +1,158 @@
+// Package archtest holds the import rules of the house as a test: which room may
+// know which, and which libraries. It reads the tree as it is, so a new folder
+// without a plan, or a library outside its room, fails by name.
+package archtest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "svc/"
+
+// room is what one folder may do.
+type room struct {
+	imports    []string // rooms of ours (with what lies below them) and libraries, beside the standard library
+	std        []string // if set, the only packages of the standard library
+	goroutines bool     // may start goroutines
+}
+
+// rooms is the plan of the house. A folder that is not here fails: name the
+// room first. Roles (ingest, processors, readapi, notifier) never import roles.
+var rooms = map[string]room{
+	"acuity":                   {std: domainStd},
+	"schemas":                  {imports: []string{"acuity", "internal/access", "github.com/hamba/avro"}},
+	"ingest":                   {imports: []string{"acuity", "ingest/hl7", "internal/access", "internal/api", "github.com/go-chi/chi"}},
+	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
+	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi"}},
+	"internal/access":          {},
+	"internal/api":             {imports: []string{"internal/access", "github.com/go-chi/chi", "github.com/google/uuid"}},
+	"internal/board":           {imports: []string{"acuity", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
+	"internal/board/boardtest": {imports: []string{"internal/board"}},
+	"internal/stream": {
+		imports:    []string{"github.com/twmb/franz-go", "golang.org/x/sync"},
+		goroutines: true,
+	},
+	"internal/archtest": {},
+	"internal/e2e": {
+		imports:    []string{"acuity", "schemas", "internal", "github.com/ory/dockertest", "github.com/twmb/franz-go", "github.com/redis/go-redis"},
+		goroutines: true,
+	},
+	"cmd/svc": {
+		imports: []string{
+			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
+			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang",
+		},
+		goroutines: true,
+	},
+}
+
+// domainStd is all of the standard library that the domain may see: no network,
+// no disk, no log, no context.
+var domainStd = []string{
+	"bufio", "bytes", "cmp", "embed", "encoding/binary", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/bits",
+	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
+}
+
+func TestImportRules(t *testing.T) {
+	house := os.DirFS("../..")
+	err := fs.WalkDir(house, ".", func(file string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if name := entry.Name(); name == "testdata" || name != "." && strings.HasPrefix(name, ".") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		source, err := fs.ReadFile(house, file)
+		if err != nil {
+			return err
+		}
+		for _, fault := range faults(file, source, rooms) {
+			t.Error(fault)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRulesBite breaks each rule once and wants it named.
+func TestRulesBite(t *testing.T) {
+	plan := map[string]room{
+		"acuity": {std: []string{"time"}},
+		"ingest": {imports: []string{"acuity", "github.com/go-chi/chi"}},
+	}
+	for name, tt := range map[string]struct{ file, source, want string }{
+		"unknown folder":             {"helpers/a.go", `package a`, `helpers/a.go: no room "helpers" in the plan`},
+		"role imports a role":        {"ingest/a.go", `package a; import "svc/readapi"`, "ingest/a.go: ingest may not import svc/readapi"},
+		"foreign library":            {"ingest/a.go", `package a; import "github.com/redis/go-redis/v9"`, "ingest/a.go: ingest may not import github.com/redis/go-redis/v9"},
+		"domain with a log":          {"acuity/a.go", `package a; import "log/slog"`, "acuity/a.go: acuity may not import log/slog"},
+		"goroutine":                  {"ingest/a.go", `package a; func f() { go f() }`, "ingest/a.go: ingest may not start a goroutine"},
+		"name that only looks alike": {"ingest/a.go", `package a; import "svc/acuityx"`, "ingest/a.go: ingest may not import svc/acuityx"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := faults(tt.file, []byte(tt.source), plan); !slices.Equal(got, []string{tt.want}) {
+				t.Errorf("faults = %q, want %q", got, tt.want)
+			}
+		})
+	}
+	if got := faults("ingest/a.go", []byte(`package a; import ("svc/acuity"; "github.com/go-chi/chi/v5"; "net/http")`), plan); len(got) > 0 {
+		t.Errorf("allowed imports are refused: %q", got)
+	}
+}
+
+// faults returns what one file does that its room may not.
+func faults(file string, source []byte, plan map[string]room) []string {
+	name := path.Dir(file)
+	may, known := plan[name]
+	if !known {
+		return []string{file + ": no room " + strconv.Quote(name) + " in the plan"}
+	}
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, 0)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	var found []string
+	for _, spec := range parsed.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			return []string{err.Error()}
+		}
+		std := !strings.Contains(imported, ".") && !strings.HasPrefix(imported, module)
+		switch {
+		case std && (may.std == nil || slices.Contains(may.std, imported)):
+		case !std && below(strings.TrimPrefix(imported, module), may.imports):
+		default:
+			found = append(found, file+": "+name+" may not import "+imported)
+		}
+	}
+	ast.Inspect(parsed, func(n ast.Node) bool {
+		if _, ok := n.(*ast.GoStmt); ok && !may.goroutines {
+			found = append(found, file+": "+name+" may not start a goroutine")
+		}
+		return true
+	})
+	return found
+}
+
+func below(name string, allowed []string) bool {
+	return slices.ContainsFunc(allowed, func(one string) bool {
+		return name == one || strings.HasPrefix(name, one+"/")
+	})
+}
