@@ -1,0 +1,232 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+var noon = time.Date(2031, 4, 5, 12, 0, 0, 7e6, time.FixedZone("", 3600))
+
+type outer struct {
+	Protocol string
+	OK       bool
+	Data     json.RawMessage
+	Meta     *struct{ RequestID, GeneratedAt, HospitalID string }
+	Error    *struct {
+		Code, Message, Docs string
+		Details             []api.Detail
+		Ack, AckCode        string
+	}
+}
+
+// house is a router with one endpoint of each kind.
+func house(log *bytes.Buffer) http.Handler {
+	register := access.NewRegister(func() time.Time { return noon })
+	for token, key := range map[string]access.Key{
+		"svc_good":    {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
+		"svc_narrow":  {ID: "key_2", Hospital: "north", Scopes: []access.Scope{access.ReadStatus}},
+		"svc_revoked": {ID: "key_3", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}, RevokedAt: noon},
+		"svc_expired": {ID: "key_4", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}, ExpiresAt: noon},
+	} {
+		key.Hash = access.Hash(token)
+		register.SetKey(key)
+	}
+	shell := &api.Shell{
+		Now: func() time.Time { return noon }, Lookup: register.Lookup,
+		DocsURL: "https://docs.example/errors", Log: slog.New(slog.NewJSONHandler(log, nil)),
+	}
+	r := chi.NewRouter()
+	r.Use(shell.Wrap)
+	r.NotFound(api.NotFound)
+	r.MethodNotAllowed(api.MethodNotAllowed)
+	allow := shell.Allow(access.ReadUnitState)
+	r.With(allow).Get("/thing/{id}", func(w http.ResponseWriter, r *http.Request) {
+		api.OK(w, r, struct {
+			At  api.Time `json:"at"`
+			Nil api.Time `json:"nil"`
+			Who string   `json:"who"`
+		}{At: api.Time(noon), Who: api.Caller(r.Context()).ID + " <&>"})
+	})
+	r.With(allow).Post("/thing/{id}", func(w http.ResponseWriter, r *http.Request) {
+		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, HL7: &api.HL7{Ack: "MSH", AckCode: "AE"}, Details: []api.Detail{{Path: "a[0].b", Rule: "required"}}})
+	})
+	r.Get("/raw", func(w http.ResponseWriter, r *http.Request) { api.OK(w, r, json.RawMessage(`{"a": 1}`)) })
+	r.Get("/panic", func(http.ResponseWriter, *http.Request) { panic("canary-7QX") })
+	r.Get("/away", func(w http.ResponseWriter, r *http.Request) {
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: 1100 * time.Millisecond})
+	})
+	return r
+}
+
+func ask(t *testing.T, h http.Handler, method, path string, headers ...string) (*httptest.ResponseRecorder, outer) {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	var body outer
+	if err := json.Unmarshal(w.Body.Bytes(), &body); err != nil {
+		t.Fatalf("%s %s: %v in %q", method, path, err, w.Body)
+	}
+	if body.Protocol != "svc.v1" || body.OK != (body.Error == nil) || body.OK != (w.Code == http.StatusOK) {
+		t.Errorf("%s %s: envelope %q", method, path, w.Body)
+	}
+	if body.Error != nil && (body.Error.Docs != "https://docs.example/errors" || body.Error.Message == "") {
+		t.Errorf("%s %s: error %+v", method, path, body.Error)
+	}
+	if w.Header().Get("Content-Type") != "application/json" || w.Header().Get("X-Request-Id") == "" {
+		t.Errorf("%s %s: headers %v", method, path, w.Header())
+	}
+	return w, body
+}
+
+func TestSuccess(t *testing.T) {
+	w, body := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/thing/7", "Authorization", "bearer svc_good", "X-Request-Id", `abc"\1`)
+	if want := `{"at":"2031-04-05T11:00:00.007Z","nil":null,"who":"key_1 <&>"}`; string(body.Data) != want {
+		t.Errorf("data %s, want %s", body.Data, want)
+	}
+	if body.Meta.RequestID != `abc"\1` || body.Meta.GeneratedAt != "2031-04-05T11:00:00.007Z" || body.Meta.HospitalID != "north" {
+		t.Errorf("meta %+v", body.Meta)
+	}
+	if w.Header().Get("X-Request-Id") != `abc"\1` {
+		t.Errorf("header %q", w.Header().Get("X-Request-Id"))
+	}
+	if _, raw := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/raw"); string(raw.Data) != `{"a": 1}` {
+		t.Errorf("raw data %s", raw.Data)
+	}
+}
+
+func TestRequestID(t *testing.T) {
+	fresh := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+	for name, c := range map[string]struct {
+		sent string
+		kept bool
+	}{
+		"one character":    {"x", true},
+		"longest":          {strings.Repeat("~", 128), true},
+		"too long":         {strings.Repeat("a", 129), false},
+		"empty":            {"", false},
+		"space":            {"a b", false},
+		"control":          {"a\x7fb", false},
+		"not ASCII":        {"aé", false},
+		"first visible is": {"!", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, _ := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/raw", "X-Request-Id", c.sent)
+			got := w.Header().Get("X-Request-Id")
+			if c.kept && got != c.sent || !c.kept && !fresh.MatchString(got) {
+				t.Errorf("sent %q, got %q", c.sent, got)
+			}
+		})
+	}
+}
+
+func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
+	h := house(new(bytes.Buffer))
+	answers := map[string]bool{}
+	for name, headers := range map[string][]string{
+		"missing":   {},
+		"empty":     {"Authorization", ""},
+		"basic":     {"Authorization", "Basic svc_good"},
+		"unknown":   {"Authorization", "Bearer svc_unknown"},
+		"revoked":   {"Authorization", "Bearer svc_revoked"},
+		"expired":   {"Authorization", "Bearer svc_expired"},
+		"two":       {"Authorization", "Bearer svc_good", "Authorization", "Bearer svc_good"},
+		"no scheme": {"Authorization", "svc_good"},
+	} {
+		w, body := ask(t, h, http.MethodGet, "/thing/7", append(headers, "X-Request-Id", "same")...)
+		if w.Code != http.StatusUnauthorized || body.Error.Code != "unauthorized" || w.Header().Get("Www-Authenticate") != "Bearer" {
+			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, w.Header())
+		}
+		answers[w.Body.String()] = true
+	}
+	if len(answers) != 1 {
+		t.Errorf("answers differ: %q", slices.Collect(maps.Keys(answers)))
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, token string
+		status              int
+		code                string
+		header, value       string
+	}{
+		"scope":        {"GET", "/thing/7", "svc_narrow", 403, "forbidden_scope", "", ""},
+		"unknown path": {"GET", "/nowhere/canary", "", 404, "not_found", "Cache-Control", "no-store"},
+		"method":       {"DELETE", "/thing/7", "svc_good", 405, "invalid_request", "Allow", "GET, POST"},
+		"details":      {"POST", "/thing/7", "svc_good", 422, "unprocessable", "", ""},
+		"away":         {"GET", "/away", "", 503, "internal", "Retry-After", "2"},
+		"panic":        {"GET", "/panic", "", 500, "internal", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, body := ask(t, house(new(bytes.Buffer)), c.method, c.path, "Authorization", "Bearer "+c.token)
+			if w.Code != c.status || body.Error.Code != c.code {
+				t.Errorf("%d %s, want %d %s", w.Code, body.Error.Code, c.status, c.code)
+			}
+			if c.header != "" && w.Header().Get(c.header) != c.value {
+				t.Errorf("%s: %q, want %q", c.header, w.Header().Get(c.header), c.value)
+			}
+			switch name {
+			case "scope":
+				if !strings.Contains(body.Error.Message, "read:unit-state") {
+					t.Errorf("message %q does not name the scope", body.Error.Message)
+				}
+			case "details":
+				if !slices.Equal(body.Error.Details, []api.Detail{{Path: "a[0].b", Rule: "required"}}) || body.Error.Ack != "MSH" || body.Error.AckCode != "AE" {
+					t.Errorf("error %+v", body.Error)
+				}
+			}
+		})
+	}
+}
+
+func TestOneLogLineWithoutValues(t *testing.T) {
+	var log bytes.Buffer
+	h := house(&log)
+	ask(t, h, http.MethodGet, "/thing/canary-7QX?q=canary-7QX", "Authorization", "Bearer svc_good", "X-Request-Id", "canary-7QX")
+	ask(t, h, "CANARY-7QX", "/thing/canary-7QX")
+	ask(t, h, http.MethodGet, "/nowhere/canary-7QX")
+	if lines := strings.Count(log.String(), "\n"); lines != 3 {
+		t.Errorf("%d lines: %s", lines, &log)
+	}
+	ask(t, h, http.MethodGet, "/panic")
+	if strings.Contains(strings.ToLower(log.String()), "canary-7qx") {
+		t.Errorf("a value was logged: %s", &log)
+	}
+	var line struct {
+		Msg, Method, Route, Hospital, Key_ID string //nolint:revive // the key of the log
+		Status                               int
+	}
+	first, _, _ := strings.Cut(log.String(), "\n")
+	if err := json.Unmarshal([]byte(first), &line); err != nil {
+		t.Fatal(err)
+	}
+	if line.Msg != "request" || line.Method != "GET" || line.Route != "/thing/{id}" || line.Hospital != "north" || line.Key_ID != "key_1" || line.Status != 200 {
+		t.Errorf("line %s", first)
+	}
+}
+
+func TestEveryKindHasARow(t *testing.T) {
+	for k := api.Internal; k <= api.RateLimited; k++ {
+		if k.Code() == "" || k.Status() < 400 {
+			t.Errorf("kind %d has no row", k)
+		}
+	}
+}

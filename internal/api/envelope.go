@@ -1,0 +1,97 @@
+package api
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Protocol is the version that every envelope carries.
+const Protocol = "svc.v1"
+
+// stamp is RFC 3339 in UTC with milliseconds, the form of every time we send.
+const stamp = "2006-01-02T15:04:05.000Z"
+
+// Timestamp writes a time as every answer does: RFC 3339, UTC, milliseconds.
+func Timestamp(t time.Time) string { return t.UTC().Format(stamp) }
+
+// Time is an instant in the JSON of an answer, written as by [Timestamp]; the
+// zero time is null.
+type Time time.Time
+
+// MarshalJSON writes the time as a JSON string, or null.
+func (t Time) MarshalJSON() ([]byte, error) {
+	if time.Time(t).IsZero() {
+		return []byte("null"), nil
+	}
+	b := append(make([]byte, 0, len(stamp)+2), '"')
+	return append(time.Time(t).UTC().AppendFormat(b, stamp), '"'), nil
+}
+
+// OK answers 200 with data in the success envelope. Data that is already JSON
+// is given as a [json.RawMessage] and written as it is.
+func OK(w http.ResponseWriter, r *http.Request, data any) {
+	q := from(r.Context())
+	raw, done := data.(json.RawMessage)
+	if !done {
+		var err error
+		if raw, err = Marshal(data); err != nil {
+			q.log.Error("answer cannot be encoded", "error", err)
+			Fail(w, r, Problem{Kind: Internal})
+			return
+		}
+	}
+	body := make([]byte, 0, len(raw)+256)
+	body = append(body, `{"protocol":"`+Protocol+`","ok":true,"data":`...)
+	body = append(body, raw...)
+	body = append(body, `,"meta":{"requestId":`...)
+	body = appendText(body, q.id)
+	body = append(body, `,"generatedAt":"`...)
+	body = q.now().UTC().AppendFormat(body, stamp)
+	body = append(body, `","hospitalId":`...)
+	body = appendText(body, q.key.Hospital)
+	body = append(body, "}}\n"...)
+	write(w, http.StatusOK, body)
+}
+
+// Marshal encodes data as the answers do: without escaping of <, > and &.
+func Marshal(data any) (json.RawMessage, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(data); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// appendText appends visible ASCII as a JSON string.
+func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := range len(s) {
+		if s[i] == '"' || s[i] == '\\' {
+			b = append(b, '\\')
+		}
+		b = append(b, s[i])
+	}
+	return append(b, '"')
+}
+
+func write(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = contentType
+	h["X-Content-Type-Options"] = noSniff
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) //nolint:errcheck // the client is gone: nobody is left to tell
+}
+
+// Shared header values, so that an answer does not allocate them anew.
+var (
+	contentType = []string{"application/json"}
+	noSniff     = []string{"nosniff"}
+	noStore     = []string{"no-store"}
+	challenge   = []string{"Bearer"}
+)

@@ -1,0 +1,72 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+)
+
+// Allow is the middleware that lets only keys with the scope pass. A missing,
+// malformed, unknown, revoked or expired key gets one and the same answer, for
+// the same work: whatever was presented, also nothing, is looked up.
+func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			key, ok := s.Lookup(bearer(r))
+			if !ok {
+				Fail(w, r, Problem{Kind: Unauthorized})
+				return
+			}
+			from(r.Context()).key = key
+			if !key.Allows(scope) {
+				Fail(w, r, Problem{Kind: Forbidden, Message: "This endpoint needs the scope " + string(scope) + "."})
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// bearer returns the token of the request, "" if there is none or more than one.
+func bearer(r *http.Request) string {
+	headers := r.Header["Authorization"]
+	if len(headers) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// NotFound answers for a path that no route has.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
+}
+
+var methods = []string{
+	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
+}
+
+// MethodNotAllowed answers for a method that the path does not serve and names
+// in Allow those it does.
+func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	var allowed []string
+	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
+		for _, m := range methods {
+			if routes.Match(chi.NewRouteContext(), m, path) {
+				allowed = append(allowed, m)
+			}
+		}
+	}
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	Fail(w, r, Problem{Kind: MethodNotServed})
+}

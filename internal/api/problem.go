@@ -1,0 +1,117 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Kind is why a request was not served. Each kind has one code of the
+// interface and one status, see the table.
+type Kind uint8
+
+// The kinds. The zero value is a fault of our own.
+const (
+	Internal         Kind = iota // a fault
+	Unavailable                  // Kafka or Redis is away: nothing was taken, safe to send again
+	Unauthorized                 // no valid key
+	Forbidden                    // the key lacks the scope
+	Missing                      // unknown path or thing
+	Invalid                      // malformed
+	MethodNotServed              // the path has other methods
+	TooLarge                     // longer than the limit, on the wire or unpacked
+	UnsupportedMedia             // content type or encoding
+	Conflict                     // an idempotency key came back with another body
+	Unprocessable                // well formed, but cannot be applied
+	RateLimited                  // more often than the key may
+	kinds
+)
+
+// table is the only place that knows codes and statuses.
+var table = [kinds]struct {
+	status  int
+	code    string
+	message string // used when the problem has none
+}{
+	Internal:         {http.StatusInternalServerError, "internal", "The service has a fault. It was logged."},
+	Unavailable:      {http.StatusServiceUnavailable, "internal", "The service cannot answer at the moment. It is safe to send the request again."},
+	Unauthorized:     {http.StatusUnauthorized, "unauthorized", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
+	Forbidden:        {http.StatusForbidden, "forbidden_scope", "The API key lacks the scope of this endpoint."},
+	Missing:          {http.StatusNotFound, "not_found", "There is nothing here."},
+	Invalid:          {http.StatusBadRequest, "invalid_request", "The request is malformed."},
+	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "This path does not serve the method; see the header Allow."},
+	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "The body is larger than this endpoint takes."},
+	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "This endpoint does not take the content type or encoding of the body."},
+	Conflict:         {http.StatusConflict, "invalid_request", "The Idempotency-Key was used with another body."},
+	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "The request is understood but cannot be applied."},
+	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "The key has sent more requests than it may; see the header Retry-After."},
+}
+
+// Status is the HTTP status of the kind.
+func (k Kind) Status() int { return table[k].status }
+
+// Code is the error code of the kind in the interface.
+func (k Kind) Code() string { return table[k].code }
+
+// Problem is what [Fail] answers. Message, Path and Rule name rules and places,
+// never values of the request.
+type Problem struct {
+	Kind       Kind
+	Message    string        // for a human; empty: that of the table
+	Details    []Detail      // what is wrong where
+	RetryAfter time.Duration // of RateLimited and Unavailable; rounded up to seconds, at least one
+	HL7        *HL7          // the refused message's acknowledgment
+}
+
+// Detail is one rule that the request broke.
+type Detail struct {
+	Path string `json:"path"` // of the field, as in signals[3].code
+	Rule string `json:"rule"` // a stable word or phrase
+}
+
+// HL7 is the acknowledgment that a refusal in JSON mode carries.
+type HL7 struct {
+	Ack       string `json:"ack"`
+	AckCode   string `json:"ackCode"`
+	ControlID string `json:"controlId"`
+}
+
+type failure struct {
+	Protocol string       `json:"protocol"`
+	OK       bool         `json:"ok"`
+	Error    failureError `json:"error"`
+}
+
+type failureError struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Docs    string   `json:"docs"`
+	Details []Detail `json:"details,omitempty"`
+	*HL7
+}
+
+// Fail answers with a problem in the error envelope, and its headers.
+func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
+	q := from(r.Context())
+	row := table[p.Kind]
+	if p.Message == "" {
+		p.Message = row.message
+	}
+	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
+		Code: row.code, Message: p.Message, Docs: q.docs, Details: p.Details, HL7: p.HL7,
+	}})
+	if err != nil { // strings alone always encode
+		panic(err)
+	}
+	h := w.Header()
+	h.Del("ETag")
+	h["Cache-Control"] = noStore
+	switch p.Kind {
+	case Unauthorized:
+		h["Www-Authenticate"] = challenge
+	case Unavailable, RateLimited:
+		h.Set("Retry-After", strconv.FormatInt(int64(max((p.RetryAfter+time.Second-1)/time.Second, 1)), 10))
+	default:
+	}
+	write(w, row.status, append(body, '\n'))
+}

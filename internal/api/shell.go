@@ -1,0 +1,171 @@
+package api
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"svc/internal/access"
+)
+
+// Shell is what surrounds the handlers of a role.
+type Shell struct {
+	Now     func() time.Time // the clock
+	Lookup  func(token string) (access.Key, bool)
+	DocsURL string // carried in every error
+	Log     *slog.Logger
+}
+
+// request is the one value that a request carries in its context.
+type request struct {
+	id   string
+	docs string
+	now  func() time.Time
+	key  access.Key // zero on paths that need none
+	log  *slog.Logger
+}
+
+type contextKey struct{}
+
+func from(ctx context.Context) *request {
+	q, ok := ctx.Value(contextKey{}).(*request)
+	if !ok {
+		panic("api: handler outside of Shell.Wrap")
+	}
+	return q
+}
+
+// Caller returns the key that the request presented; the zero key on a path
+// that needs none.
+func Caller(ctx context.Context) access.Key { return from(ctx).key }
+
+// RequestID returns the id that the answer carries.
+func RequestID(ctx context.Context) string { return from(ctx).id }
+
+// Wrap gives the request its id, turns a panic into a 500 in the envelope and
+// writes one log line. It is the first middleware of a router; inside another
+// Wrap it does nothing.
+func (s *Shell) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(contextKey{}) != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		start := s.Now()
+		q := &request{id: requestID(r), docs: s.DocsURL, now: s.Now, log: s.Log}
+		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
+		seen := &recorder{ResponseWriter: w}
+		seen.Header()["X-Request-Id"] = []string{q.id}
+		defer func() {
+			fault := recover()
+			if fault == http.ErrAbortHandler { //nolint:errorlint // the value itself is panicked with
+				seen.aborted = true
+			} else if fault != nil {
+				s.fault(seen, r, fault)
+			}
+			s.line(seen, r, q, s.Now().Sub(start))
+			if seen.aborted {
+				panic(http.ErrAbortHandler) // half an answer was sent: cut the connection
+			}
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// fault logs a panic by its place and type; its value could hold a value of
+// the request.
+func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
+	kind := "panic"
+	if err, ok := fault.(interface{ RuntimeError() }); ok { // says what went wrong, holds indices alone
+		kind = err.(error).Error() //nolint:errcheck,forcetypeassert,errorlint // a runtime error is an error
+	}
+	s.Log.Error("handler panicked", "fault", kind, "stack", string(debug.Stack()))
+	if seen.status != 0 {
+		seen.aborted = true
+		return
+	}
+	Fail(seen, r, Problem{Kind: Internal})
+}
+
+// line writes the access log: route, never path; no id that a client made up,
+// unless it is a UUID.
+func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Duration) {
+	route, id := "", ""
+	if c := chi.RouteContext(r.Context()); c != nil {
+		route = c.RoutePattern()
+	}
+	if _, err := uuid.Parse(q.id); err == nil {
+		id = q.id
+	}
+	level := slog.LevelInfo
+	if seen.status >= http.StatusInternalServerError {
+		level = slog.LevelError
+	}
+	s.Log.LogAttrs(r.Context(), level, "request",
+		slog.String("method", method(r.Method)),
+		slog.String("route", route),
+		slog.Int("status", seen.status),
+		slog.Int64("bytes", seen.bytes),
+		slog.Duration("duration", took),
+		slog.String("hospital", q.key.Hospital),
+		slog.String("key_id", q.key.ID),
+		slog.String("request_id", id),
+	)
+}
+
+// method keeps invented methods out of the log.
+func method(name string) string {
+	for _, known := range methods {
+		if name == known {
+			return name
+		}
+	}
+	return "other"
+}
+
+// requestID is the one the client chose, if it is 1-128 visible ASCII
+// characters, else a fresh UUID.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if len(id) < 1 || len(id) > 128 {
+		return uuid.NewString()
+	}
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return uuid.NewString()
+		}
+	}
+	return id
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status  int
+	bytes   int64
+	aborted bool
+}
+
+func (s *recorder) WriteHeader(status int) {
+	if s.status == 0 && status >= http.StatusOK { // 1xx are not the answer yet
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *recorder) Write(b []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	n, err := s.ResponseWriter.Write(b)
+	s.bytes += int64(n)
+	return n, err //nolint:wrapcheck // a writer hands on what it wraps
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (s *recorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }
