@@ -1,0 +1,63 @@
+package acuity
+
+import "time"
+
+// The caps of the facts. Together they keep each record of the changelog below
+// 64 KiB; what happens beyond a cap stands with it.
+const (
+	// capEvents is the number of ADT events of a visit; the oldest are folded
+	// into one (clinical-decisions R10).
+	capEvents = 200
+	// capEventBytes bounds the same set by its approximate size.
+	capEventBytes = 40 << 10
+	// capSignals is the number of statements of a room, and of a visit. Beyond
+	// it statements are dropped that have a newer one of the same identity,
+	// the oldest first.
+	capSignals = 240
+	// capRooms is the number of rooms of a hospital; beyond it no room is made
+	// known by ADT or clinical ingest.
+	capRooms = 1000
+	// capStays is the number of stays by census that a visit remembers.
+	capStays = 8
+	// capPast is the number of past occupants without visit of a room.
+	capPast = 8
+	// capListed, capStanding and capNewborns bound the facts of one census row.
+	capListed   = 64
+	capStanding = 64
+	capNewborns = 8
+	// capPlans is the number of staffing plans ahead; the earliest are kept.
+	capPlans = 48
+	// capRoster is the number of nurses of a roster.
+	capRoster = 500
+	// capCodes is the number of unmapped codes of a hospital; beyond it new
+	// ones are answered but not listed.
+	capCodes = 1000
+	// capCodeRooms is the number of rooms listed with an unmapped code.
+	capCodeRooms = 20
+	// capMappings is the number of rows of the terminology map.
+	capMappings = 5000
+)
+
+// The spans after which facts settle or are forgotten.
+const (
+	// settleAfter is how long a late ADT message may still change whose a
+	// clinical statement is (scoring-decisions 16).
+	settleAfter = 24 * time.Hour
+	// firstOccupant is how long before an arrival a statement about an empty
+	// room may already be about the one who arrives (scoring-decisions 16).
+	firstOccupant = time.Hour
+	// forgetVisit is how long after its discharge a visit is kept
+	// (clinical-input 2).
+	forgetVisit = 7 * 24 * time.Hour
+	// forgetSeen is how long identities of events are kept (clinical-decisions X8).
+	forgetSeen = 24 * time.Hour
+	// turnoverWindow is how far back moves count for the flow axis.
+	turnoverWindow = 2 * time.Hour
+	// clockSlack is how far a time may lie ahead without a warning
+	// (clinical-decisions T2).
+	clockSlack = 5 * time.Minute
+	// thinWithin is the span within which repeats of one statement that say
+	// the same are one; it is shorter than every window of the catalogue, so
+	// no run breaks by it.
+	thinWithin = 15 * time.Minute
+)
