@@ -1,0 +1,91 @@
+package stream
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// health knows whether any broker answers, from the results of the client it is
+// hooked into. A failed dial or an append that timed out is only a suspicion:
+// one lost broker of three is no reason to refuse everybody. So a suspicion
+// starts one scout, which asks every broker; only if none answers is the
+// cluster away, and the scout goes on asking until one does.
+type health struct {
+	log      *slog.Logger
+	away     atomic.Int64 // unix ms since when; 0: it answers
+	scouting atomic.Bool
+	client   *kgo.Client
+	ctx      context.Context //nolint:containedctx // the life of the cluster, which the scout shares
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+func newHealth(ctx context.Context, log *slog.Logger) *health {
+	h := &health{log: log}
+	h.ctx, h.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return h
+}
+
+func (h *health) watch(client *kgo.Client) { h.client = client }
+
+func (h *health) stop() {
+	h.scouting.Store(true) // no scout starts from now on
+	h.cancel()
+	h.done.Wait()
+}
+
+func (h *health) since() time.Time {
+	if ms := h.away.Load(); ms != 0 {
+		return time.UnixMilli(ms)
+	}
+	return time.Time{}
+}
+
+// OnBrokerConnect is called by the client after each dial.
+func (h *health) OnBrokerConnect(_ kgo.BrokerMetadata, _ time.Duration, _ net.Conn, err error) {
+	if err != nil {
+		h.suspect()
+	}
+}
+
+// OnBrokerDisconnect is called by the client when a connection ends.
+func (h *health) OnBrokerDisconnect(kgo.BrokerMetadata, net.Conn) { h.suspect() }
+
+// suspect starts the scout unless one is under way.
+func (h *health) suspect() {
+	if h.client == nil || !h.scouting.CompareAndSwap(false, true) {
+		return
+	}
+	h.done.Go(h.scout)
+}
+
+func (h *health) scout() {
+	for h.ctx.Err() == nil {
+		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)
+		err := h.client.Ping(ctx)
+		cancel()
+		if err == nil {
+			break
+		}
+		if h.ctx.Err() == nil && h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
+			h.log.ErrorContext(h.ctx, "kafka is away", "error", err)
+		}
+		select {
+		case <-h.ctx.Done():
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if h.ctx.Err() != nil {
+		return
+	}
+	if since := h.away.Swap(0); since != 0 {
+		h.log.InfoContext(h.ctx, "kafka is back", "away_ms", time.Now().UnixMilli()-since)
+	}
+	h.scouting.Store(false)
+}

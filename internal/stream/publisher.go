@@ -1,0 +1,73 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	appendTimeout  = 5 * time.Second
+	maxRecordBytes = 8 << 20 // a batch; topics may allow less
+)
+
+// ErrTooLarge says that a record is larger than its topic allows.
+var ErrTooLarge = errors.New("record too large")
+
+// Publisher appends to one topic: idempotent, acknowledged by all replicas in
+// sync, without a transaction. It is safe for concurrent use; records of one
+// partition keep the order of their Append calls.
+type Publisher struct {
+	cluster *Cluster
+	topic   string
+}
+
+// Publisher returns a publisher to topic. All publishers of a cluster share its
+// connections.
+func (c *Cluster) Publisher(topic string) *Publisher {
+	return &Publisher{cluster: c, topic: topic}
+}
+
+// Append stores one record and returns its position once it is acknowledged. A
+// nil value is a tombstone. It returns [ErrAway] within 5 s, or at once while no
+// broker is known to answer, and [ErrTooLarge]; after ErrAway or an ended ctx
+// the record may be stored all the same.
+func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
+	if p.cluster.health.away.Load() != 0 {
+		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
+	defer cancel()
+	// The promise may outlive this call; it owns the record until then.
+	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
+	done := make(chan error, 1)
+	p.cluster.client.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
+	var err error
+	select {
+	case err = <-done:
+		if err == nil {
+			return Position{Partition: partition, Offset: rec.Offset}, nil
+		}
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	}
+	return Position{}, fmt.Errorf("append to %s: %w", p.topic, p.judge(ctx, err))
+}
+
+// judge turns a failed append into what callers branch on.
+func (p *Publisher) judge(ctx context.Context, err error) error {
+	switch {
+	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
+		return fmt.Errorf("%w: %w", ErrTooLarge, err)
+	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
+		p.cluster.health.suspect()
+		return errors.Join(ErrAway, err)
+	case p.cluster.health.away.Load() != 0:
+		return errors.Join(ErrAway, err)
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package stream
+
+import (
+	"fmt"
+	"time"
+)
+
+// Task is the work on one partition. All its methods are called from one
+// goroutine at a time. Its memory is a function of its changelog: after any
+// error it is closed, and a new task reads the changelog again.
+//
+// The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
+// Advance*, Outputs, Committed; Live at times in place of Outputs; Close.
+type Task interface {
+	// Restore takes one record of the changelog, in order. A nil Value says
+	// that the key is gone.
+	Restore(Record) error
+	// Restored ends the restore; derived state is built here. It returns the
+	// lowest input offset that the changelog has not seen; 0: none was.
+	Restored() (next int64, err error)
+	// Apply takes one input. A [PoisonError] says that no retry can help:
+	// Reject is called with its reason. Any other error stops the partition.
+	Apply(Record) error
+	// Reject takes an input that cannot be applied, so that it is not silent.
+	Reject(r Record, reason string) error
+	// Due returns the earliest instant at which time alone changes
+	// something; the zero time: never.
+	Due() time.Time
+	// Advance fires what is due at now, for at most about 10 ms; what is left
+	// stays due.
+	Advance(now time.Time) error
+	// Outputs emits what is to be written since the last call; a nil value
+	// removes the key. The bytes are kept until Committed: do not reuse them.
+	Outputs(emit func(key, value []byte))
+	// Committed says that what the last Outputs emitted is durable.
+	Committed()
+	// Live emits every key of the changelog that is not removed, with its
+	// present value. A changelog that begins with this needs nothing before.
+	Live(emit func(key, value []byte))
+	// Close says that the partition is no longer ours, or that its memory is
+	// dropped. What was not committed never happened.
+	Close()
+}
+
+// PoisonError is an input that no retry can help.
+type PoisonError struct {
+	Reason string // of a closed set: a metric label and part of the rejection
+	Err    error
+}
+
+// Error gives the reason and its cause.
+func (e *PoisonError) Error() string { return fmt.Sprintf("%s: %v", e.Reason, e.Err) }
+
+// Unwrap gives the cause.
+func (e *PoisonError) Unwrap() error { return e.Err }
