@@ -1,0 +1,105 @@
+package acuity
+
+import "strings"
+
+// systemNames are the names that senders use, in lower case without anything but
+// letters and digits. HL7 table 0396, FHIR URIs and OIDs, and what the field does.
+var systemNames = map[string]System{
+	"icd10cm": ICD10CM, "icd10": ICD10CM, "i10": ICD10CM, "i10c": ICD10CM,
+	"httphl7orgfhirsidicd10cm": ICD10CM, "httphl7orgfhirsidicd10": ICD10CM,
+	"2168401113883690": ICD10CM, "urnoid2168401113883690": ICD10CM,
+	"snomedct": SNOMED, "snomed": SNOMED, "sct": SNOMED, "snm": SNOMED, "sctus": SNOMED, "snomedctus": SNOMED,
+	"httpsnomedinfosct": SNOMED, "2168401113883696": SNOMED, "urnoid2168401113883696": SNOMED,
+	"loinc": LOINC, "ln": LOINC, "lnc": LOINC, "httploincorg": LOINC,
+	"216840111388361": LOINC, "urnoid216840111388361": LOINC,
+	"rxnorm": RxNorm, "rxn": RxNorm, "httpwwwnlmnihgovresearchumlsrxnorm": RxNorm,
+	"2168401113883688": RxNorm, "urnoid2168401113883688": RxNorm,
+	"local": SystemLocal, "l": SystemLocal,
+}
+
+// NormalSystem returns the code system that a sender means by name: a name of
+// HL7 table 0396 ("I10", "SCT", "LN", "L", "99abc"), of the specification, a FHIR
+// URI, or an OID. Without a name, and for the ambiguous "I" and "ICD", the shape
+// of the code tells ICD-10-CM from anything else. Systems that no rule knows,
+// ICD-9 among them, are the hospital's own business: local. The second result
+// is true when the system was not named but guessed.
+func NormalSystem(name, code string) (System, bool) {
+	switch System(name) { // the usual case, without work
+	case ICD10CM, SNOMED, LOINC, RxNorm, SystemLocal:
+		return System(name), false
+	case SystemNone:
+	}
+	key := squeeze(name)
+	if s, ok := systemNames[key]; ok {
+		return s, false
+	}
+	switch {
+	case key == "" || key == "i" || key == "icd":
+		if isICD10Shape(code) {
+			return ICD10CM, true
+		}
+		return SystemLocal, true
+	case strings.HasPrefix(key, "i10"), strings.HasPrefix(key, "icd10") && !strings.Contains(key, "pcs"):
+		return ICD10CM, false
+	case strings.HasPrefix(key, "99"):
+		return SystemLocal, false
+	case strings.HasPrefix(key, "httpsnomedinfosct"): // with edition and version
+		return SNOMED, false
+	}
+	return SystemLocal, true
+}
+
+// squeeze returns the letters and digits of a name in lower case.
+func squeeze(name string) string {
+	if len(name) > 128 {
+		return "?"
+	}
+	var b strings.Builder
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c >= 'a' && c <= 'z', isDigit(c):
+			b.WriteByte(c)
+		case c >= 'A' && c <= 'Z':
+			b.WriteByte(c + 'a' - 'A')
+		}
+	}
+	return b.String()
+}
+
+// maxICD10 is the length of the longest ICD-10-CM code without its dot.
+const maxICD10 = 7
+
+// normalICD10 returns an ICD-10-CM code for comparison: trimmed, upper case, no
+// dot. It returns the code as it is, without work, if it is so already.
+func normalICD10(code string) string {
+	code = strings.TrimSpace(code)
+	for i := range len(code) {
+		if c := code[i]; c == '.' || (c >= 'a' && c <= 'z') {
+			return strings.ToUpper(strings.ReplaceAll(code, ".", ""))
+		}
+	}
+	return code
+}
+
+// isICD10Shape reports whether a code looks like one of ICD-10-CM: letter, digit,
+// digit or letter, then at most four more after an optional dot.
+func isICD10Shape(code string) bool {
+	code = strings.TrimSpace(code)
+	if len(code) > 3 && code[3] == '.' {
+		if len(code) == 4 {
+			return false
+		}
+		code = code[:3] + code[4:]
+	}
+	if len(code) < 3 || len(code) > maxICD10 || !isLetter(code[0]) || !isDigit(code[1]) {
+		return false
+	}
+	for i := 2; i < len(code); i++ {
+		if !isLetter(code[i]) && !isDigit(code[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }

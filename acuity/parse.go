@@ -1,0 +1,223 @@
+package acuity
+
+import "strings"
+
+// maxValueText bounds what ParseValue looks at. The longest value that any rule
+// reads has a dozen words; longer ones are prose.
+const maxValueText = 160
+
+// maxMilli bounds the numbers that are kept; no measurement comes near.
+const maxMilli = 1_000_000_000_000
+
+// ParseValue reduces the text of a clinical value to what rules can use:
+//
+//   - a number, with an optional comparator before it and an optional unit of a
+//     closed list after it: "41.2 kg/m²", ">= 40", "5", "2 L/min nasal cannula".
+//     Digits beyond the thousandth are cut, so no value is rounded up to a limit;
+//   - words of a closed vocabulary: "CAT. 3 tracing" is "category iii", "Not
+//     detected" is "not detected", "RA" is "room air". Words that mean nothing to
+//     any rule are left out if they are known, and
+//   - everything else, a text with one unknown word included, is unreadable. It
+//     could be about a person, so nothing of it is kept; and half of a sentence
+//     may say the opposite of the whole.
+//
+// Blank text is ValueNone. ParseValue never fails and does not depend on what
+// the value belongs to.
+func ParseValue(text string) Value {
+	if len(text) > maxValueText {
+		return Value{Kind: ValueUnreadable}
+	}
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return Value{Kind: ValueNone}
+	}
+	if v, ok := parseNumber(text); ok {
+		return v
+	}
+	if words, ok := normalWords(text); ok {
+		return Value{Kind: ValueWords, Words: words}
+	}
+	return Value{Kind: ValueUnreadable}
+}
+
+// NumberValue returns the value of a number that came with its unit apart, as a
+// FHIR Quantity does. A unit that is not on the list makes it unreadable: a
+// number without its unit would be another measurement. The comparator, if there
+// was one, is for the caller to add.
+func NumberValue(n Milli, unit string) Value {
+	u, ok := normalUnit(unit)
+	if !ok || n > maxMilli || n < -maxMilli {
+		return Value{Kind: ValueUnreadable}
+	}
+	return Value{Kind: ValueNumber, Number: n, Unit: u}
+}
+
+// parseNumber reads comparator, number and unit, and requires all of the text to
+// be that.
+func parseNumber(text string) (Value, bool) {
+	v := Value{Kind: ValueNumber}
+	v.Op, text = cutComparator(text)
+	n, rest, ok := cutNumber(text)
+	if !ok {
+		return Value{}, false
+	}
+	v.Number = n
+	if rest = strings.TrimSpace(rest); rest == "" {
+		return v, true
+	}
+	if v.Unit, ok = normalUnit(rest); ok {
+		return v, true
+	}
+	// A flow or fraction of oxygen is often followed by the device.
+	fields := strings.Fields(rest)
+	for k := min(len(fields)-1, 3); k >= 1; k-- {
+		u, known := normalUnit(strings.Join(fields[:k], ""))
+		if known && (u == UnitLitersPerMinute || u == UnitPercent) &&
+			onlyOxygenDevice(strings.Join(fields[k:], " ")) {
+			v.Unit = u
+			return v, true
+		}
+	}
+	return Value{}, false
+}
+
+// comparators are the ways to qualify a number, longest first.
+var comparators = []struct {
+	text string
+	op   Comparator
+}{
+	{">=", GreaterOrEqual},
+	{"=>", GreaterOrEqual},
+	{"≥", GreaterOrEqual},
+	{"<=", LessOrEqual},
+	{"=<", LessOrEqual},
+	{"≤", LessOrEqual},
+	{">", Greater},
+	{"<", Less},
+	{"=", Equal},
+}
+
+func cutComparator(text string) (Comparator, string) {
+	for _, c := range comparators {
+		if rest, ok := strings.CutPrefix(text, c.text); ok {
+			return c.op, strings.TrimSpace(rest)
+		}
+	}
+	return Equal, text
+}
+
+// cutNumber reads a decimal number at the start of text, in thousandths, cut
+// towards zero. An exponent is read too, because JSON numbers may have one.
+func cutNumber(text string) (n Milli, rest string, ok bool) {
+	i, negative := 0, false
+	if i < len(text) && (text[i] == '-' || text[i] == '+') {
+		negative = text[i] == '-'
+		i++
+	}
+	// The digits without the point, and where the point is among them.
+	var digits [32]byte
+	count, point, seen := 0, -1, 0
+	for ; i < len(text); i++ {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9':
+			if count == len(digits) {
+				return 0, "", false
+			}
+			digits[count] = c - '0'
+			count++
+			seen++
+			continue
+		case c == '.' && point < 0 && i+1 < len(text) && isDigit(text[i+1]):
+			point = count
+			continue
+		}
+		break
+	}
+	if seen == 0 {
+		return 0, "", false
+	}
+	if point < 0 {
+		point = count
+	}
+	exp, used := cutExponent(text[i:])
+	i += used
+	// value = digits · 10^(point + exp - count); thousandths need 3 more places.
+	keep := point + exp + 3
+	for k := range max(keep, 0) {
+		d := Milli(0)
+		if k < count {
+			d = Milli(digits[k])
+		}
+		if n = n*10 + d; n > maxMilli {
+			return 0, "", false
+		}
+	}
+	if negative {
+		n = -n
+	}
+	return n, text[i:], true
+}
+
+// cutExponent reads "e2", "E-3" and returns it with its length; 0, 0 if there is none.
+func cutExponent(text string) (exp, used int) {
+	if len(text) < 2 || (text[0] != 'e' && text[0] != 'E') {
+		return 0, 0
+	}
+	i, sign := 1, 1
+	if text[i] == '-' || text[i] == '+' {
+		if text[i] == '-' {
+			sign = -1
+		}
+		i++
+	}
+	if i >= len(text) || !isDigit(text[i]) || (i+1 < len(text) && isDigit(text[i+1])) {
+		return 0, 0
+	}
+	return sign * int(text[i]-'0'), i + 1
+}
+
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// The units that rules look at, as they are spelled in a Value.
+const (
+	UnitKgPerM2         = "kg/m2"
+	UnitPercent         = "%"
+	UnitLitersPerMinute = "L/min"
+	UnitScore           = "{score}"
+)
+
+// units is the closed list, by spelling without spaces and in lower case. Units
+// of doses are on it so that the value of a running infusion stays readable.
+var units = map[string]string{
+	"": "", "1": "",
+	"kg/m2": UnitKgPerM2, "kg/m^2": UnitKgPerM2, "kg/m**2": UnitKgPerM2, "kg/sqm": UnitKgPerM2,
+	"kg/squaremeter": UnitKgPerM2, "kg.m-2": UnitKgPerM2, "kgm2": UnitKgPerM2, "kg/(m2)": UnitKgPerM2,
+	"%": UnitPercent, "percent": UnitPercent, "pct": UnitPercent,
+	"l/min": UnitLitersPerMinute, "lpm": UnitLitersPerMinute, "l": UnitLitersPerMinute,
+	"liter": UnitLitersPerMinute, "liters": UnitLitersPerMinute, "liters/min": UnitLitersPerMinute,
+	"l/m": UnitLitersPerMinute, "liters/minute": UnitLitersPerMinute, "literperminute": UnitLitersPerMinute,
+	"litersperminute": UnitLitersPerMinute, "l/minute": UnitLitersPerMinute,
+	"{score}": UnitScore, "score": UnitScore, "{points}": UnitScore, "points": UnitScore, "point": UnitScore,
+	"pts": UnitScore, "{#}": UnitScore,
+	"g/h": "g/h", "g/hr": "g/h", "gm/hr": "g/h", "g/hour": "g/h",
+	"mg/h": "mg/h", "mg/hr": "mg/h", "mg/min": "mg/min",
+	"ml/h": "mL/h", "ml/hr": "mL/h", "cc/hr": "mL/h",
+	"mcg/min": "ug/min", "ug/min": "ug/min", "µg/min": "ug/min",
+	"mcg/kg/min": "ug/kg/min", "ug/kg/min": "ug/kg/min", "µg/kg/min": "ug/kg/min",
+	"mu/min": "mU/min", "munits/min": "mU/min", "milliunits/min": "mU/min", "m[iu]/min": "mU/min",
+	"u/h": "U/h", "u/hr": "U/h", "units/h": "U/h", "units/hr": "U/h", "[iu]/h": "U/h",
+	"g": "g", "gm": "g", "mg": "mg", "ml": "mL", "mcg": "ug", "ug": "ug",
+	"mmhg": "mm[Hg]", "mm[hg]": "mm[Hg]", "bpm": "/min", "/min": "/min", "{beats}/min": "/min",
+	"beats/min": "/min", "mg/dl": "mg/dL", "kg": "kg", "lb": "[lb_av]", "[lb_av]": "[lb_av]", "cm": "cm",
+}
+
+// normalUnit returns the spelling of a unit that this package uses.
+func normalUnit(text string) (string, bool) {
+	if len(text) > 24 {
+		return "", false
+	}
+	text = strings.ToLower(text)
+	text = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ").Replace(text)
+	u, ok := units[text]
+	return u, ok
+}
