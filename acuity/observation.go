@@ -91,6 +91,7 @@ type Event struct {
 	Precision  Precision // of At
 	RecordedAt Instant   // EVN-2; 0 if not given
 	ReceivedAt Instant   // set by Unit.Apply from the observation
+	Feed       Channel   // set by Unit.Apply from the observation
 
 	// Cancels is, on a cancel, the event time of what it cancels: a join key,
 	// not an order key. 0: the latest live event of its class not after At.
