@@ -98,7 +98,7 @@ type Event struct {
 	Cancels          Instant
 	CancelsPrecision Precision
 
-	Visit         string // pseudonym; one name space for HL7, JSON and FHIR
+	Visit         string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
 	Patient       string // pseudonym; may be empty
 	MotherVisit   string // pseudonym of the mother's visit; may be empty
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
@@ -194,7 +194,9 @@ const (
 
 // Signal is one clinical signal: a running drug, a measurement, a mark.
 type Signal struct {
-	Room    int32 // the room it was reported for
+	Room    int32  // the room it was reported for, unless a visit or patient is named
+	Visit   string // pseudonym of the visit it was reported for (FHIR); may be empty
+	Patient string // pseudonym, when no visit is named: it goes to the patient's open visit
 	Kind    SignalKind
 	System  System
 	Code    string

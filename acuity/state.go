@@ -3,8 +3,7 @@ package acuity
 // State is one record of the changelog: a piece of the facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [SeenState],
 // [MappingState] and [CodeState]; each stays below 64 KiB by the caps of
-// caps.go. A record is replaced as a whole, never in place, so it may be kept
-// and encoded after Dirty returned.
+// caps.go. What [Unit.Dirty] hands out is valid until its callback returns.
 type State interface{ state() }
 
 func (*UnitState) state()    {}
