@@ -4,3 +4,74 @@ package acuity
 // a modifier (what is added to it). The zero value is no factor. The number is
 // an index for speed; only the id is ever written or sent.
 type Factor uint8
+
+// FactorByID returns the factor with an id of the specification, such as
+// "high-mag"; false if there is none.
+func FactorByID(id string) (Factor, bool) {
+	f, ok := Default().byID[id]
+	return f, ok
+}
+
+// ID returns the id of the specification; "" for no factor.
+func (f Factor) ID() string { return Default().Spec(f).ID }
+
+// Label returns the name for people; "" for no factor.
+func (f Factor) Label() string { return Default().Spec(f).Label }
+
+// Section returns the section of the catalogue; SectionNone for no factor.
+func (f Factor) Section() Section { return Default().Spec(f).Section }
+
+// IsPrimary reports whether f says what kind of patient it is.
+func (f Factor) IsPrimary() bool { return Default().Spec(f).Primary }
+
+// Criteria returns the criteria text with the ratio nurse:patient.
+func (f Factor) Criteria() string { return Default().Spec(f).Criteria }
+
+// RatioPatientType returns the kind of patient that the ratio of a primary
+// factor is about; "" for a modifier.
+func (f Factor) RatioPatientType() string { return Default().Spec(f).RatioPatientType }
+
+// Section is a part of the catalogue.
+type Section uint8
+
+// The sections: first those of primary factors, then those of modifiers.
+const (
+	SectionNone Section = iota
+	SectionTriage
+	SectionAntepartum
+	SectionLabor
+	SectionCesarean
+	SectionOR
+	SectionPostpartum
+	SectionNewborn
+	SectionOther
+	SectionHighRisk
+	SectionLaborModifiers
+	SectionPostpartumModifiers
+	SectionNewbornModifiers
+	SectionEnvironment
+)
+
+var sectionNames = [...]string{
+	"", "Triage", "Antepartum", "Labor", "Cesarean", "OR procedure", "Postpartum couplet", "Newborn", "Other",
+	"High-risk modifiers", "Labor modifiers", "Postpartum modifiers", "Newborn modifiers", "Care-environment modifiers",
+}
+
+// String returns the name in the specification.
+func (s Section) String() string { return sectionNames[s] }
+
+func sectionByName(name string) (Section, bool) {
+	for i, n := range sectionNames {
+		if i > 0 && n == name {
+			return Section(i), true
+		}
+	}
+	return SectionNone, false
+}
+
+// sections is a set of sections.
+type sections uint16
+
+func setOf(s Section) sections { return 1 << s }
+
+func (m sections) has(s Section) bool { return m&(1<<s) != 0 }
