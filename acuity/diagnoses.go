@@ -1,9 +1,128 @@
 package acuity
 
+import "strings"
+
 // diagnosed is one diagnosis that stands: a run of statements without a break.
 type diagnosed struct {
 	Diagnosis
 	Start Instant // onset, if the first statement of the run gave it, else that statement's time (D5)
 	Last  Instant // time of the newest statement
 	Feed  Channel
+}
+
+// diagnose applies the diagnoses of an event to those of the visit.
+func (n *narrator) diagnose(t *told) {
+	e := t.event
+	switch e.DiagnosisMode {
+	case DiagnosisNone:
+		return
+	case DiagnosisClear:
+		n.diagnoses = nil
+	case DiagnosisSnapshot:
+		n.snapshot(t)
+	case DiagnosisDelta:
+		for i := range e.Diagnoses {
+			n.delta(t, &e.Diagnoses[i])
+		}
+	}
+	n.birth, n.cesarean = 0, false
+	for i := range n.diagnoses {
+		d := &n.diagnoses[i]
+		switch {
+		case isBirth(&d.Diagnosis):
+			n.birth = Soonest(n.birth, d.Start)
+		case isCesarean(&d.Diagnosis):
+			n.cesarean = true
+		}
+	}
+}
+
+// snapshot replaces the diagnoses by those of an event; what was there before
+// runs on.
+func (n *narrator) snapshot(t *told) {
+	e, kept := t.event, n.diagnoses[:0]
+	for _, d := range n.diagnoses {
+		for i := range e.Diagnoses {
+			if sameDiagnosis(&d.Diagnosis, &e.Diagnoses[i]) {
+				d.Last = t.at
+				kept = append(kept, d)
+				break
+			}
+		}
+	}
+	n.diagnoses = kept
+	for i := range e.Diagnoses {
+		if d := &e.Diagnoses[i]; d.Code != "" && n.standing(d) < 0 {
+			n.start(t, d, len(e.Diagnoses))
+		}
+	}
+}
+
+// delta adds, updates or deletes one diagnosis (D1, D6).
+func (n *narrator) delta(t *told, d *Diagnosis) {
+	i := n.standing(d)
+	switch {
+	case d.Code == "":
+	case d.Delete && i >= 0:
+		n.diagnoses = append(n.diagnoses[:i], n.diagnoses[i+1:]...)
+	case d.Delete:
+	case i >= 0:
+		n.diagnoses[i].Last = t.at
+	default:
+		n.start(t, d, 1)
+	}
+}
+
+// start begins a run. An onset after the receipt is no onset.
+func (n *narrator) start(t *told, d *Diagnosis, room int) {
+	run := diagnosed{Diagnosis: *d, Start: t.at, Last: t.at, Feed: t.event.Feed}
+	run.Delete = false
+	if d.OnsetAt != 0 && (t.event.ReceivedAt == 0 || d.OnsetAt <= t.event.ReceivedAt) {
+		run.Start = d.OnsetAt
+	}
+	if n.diagnoses == nil {
+		n.diagnoses = make([]diagnosed, 0, room)
+	}
+	n.diagnoses = append(n.diagnoses, run)
+}
+
+// standing returns the index of the run of a diagnosis; -1: none.
+func (n *narrator) standing(d *Diagnosis) int {
+	for i := range n.diagnoses {
+		if sameDiagnosis(&n.diagnoses[i].Diagnosis, d) {
+			return i
+		}
+	}
+	return -1
+}
+
+// sameDiagnosis reports whether two diagnoses have the same system and code;
+// case never counts, nor does the dot of ICD-10-CM.
+func sameDiagnosis(a, b *Diagnosis) bool {
+	if a.System != b.System {
+		return false
+	}
+	if a.Code == b.Code {
+		return true
+	}
+	if a.System == ICD10CM || a.System == SystemNone {
+		return normalICD10(a.Code) == normalICD10(b.Code)
+	}
+	return strings.EqualFold(a.Code, b.Code)
+}
+
+// isBirth reports whether a diagnosis says that the birth is over: Z37, outcome
+// of delivery. O80 and O82 alone do not, they stand on charts before it (X14).
+func isBirth(d *Diagnosis) bool { return hasICD10(d, "Z37") }
+
+// isCesarean reports whether a diagnosis says that the birth is, or is to be, by
+// cesarean: O82, encounter for cesarean delivery without indication.
+func isCesarean(d *Diagnosis) bool { return hasICD10(d, "O82") }
+
+// hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM.
+func hasICD10(d *Diagnosis, category string) bool {
+	if d.System != ICD10CM && d.System != SystemNone {
+		return false
+	}
+	return strings.HasPrefix(normalICD10(d.Code), category)
 }

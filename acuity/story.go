@@ -1,5 +1,7 @@
 package acuity
 
+import "time"
+
 // story is what the ADT events of one visit amount to. It is a function of the
 // set of events: any order of arrival gives the same story.
 type story struct {
@@ -38,20 +40,20 @@ type stay struct {
 // told is one event and what became of it.
 type told struct {
 	event   *Event
+	at      Instant // its event time, at most its receipt (T2)
 	fate    fate
 	remarks remark
-	// begins: the event placed the visit anew, so that its primary restarts
-	// whatever it is; moved: it brought the visit to another room.
-	begins, moved, closes bool
+	begins  bool // it placed the visit anew: its primary restarts, whatever it is
+	moved   bool // it brought the visit to another room, or out of any
+	closes  bool // it discharged the visit
 
 	// What was known right after the event.
+	stay     int16 // index in the stays; -1: not open
 	class    byte
-	service  string
-	reasons  Reasons
-	place    Location
-	placedAt Instant
-	birth    Instant
 	cesarean bool
+	reasons  Reasons
+	service  string
+	birth    Instant
 }
 
 // fate is what became of an event.
@@ -69,6 +71,7 @@ const (
 	fateAfterDischarge // a transfer after the discharge (R5)
 	fateClosedAlready  // a second discharge
 	fateNoPlace        // a transfer that does not say where to
+	fateBeforeFold     // older than what was folded away (R10)
 )
 
 // reason returns the stable code of an event that had no effect; "" if it had one.
@@ -78,7 +81,7 @@ func (f fate) reason() string {
 		fateCancelled: "cancelled", fateVoided: "admit_cancelled",
 		fateWaiting: "", fateRefused: "cancel_too_late", fateSameRoom: "same_room",
 		fateAfterDischarge: "transfer_after_discharge", fateClosedAlready: "already_discharged",
-		fateNoPlace: "location_missing",
+		fateNoPlace: "location_missing", fateBeforeFold: "event_too_old",
 	}[f]
 }
 
@@ -87,11 +90,29 @@ type remark uint8
 
 const (
 	remarkPlaceDiffers   remark = 1 << iota // an update names another place
-	remarkPriorDiffers                      // PV1-6 is not where the visit was
+	remarkPriorDiffers                      // PV1-6 is not where the visit was (R15)
 	remarkWaiting                           // a cancel waits for what it cancels
 	remarkAfterDischarge                    // see fateAfterDischarge
-	remarkTooLate                           // see fateRefused
+	remarkTooLate                           // see fateRefused and fateBeforeFold
+	remarkFuture                            // the event time lies more than 5 min ahead (T2)
 )
+
+// remarkCodes are the stable codes of the remarks, by bit.
+var remarkCodes = [...]string{
+	"place_differs", "prior_place_differs", "cancel_waiting",
+	"transfer_after_discharge", "event_too_old", "time_in_future",
+}
+
+// codes returns the stable code of each warning.
+func (r remark) codes() []string {
+	var codes []string
+	for bit, code := range remarkCodes {
+		if r&(1<<bit) != 0 {
+			codes = append(codes, code)
+		}
+	}
+	return codes
+}
 
 // telling is how a story is told.
 type telling struct {
@@ -103,3 +124,46 @@ type telling struct {
 	// cancels of what lies before come too late. 0: none.
 	FoldAt Instant
 }
+
+// of returns what became of the event with an identity.
+func (s *story) of(id string) (told, bool) {
+	for i := range s.told {
+		if t := &s.told[i]; t.event.ID == id && t.fate != fateDuplicate {
+			return *t, true
+		}
+	}
+	return told{}, false
+}
+
+// at returns the stay at an instant; false if the visit was not open then.
+func (s *story) at(now Instant) (stay, bool) {
+	for i := len(s.stays) - 1; i >= 0; i-- {
+		if p := s.stays[i]; p.From <= now {
+			return p, p.To == 0 || now < p.To
+		}
+	}
+	return stay{}, false
+}
+
+// now returns the stay that lasts; false if the visit is not open.
+func (s *story) now() (stay, bool) {
+	if !s.open || len(s.stays) == 0 {
+		return stay{}, false
+	}
+	return s.stays[len(s.stays)-1], true
+}
+
+// cancelsWaiting returns how many cancels wait at now, and when the next of them
+// is given up: 24 h after its receipt (R9). 0: never.
+func (s *story) cancelsWaiting(now Instant) (count int, next Instant) {
+	for _, received := range s.waiting {
+		if end := received.Add(waitForEvent); now < end {
+			count++
+			next = Soonest(next, end)
+		}
+	}
+	return count, next
+}
+
+// waitForEvent is how long a cancel is listed as waiting for its event.
+const waitForEvent = 24 * time.Hour

@@ -1,0 +1,214 @@
+package acuity
+
+import "time"
+
+// span is how long a time of a precision may be meant to last.
+func (p Precision) span() time.Duration {
+	return [...]time.Duration{
+		Millisecond: time.Millisecond, Second: time.Second, Minute: time.Minute, Hour: time.Hour,
+		Day: 24 * time.Hour, Month: 31 * 24 * time.Hour, Year: 366 * 24 * time.Hour,
+	}[min(p, Year)]
+}
+
+// sameTime reports whether two times are the same at the coarser of their
+// precisions. A coarse time is the start of what it may mean, in whatever zone
+// it was read, so the finer one has to lie in that span.
+func sameTime(a Instant, pa Precision, b Instant, pb Precision) bool {
+	switch {
+	case pa == pb:
+		return a == b
+	case pa < pb:
+		return b <= a && a < b.Add(pb.span())
+	default:
+		return a <= b && b < a.Add(pa.span())
+	}
+}
+
+// cancels reports whether an event of type c takes back events of type t. What
+// an A06 or A07 did is taken back with the admit it hangs on.
+func cancels(c, t EventType) bool {
+	switch c {
+	case A11:
+		return t == A01 || t == A04
+	case A12:
+		return t == A02
+	case A13:
+		return t == A03
+	case EventOther, A01, A02, A03, A04, A06, A07, A08:
+		return false
+	}
+	return false
+}
+
+// isCancel reports whether a type takes back another.
+func isCancel(t EventType) bool { return t == A11 || t == A12 || t == A13 }
+
+// recorded is EVN-2, and where there is none the event time.
+func recorded(e *Event) Instant {
+	if e.RecordedAt != 0 {
+		return e.RecordedAt
+	}
+	return e.At
+}
+
+// selects is the location that a cancel names of what it cancels.
+func selects(c *Event) *Location {
+	if c.Type == A12 {
+		return &c.Prior
+	}
+	return &c.Place
+}
+
+// cancel finds for each cancel what it takes back. Whom a cancel with a join key
+// hits does not depend on other cancels, so it may come twice; those without
+// take, in the order of their own times, the latest event that is left.
+func (n *narrator) cancel() {
+	for i := range n.told {
+		if c := &n.told[i]; isCancel(c.event.Type) && c.fate == fateApplied && c.event.Cancels != 0 {
+			n.cancelKeyed(c)
+		}
+	}
+	for i := range n.told {
+		if c := &n.told[i]; isCancel(c.event.Type) && c.fate == fateApplied && c.event.Cancels == 0 {
+			n.cancelLatest(i)
+		}
+	}
+	n.voidAfterCancelledAdmit()
+}
+
+// target reports whether t is of the class that c takes back and may be.
+func (n *narrator) target(c, t *told) bool {
+	return cancels(c.event.Type, t.event.Type) && t.fate != fateDuplicate && t.fate != fateBeforeFold && !n.folded(t)
+}
+
+// cancelKeyed applies a cancel that names the event time of what it cancels.
+func (n *narrator) cancelKeyed(c *told) {
+	key, precision := c.event.Cancels, c.event.CancelsPrecision
+	where := selects(c.event)
+	best, bestScore := -1, -1
+	for i := range n.told {
+		t := &n.told[i]
+		if !n.target(c, t) || !sameTime(t.event.At, t.event.Precision, key, precision) {
+			continue
+		}
+		// Of several: the one at the named place, then one that had been made
+		// when it was cancelled, then the latest.
+		score := 0
+		if !where.IsZero() && n.sameRoom(t.event.Place, *where) {
+			score += 2
+		}
+		if t.event.At <= c.event.At {
+			score++
+		}
+		if score >= bestScore {
+			best, bestScore = i, score
+		}
+	}
+	switch {
+	case best >= 0:
+		n.takeBack(c, &n.told[best], true)
+	case n.how.FoldAt != 0 && key <= n.how.FoldAt:
+		c.fate, c.remarks = fateRefused, c.remarks|remarkTooLate
+	default:
+		n.wait(c)
+	}
+}
+
+// cancelLatest applies the i-th event, a cancel without a join key: it takes the
+// latest event of its class that is left and was not later than itself.
+func (n *narrator) cancelLatest(i int) {
+	c := &n.told[i]
+	for j := i - 1; j >= 0; j-- {
+		if earlier := &n.told[j]; sameCancel(earlier.event, c.event) && earlier.fate != fateDuplicate {
+			c.fate = earlier.fate // sent again under another identity
+			return
+		}
+	}
+	until := c.event.At.Add(c.event.Precision.span())
+	where := selects(c.event)
+	best := -1
+	for j := range n.told {
+		t := &n.told[j]
+		if !n.target(c, t) || t.fate == fateCancelled || t.event.At >= until {
+			continue
+		}
+		if best >= 0 {
+			b := &n.told[best]
+			if t.event.At < b.event.At {
+				continue
+			}
+			if t.event.At == b.event.At && !where.IsZero() &&
+				n.sameRoom(b.event.Place, *where) && !n.sameRoom(t.event.Place, *where) {
+				continue
+			}
+		}
+		best = j
+	}
+	if best < 0 {
+		n.wait(c)
+		return
+	}
+	n.takeBack(c, &n.told[best], false)
+}
+
+// sameCancel reports whether two cancels without a join key are one.
+func sameCancel(a, b *Event) bool {
+	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && recorded(a) == recorded(b) && *selects(a) == *selects(b)
+}
+
+// takeBack cancels t and what was sent again of it. Of several events with the
+// same class, time and place those go that were recorded before the cancel was,
+// and at least the first; the others are the event issued anew (R6).
+func (n *narrator) takeBack(c, t *told, dead bool) {
+	var first *told
+	for i := range n.told {
+		o := &n.told[i]
+		if !n.reissueOf(o, t) || (!dead && o.fate == fateCancelled) {
+			continue
+		}
+		if first == nil || recorded(o.event) < recorded(first.event) {
+			first = o
+		}
+	}
+	made := recorded(c.event)
+	for i := range n.told {
+		o := &n.told[i]
+		if n.reissueOf(o, t) && (o == first || recorded(o.event) <= made) {
+			o.fate = fateCancelled
+		}
+	}
+}
+
+// reissueOf reports whether o has the class, the time and the place of t.
+func (n *narrator) reissueOf(o, t *told) bool {
+	return o == t || (o.event.Type == t.event.Type && o.event.At == t.event.At &&
+		o.fate != fateDuplicate && n.sameRoom(o.event.Place, t.event.Place))
+}
+
+// wait keeps a cancel for the event that it is about.
+func (n *narrator) wait(c *told) {
+	c.fate, c.remarks = fateWaiting, c.remarks|remarkWaiting
+	n.waiting = append(n.waiting, c.event.ReceivedAt)
+}
+
+// voidAfterCancelledAdmit voids what hung on an admit that was cancelled, up to
+// the next live one (R4).
+func (n *narrator) voidAfterCancelledAdmit() {
+	void := false
+	for i := range n.told {
+		t := &n.told[i]
+		switch t.event.Type {
+		case A01, A04:
+			switch t.fate {
+			case fateCancelled:
+				void = true
+			case fateApplied:
+				void = false
+			}
+		case A02, A03, A06, A07:
+			if void && t.fate == fateApplied {
+				t.fate = fateVoided
+			}
+		}
+	}
+}

@@ -1,0 +1,316 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// foldedID is the identity of the event that stands for those that were folded
+// away.
+const foldedID = "folded"
+
+// narrator tells the story of one visit.
+type narrator struct {
+	story
+	how telling
+
+	stay     int16 // index of the current stay; -1: not open
+	reasons  Reasons
+	lastMove *Event // of those counted for turnover
+}
+
+// tell returns the story of the events of one visit. It depends on the set of
+// events alone, not on their order. The events must not change afterwards: the
+// story refers to them.
+func tell(events []Event, how telling) story {
+	n := narrator{how: how, stay: -1}
+	n.line(events)
+	n.cancel()
+	for i := range n.told {
+		t := &n.told[i]
+		if t.fate == fateApplied && !isCancel(t.event.Type) {
+			n.take(t)
+			n.lastAt = max(n.lastAt, t.at)
+		}
+		t.stay, t.class, t.service, t.reasons = n.stay, n.class, n.service, n.reasons
+		t.birth, t.cesarean = n.birth, n.cesarean
+	}
+	if n.newborn {
+		n.moves = nil // turnover counts mothers (R12)
+	}
+	slices.Sort(n.waiting)
+	return n.story
+}
+
+// line puts the events in the order in which they count (R8), and marks those
+// that do not count.
+func (n *narrator) line(events []Event) {
+	var array [24]*Event
+	order := array[:0]
+	for i := range events {
+		order = append(order, &events[i])
+	}
+	slices.SortFunc(order, compareEvents)
+	n.told = make([]told, len(order))
+	for i, e := range order {
+		t := &n.told[i]
+		t.event, t.at = e, heardAt(e)
+		switch {
+		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
+			t.fate = fateDuplicate
+		case e.Type == EventOther:
+			t.fate = fateOther
+		case n.how.FoldAt != 0 && e.ID != foldedID && !isCancel(e.Type) && e.At <= n.how.FoldAt:
+			t.fate, t.remarks = fateBeforeFold, remarkTooLate
+		}
+		if e.ReceivedAt != 0 && e.At > e.ReceivedAt.Add(clockSlack) {
+			t.remarks |= remarkFuture
+		}
+	}
+}
+
+// heardAt is the event time, but never later than the receipt: nothing is
+// scheduled, and bedside clocks run ahead of ours (T2).
+func heardAt(e *Event) Instant {
+	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
+		return e.ReceivedAt
+	}
+	return e.At
+}
+
+// rank orders event types at equal times.
+func rank(t EventType) int {
+	switch t {
+	case A04:
+		return 0
+	case A01:
+		return 1
+	case A06:
+		return 2
+	case A07:
+		return 3
+	case A02:
+		return 4
+	case A08:
+		return 5
+	case A03:
+		return 6
+	case EventOther, A11, A12, A13:
+	}
+	return 7 + int(t)
+}
+
+// compareEvents orders events by time, EVN-2, type and location text (R8); the
+// rest only makes the order total.
+func compareEvents(a, b *Event) int {
+	if c := cmp.Or(cmp.Compare(heardAt(a), heardAt(b)), cmp.Compare(a.At, b.At),
+		cmp.Compare(recorded(a), recorded(b)), cmp.Compare(rank(a.Type), rank(b.Type))); c != 0 {
+		return c
+	}
+	if c := compareLocations(&a.Place, &b.Place); c != 0 {
+		return c
+	}
+	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Digest, b.Digest),
+		cmp.Compare(a.ReceivedAt, b.ReceivedAt), cmp.Compare(a.Cancels, b.Cancels),
+		compareLocations(&a.Prior, &b.Prior))
+}
+
+// compareLocations orders locations by their text.
+func compareLocations(a, b *Location) int {
+	if *a == *b {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(a.PointOfCare, b.PointOfCare), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Bed, b.Bed),
+		cmp.Compare(a.RoomID, b.RoomID), cmp.Compare(a.Label, b.Label), cmp.Compare(a.Facility, b.Facility))
+}
+
+// folded reports whether t stands for events that were folded away.
+func (n *narrator) folded(t *told) bool { return n.how.FoldAt != 0 && t.event.ID == foldedID }
+
+// sameRoom reports whether two locations are one room.
+func (n *narrator) sameRoom(a, b Location) bool {
+	return a == b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
+}
+
+// take applies a live event.
+func (n *narrator) take(t *told) {
+	switch t.event.Type {
+	case A01, A06, A07:
+		n.admit(t)
+	case A04:
+		if n.open && n.class == 'I' {
+			n.update(t) // of an inpatient, a registration is an update (R11)
+			return
+		}
+		n.admit(t)
+	case A02:
+		n.transfer(t)
+	case A03:
+		n.discharge(t)
+	case A08:
+		n.update(t)
+	case EventOther, A11, A12, A13:
+	}
+}
+
+// admit applies an admission, a registration, or the change from one to the other.
+func (n *narrator) admit(t *told) {
+	e := t.event
+	again := n.lastMove != nil && n.lastMove.Type == e.Type && heardAt(n.lastMove) == t.at && n.sameRoom(n.lastMove.Place, e.Place)
+	wasOpen, converted := n.open, n.open && n.class != 'I' && !again
+	n.note(t)
+	if e.Class == 0 && (!wasOpen || converted || e.Type == A06 || e.Type == A07) {
+		n.class = 'I'
+		if e.Type == A04 || e.Type == A07 {
+			n.class = 'O'
+		}
+	}
+	n.diagnose(t)
+	t.begins = !wasOpen || converted
+	if !wasOpen {
+		n.begin(t.at)
+	}
+	if !wasOpen || e.PlaceNull || !e.Place.IsZero() {
+		n.move(t)
+	}
+	if !again {
+		n.count(t)
+	}
+}
+
+// transfer applies a transfer. Its diagnoses never count (D4).
+func (n *narrator) transfer(t *told) {
+	e := t.event
+	switch {
+	case !n.open && n.closedAt != 0:
+		t.fate, t.remarks = fateAfterDischarge, t.remarks|remarkAfterDischarge
+		return
+	case !n.open: // the admission was never sent (R5)
+		n.note(t)
+		if n.class == 0 {
+			n.class = 'I'
+		}
+		n.begin(t.at)
+		t.begins = true
+		n.move(t)
+		n.count(t)
+		return
+	case e.Place.IsZero() && !e.PlaceNull:
+		t.fate = fateNoPlace
+		return
+	}
+	here := &n.stays[n.stay]
+	if !e.PlaceNull && n.sameRoom(here.Place, e.Place) {
+		here.Last = t.at
+		t.fate = fateSameRoom
+		return
+	}
+	if !e.Prior.IsZero() && !here.Place.IsZero() && !n.sameRoom(here.Place, e.Prior) {
+		t.remarks |= remarkPriorDiffers
+	}
+	n.note(t)
+	n.move(t)
+	n.count(t)
+}
+
+// discharge closes the visit; all that was known of its state ends with it. Alone
+// it makes a closed visit, and no turnover (R14).
+func (n *narrator) discharge(t *told) {
+	if !n.open {
+		if n.closedAt != 0 {
+			t.fate = fateClosedAlready
+			return
+		}
+		n.closedAt = t.at
+		return
+	}
+	n.stays[n.stay].To = t.at
+	n.open, n.stay, n.closedAt = false, -1, t.at
+	n.diagnoses, n.birth, n.cesarean, n.reasons = nil, 0, false, 0
+	t.closes = true
+	n.count(t)
+}
+
+// update notes what an update says. It never moves a patient, unless the
+// hospital says that it may.
+func (n *narrator) update(t *told) {
+	e := t.event
+	n.note(t)
+	n.diagnose(t)
+	if e.Place.IsZero() {
+		return // a null place of an update says nothing (P6)
+	}
+	trusted := n.how.TrustA08 && e.Type == A08
+	switch {
+	case trusted && !n.open && n.closedAt == 0:
+		n.begin(t.at)
+		t.begins = true
+		n.move(t)
+	case n.open && !n.sameRoom(n.stays[n.stay].Place, e.Place):
+		if trusted {
+			n.move(t)
+			return
+		}
+		t.remarks |= remarkPlaceDiffers
+	}
+}
+
+// begin opens the visit.
+func (n *narrator) begin(at Instant) {
+	n.open, n.openedAt, n.closedAt = true, at, 0
+}
+
+// move brings the visit to the place of an event, which may be none.
+func (n *narrator) move(t *told) {
+	if n.stay >= 0 {
+		here := &n.stays[n.stay]
+		if n.sameRoom(here.Place, t.event.Place) {
+			here.Last = t.at
+			return
+		}
+		here.To = t.at
+	}
+	if n.stays == nil {
+		n.stays = make([]stay, 0, 4)
+	}
+	n.stays = append(n.stays, stay{From: t.at, Last: t.at, Place: t.event.Place, Placing: t.event})
+	n.stay = int16(len(n.stays) - 1) //nolint:gosec // a visit has at most 200 events
+	t.moved = true
+}
+
+// count counts an event for turnover.
+func (n *narrator) count(t *told) {
+	n.lastMove = t.event
+	if n.moves == nil {
+		n.moves = make([]Instant, 0, 4)
+	}
+	n.moves = append(n.moves, t.at)
+}
+
+// note keeps what an event says beside the place.
+func (n *narrator) note(t *told) {
+	e := t.event
+	// The registration of an inpatient does not make her an outpatient.
+	if e.Class != 0 && (e.Type != A04 || !n.open || n.class != 'I') {
+		n.class = e.Class
+	}
+	if e.Service != "" {
+		n.service = e.Service
+	}
+	if e.Reasons != 0 {
+		n.reasons = e.Reasons
+	}
+	if e.Babies != 0 {
+		n.babies = e.Babies
+	}
+	n.newborn = n.newborn || e.Newborn
+	if e.Patient != "" {
+		n.patient = e.Patient
+	}
+	if e.MotherVisit != "" {
+		n.motherVisit = e.MotherVisit
+	}
+	if e.MotherPatient != "" {
+		n.motherPatient = e.MotherPatient
+	}
+}
