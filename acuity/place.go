@@ -1,5 +1,11 @@
 package acuity
 
+import (
+	"maps"
+	"slices"
+	"strconv"
+)
+
 // placement is where a location is.
 type placement struct {
 	Kind placementKind
@@ -16,11 +22,360 @@ const (
 	withoutRoom                      // a unit without a room: unplaced, with a warning (P3)
 )
 
+// The ids of rooms that ADT makes known by itself (P5).
+const (
+	firstOwnRoom = 900_000
+	ownRooms     = 99_991 // a prime
+)
+
 // siteLocation is an administrator's entry of the location table.
 type siteLocation struct {
 	PointOfCare, Room, Bed string // Room and Bed may be empty: the whole of it
 	HasRoom                bool
 	RoomID                 int32
 	Outside                bool
-	Primary                Factor // site map: the primary of whoever is placed here; 0: none
+	Primary                Factor // of whoever is placed here; 0: by the table of areas
+}
+
+// knownRoom is a room that a census, an administrator or a room id made known.
+type knownRoom struct{ label, area string }
+
+// ownRoom is a room that the location of an ADT event made known by itself.
+type ownRoom struct {
+	pointOfCare, room string // as first seen in the order of text
+	id                int32
+}
+
+// roomTable tells rooms by their locations. What it answers depends on what it
+// was told, not on the order of it; a room is looked up when the chart is made,
+// so an event always lies where the newest table says (P7).
+type roomTable struct {
+	known map[int32]knownRoom
+	sites map[string]*siteLocation // by point of care, room and bed
+
+	own    map[string]*ownRoom // by point of care and room
+	slots  map[int32]*ownRoom  // by id
+	names  map[string]int      // how many own rooms have this PV1-3.2
+	points map[int32]string    // numeric rooms: the point of care that uses it, or several
+
+	stale   bool
+	byLabel map[string]int32 // several: noRoom
+	byArea  map[string]int32 // area and label
+}
+
+const (
+	noRoom  = -1
+	several = "\x00several"
+)
+
+// newRoomTable returns a table that knows nothing.
+func newRoomTable() *roomTable {
+	return &roomTable{
+		known: map[int32]knownRoom{}, sites: map[string]*siteLocation{}, own: map[string]*ownRoom{},
+		slots: map[int32]*ownRoom{}, names: map[string]int{}, points: map[int32]string{},
+	}
+}
+
+// know adds or changes a room that a census, an administrator or a room id names.
+func (t *roomTable) know(id int32, label, area string) {
+	if k := (knownRoom{label, area}); t.known[id] != k || !t.has(id) {
+		t.known[id] = k
+		t.stale = true
+		if t.slots[id] != nil {
+			t.assign()
+		}
+	}
+}
+
+// has reports whether a room is known.
+func (t *roomTable) has(id int32) bool {
+	_, ok := t.known[id]
+	return ok
+}
+
+// forget takes a room out.
+func (t *roomTable) forget(id int32) {
+	if t.has(id) {
+		delete(t.known, id)
+		t.stale = true
+		if id >= firstOwnRoom && id < firstOwnRoom+ownRooms {
+			t.assign()
+		}
+	}
+}
+
+// site replaces the entries of the location table.
+func (t *roomTable) site(entries []siteLocation) {
+	clear(t.sites)
+	for i := range entries {
+		e := &entries[i]
+		t.sites[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
+	}
+}
+
+// see notes that events use a location. Locations with a room id say nothing new.
+func (t *roomTable) see(l *Location) {
+	room := roomName(l)
+	if l.HasRoomID || room == "" {
+		return
+	}
+	var array [96]byte
+	k := key(array[:0], l.PointOfCare, room)
+	if o := t.own[string(k)]; o != nil {
+		// Of several spellings the first in the order of text is the name.
+		if l.PointOfCare+"\x00"+room < o.pointOfCare+"\x00"+o.room {
+			o.pointOfCare, o.room = l.PointOfCare, room
+		}
+		return
+	}
+	if n, ok := roomNumber(room); ok {
+		point := string(fold(nil, l.PointOfCare))
+		if p, used := t.points[n]; !used {
+			t.points[n] = point
+		} else if p != point {
+			t.points[n] = several
+		}
+	}
+	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, id: home(k)}
+	t.own[string(k)] = o
+	t.names[string(fold(nil, room))]++
+	if t.slots[o.id] != nil || t.has(o.id) {
+		t.assign()
+		return
+	}
+	t.slots[o.id] = o
+}
+
+// assign gives each own room its id anew, in the order of their text, so that
+// the ids of rooms whose hashes collide do not depend on who came first.
+func (t *roomTable) assign() {
+	clear(t.slots)
+	for _, k := range slices.Sorted(maps.Keys(t.own)) {
+		o := t.own[k]
+		o.id = home([]byte(k))
+		for t.slots[o.id] != nil || t.has(o.id) {
+			o.id = firstOwnRoom + (o.id-firstOwnRoom+1)%ownRooms
+		}
+		t.slots[o.id] = o
+	}
+}
+
+// home is the id of a room before collisions: FNV-1a of point of care and room.
+func home(key []byte) int32 {
+	h := uint32(2166136261)
+	for _, c := range key {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return firstOwnRoom + int32(h%ownRooms) //nolint:gosec // below 100,000
+}
+
+// resolve returns where a location is (clinical-input 2, P1 to P5, X5).
+func (t *roomTable) resolve(l *Location) placement {
+	if l.HasRoomID {
+		return placement{inRoom, l.RoomID} // wins over all text (H18)
+	}
+	room := roomName(l)
+	if l.PointOfCare == "" && room == "" {
+		return placement{}
+	}
+	if s := t.siteOf(l); s != nil && (s.HasRoom || s.Outside) {
+		if s.Outside {
+			return placement{Kind: outside}
+		}
+		return placement{inRoom, s.RoomID}
+	}
+	if id := t.labelled(l, room); id != noRoom {
+		return placement{inRoom, id}
+	}
+	if room != "" {
+		if n, ok := roomNumber(room); ok && t.has(n) && !t.shared(n) {
+			return placement{inRoom, n}
+		}
+	}
+	if b := places(); b.area(l.PointOfCare, areaTriage, areaObstetric) == areaUnknown &&
+		b.area(l.PointOfCare, areaOutside, areaOutside) != areaUnknown {
+		return placement{Kind: outside}
+	}
+	if room == "" {
+		return placement{Kind: withoutRoom}
+	}
+	var array [96]byte
+	k := key(array[:0], l.PointOfCare, room)
+	if o := t.own[string(k)]; o != nil {
+		return placement{inRoom, o.id}
+	}
+	return placement{inRoom, home(k)}
+}
+
+// shared reports whether several points of care use a room of that number (P1).
+func (t *roomTable) shared(n int32) bool { return t.points[n] == several }
+
+// labelled returns the known room whose label is that of the location.
+func (t *roomTable) labelled(l *Location, room string) int32 {
+	t.index()
+	var array [96]byte
+	look := func(m map[string]int32, parts ...string) int32 {
+		k := array[:0]
+		for _, p := range parts {
+			k = fold(k, p)
+		}
+		if id, ok := m[string(k)]; ok && len(k) > 0 {
+			return id
+		}
+		return noRoom
+	}
+	if room == "" {
+		return look(t.byLabel, l.PointOfCare)
+	}
+	// The closest first: a bed splits a room only if a label says so (P2).
+	if l.Bed != "" {
+		if id := look(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
+			return id
+		}
+		if id := look(t.byLabel, room, "-", l.Bed); id != noRoom {
+			return id
+		}
+	}
+	if id := look(t.byLabel, l.PointOfCare, room); id != noRoom && l.PointOfCare != "" {
+		return id
+	}
+	if id := look(t.byArea, l.PointOfCare, room); id != noRoom {
+		return id
+	}
+	if n, ok := roomNumber(room); ok && t.shared(n) {
+		return noRoom // a bare number is as good as a room id, see P1
+	}
+	return look(t.byLabel, room)
+}
+
+// index builds the labels anew if a room changed.
+func (t *roomTable) index() {
+	if !t.stale && t.byLabel != nil {
+		return
+	}
+	t.stale, t.byLabel, t.byArea = false, make(map[string]int32, len(t.known)), make(map[string]int32, len(t.known))
+	put := func(m map[string]int32, k string, id int32) {
+		if _, twice := m[k]; twice {
+			id = noRoom
+		}
+		m[k] = id
+	}
+	for id, r := range t.known {
+		if r.label == "" {
+			continue
+		}
+		put(t.byLabel, string(fold(nil, r.label)), id)
+		if r.area != "" {
+			put(t.byArea, string(fold(fold(nil, r.area), r.label)), id)
+		}
+	}
+}
+
+// siteOf returns the closest entry of the location table; nil if there is none.
+func (t *roomTable) siteOf(l *Location) *siteLocation {
+	if len(t.sites) == 0 {
+		return nil
+	}
+	var array [96]byte
+	room := roomName(l)
+	for _, k := range [...][3]string{{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {l.PointOfCare, "", ""}} {
+		if s := t.sites[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
+			return s
+		}
+	}
+	return nil
+}
+
+// sameRoom reports whether two locations are one room.
+func (t *roomTable) sameRoom(a, b Location) bool {
+	if a == b {
+		return true
+	}
+	p := t.resolve(&a)
+	return p.Kind == inRoom && p == t.resolve(&b)
+}
+
+// label returns the label of a room, and whether ADT made it known by itself:
+// PV1-3.2, with the point of care before it if that alone would be ambiguous.
+func (t *roomTable) label(id int32) (label string, own bool) {
+	if r, ok := t.known[id]; ok {
+		if r.label == "" {
+			return strconv.Itoa(int(id)), false
+		}
+		return r.label, false
+	}
+	o := t.slots[id]
+	if o == nil {
+		return strconv.Itoa(int(id)), false
+	}
+	t.index()
+	name := string(fold(nil, o.room))
+	_, taken := t.byLabel[name]
+	if _, numeric := roomNumber(o.room); (numeric || taken || t.names[name] > 1) && o.pointOfCare != "" {
+		return o.pointOfCare + " " + o.room, true
+	}
+	return o.room, true
+}
+
+// describe adds to the facts what the table knows of a location.
+func (t *roomTable) describe(l *Location, f *careFacts) {
+	if s := t.siteOf(l); s != nil {
+		f.Site = s.Primary
+	}
+	if p := t.resolve(l); p.Kind == inRoom {
+		if r, ok := t.known[p.Room]; ok {
+			f.Area = r.area
+			if r.label != "" {
+				f.Label = r.label
+			}
+		}
+	}
+}
+
+// roomName is the name of the room of a location; a label alone is one.
+func roomName(l *Location) string {
+	if l.Room == "" && l.PointOfCare == "" {
+		return l.Label
+	}
+	return l.Room
+}
+
+// roomNumber returns the room id that a name could be.
+func roomNumber(room string) (int32, bool) {
+	if room == "" || len(room) > 9 {
+		return 0, false
+	}
+	n := int32(0)
+	for i := range len(room) {
+		if !isDigit(room[i]) {
+			return 0, false
+		}
+		n = n*10 + int32(room[i]-'0')
+	}
+	return n, true
+}
+
+// fold appends a name without regard to case and spaces.
+func fold(dst []byte, name string) []byte {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == ' ' || c == '\t':
+		case c >= 'a' && c <= 'z':
+			dst = append(dst, c+'A'-'a')
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
+}
+
+// key appends names, folded, so that their borders count.
+func key(dst []byte, names ...string) []byte {
+	for i, name := range names {
+		if i > 0 {
+			dst = append(dst, 0)
+		}
+		dst = fold(dst, name)
+	}
+	return dst
 }

@@ -1,28 +1,244 @@
 package acuity
 
+import "time"
+
 // careFacts is what the primary of a patient is chosen from, of an ADT event or
 // of a census row.
 type careFacts struct {
-	Explicit, Site Factor // 0: none
+	Explicit Factor // primaryFactor of the sender; 0: none
+	Site     Factor // of the hospital's own table; 0: none
 
-	PointOfCare string // or the area of a census row
+	PointOfCare string // PV1-3.1
+	Area        string // of the room, by census
 	Service     string
 	Label       string // of the room
 	Class       byte
 	Reasons     Reasons
 	Newborn     bool
 
-	PlacedAt    Instant // when the patient came here; the clock of a primary that has no other
-	Delivered   Instant // 0: not yet
-	Cesarean    bool    // by O82, delivery mode or the operation before
+	At          Instant // of the event or the census: the clock of a primary that has no other
+	PlacedAt    Instant // when the patient came to the room
+	Birth       Instant // 0: not yet
 	CesareanDue bool    // O82 stands
+	Cesarean    bool    // delivery mode, or the operation before
 	Born        Instant // of a newborn; 0: unknown
 }
 
 // choice is a primary with its clock and why it was chosen.
 type choice struct {
-	Factor     Factor
+	Factor     Factor // 0: nothing is known that would tell
 	Since      Instant
-	AssignedBy string // stable code
-	Assumed    bool   // a safe default, not said by anybody
+	AssignedBy string // stable code: explicit, site, area:…, reason:…, rule:…
+	Assumed    bool   // a guess on the safe side
+	clocked    bool   // Since is given by the rule, not by the event
+}
+
+// The spans of the table of areas (clinical-input 4).
+const (
+	firstRecovery = 2 * time.Hour // after a birth, one to one
+	lastRecovery  = 6 * time.Hour // after a birth, until the couplet is stable
+	freshNewborn  = 6 * time.Hour // a newborn in transition
+)
+
+// areaOf returns the kind of place of a patient: by the first of the texts that
+// has a word of a definite area, else the first with one of the general ones.
+func (b *placeBook) areaOf(f *careFacts) area {
+	for _, text := range [...]string{f.PointOfCare, f.Area, f.Service, f.Label} {
+		if a := b.area(text, areaTriage, areaPostpartum); a != areaUnknown {
+			return a
+		}
+	}
+	for _, text := range [...]string{f.PointOfCare, f.Area, f.Service, f.Label} {
+		if a := b.area(text, areaObstetric, areaMedical); a != areaUnknown {
+			return a
+		}
+	}
+	if f.Service != "" {
+		return areaMedical // a service that is neither of the field nor of newborns
+	}
+	return areaObstetric // unknown in a unit of the field: a guess, flagged as such
+}
+
+// primaryOf chooses the primary of a patient: what was said, what the hospital's
+// table says, then the table of areas. A primary is never derived from a modifier
+// (X2). A newborn never gets the primary of a mother.
+func primaryOf(f *careFacts) choice {
+	switch {
+	case f.Explicit != 0:
+		return choice{Factor: f.Explicit, Since: f.At, AssignedBy: "explicit"}
+	case f.Site != 0:
+		return choice{Factor: f.Site, Since: f.At, AssignedBy: "site"}
+	case f.PointOfCare == "" && f.Area == "" && f.Service == "" && f.Class == 0 && !f.Newborn:
+		return choice{}
+	}
+	b := places()
+	a := b.areaOf(f)
+	if f.Newborn && a != areaNICU && a != areaIntermediate {
+		a = areaNursery
+	}
+	when := f.circumstances()
+	for i := range b.rules[a] {
+		r := &b.rules[a][i]
+		if r.when&^when != 0 || r.reasons&^f.Reasons != 0 {
+			continue
+		}
+		c := choice{Factor: r.factor, Since: f.At, AssignedBy: r.assignedBy, Assumed: r.assumed}
+		switch {
+		case r.from == fromBirth && f.Birth != 0:
+			c.Since, c.clocked = f.Birth, true
+		case r.from == fromBirth2h && f.Birth != 0:
+			c.Since, c.clocked = f.Birth.Add(firstRecovery), true
+		case r.from == fromBorn && f.Born != 0:
+			c.Since, c.clocked = f.Born, true
+		}
+		return c
+	}
+	return choice{}
+}
+
+// circumstances returns what of the conditions of the rules holds.
+func (f *careFacts) circumstances() circumstance {
+	var when circumstance
+	set := func(c circumstance, is bool) {
+		if is {
+			when |= c
+		}
+	}
+	set(whenAdmitted, f.Class == 'I')
+	set(whenOutpatient, f.Class == 'O' || f.Class == 'E' || f.Class == 'R' || f.Class == 'P')
+	set(whenCesareanDue, f.CesareanDue)
+	set(whenAfterCesarean, f.CesareanDue || f.Cesarean || f.Reasons&places().cesarean != 0)
+	if f.Birth != 0 {
+		// How long ago the birth was counts when she comes to the place: a
+		// message that tells nothing new must not change the kind of patient.
+		age := f.PlacedAt.Sub(f.Birth)
+		set(whenBirth, true)
+		set(whenBirth2h, age < firstRecovery)
+		set(whenBirth6h, age < lastRecovery)
+	}
+	set(whenBorn6h, f.Born != 0 && f.PlacedAt.Sub(f.Born) < freshNewborn)
+	return when
+}
+
+// primary returns the primary that the events of the visit give it now, and its
+// clock: it runs on across a move to another place with the same factor, and
+// starts anew with another (R13), with a conversion, and with an admission to
+// another area (R11). An explicit primary holds for the area it was given in
+// (X12). Births that other feeds know of are passed in; 0 and false: none.
+func (s *story) primary(t *roomTable, birth Instant, cesarean bool) choice {
+	if !s.open {
+		return choice{}
+	}
+	p := primaryFold{story: s, table: t, birth: birth, cesarean: cesarean}
+	for i := range s.told {
+		step := &s.told[i]
+		if step.fate != fateApplied && step.fate != fateSameRoom || isCancel(step.event.Type) {
+			continue
+		}
+		if p.last != nil && birth != 0 && p.last.at < birth && birth <= step.at {
+			p.again()
+		}
+		p.step(step)
+	}
+	p.again()
+	return p.now
+}
+
+// primaryFold follows the primary of a visit along its events.
+type primaryFold struct {
+	story    *story
+	table    *roomTable
+	birth    Instant // by other feeds
+	cesarean bool    // by other feeds, or by an operation
+
+	now      choice
+	explicit Factor
+	here     area
+	where    string // point of care; tells areas of unknown kind apart
+	last     *told
+}
+
+// step takes the next event.
+func (p *primaryFold) step(t *told) {
+	e := t.event
+	if t.closes {
+		*p = primaryFold{story: p.story, table: p.table, birth: p.birth, cesarean: p.cesarean}
+		return
+	}
+	if t.stay < 0 || p.story.stays[t.stay].Place.IsZero() {
+		// Known before the admission, or without a place: kept for the next one.
+		if e.Primary != 0 {
+			p.explicit = e.Primary
+		}
+		return
+	}
+	if t.fate == fateSameRoom {
+		return
+	}
+	f := p.facts(t, t.at)
+	here := places().areaOf(&f)
+	admit := e.Type == A01 || e.Type == A04 || e.Type == A06 || e.Type == A07
+	placing := admit || t.moved || t.begins
+	changed := placing && p.last != nil && (here != p.here || (here >= areaObstetric && f.PointOfCare != p.where))
+	if changed {
+		p.explicit = 0
+	}
+	if e.Primary != 0 {
+		p.explicit = e.Primary
+	}
+	if placing || p.last == nil {
+		p.here, p.where = here, f.PointOfCare
+	}
+	p.last = t
+	f.Explicit = p.explicit
+	p.set(primaryOf(&f), t.begins || (admit && changed))
+}
+
+// again chooses once more for the last place, with a birth that was told by
+// another feed since.
+func (p *primaryFold) again() {
+	if p.last == nil || p.birth == 0 {
+		return
+	}
+	f := p.facts(p.last, max(p.last.at, p.birth))
+	f.Birth = Soonest(f.Birth, p.birth)
+	f.Explicit = p.explicit
+	p.set(primaryOf(&f), false)
+}
+
+// set takes a choice; the same factor as before keeps its clock.
+func (p *primaryFold) set(c choice, restart bool) {
+	if c.Factor == p.now.Factor && !restart && !c.clocked {
+		c.Since = p.now.Since
+	}
+	p.now = c
+	if c.Factor == places().operation {
+		p.cesarean = true
+	}
+}
+
+// facts returns what is known of the patient right after an event.
+func (p *primaryFold) facts(t *told, at Instant) careFacts {
+	here := &p.story.stays[t.stay]
+	f := careFacts{
+		PointOfCare: here.Place.PointOfCare, Service: t.service, Label: here.Place.Label,
+		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,
+		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
+	}
+	if p.birth != 0 && p.birth <= t.at {
+		f.Birth = Soonest(f.Birth, p.birth)
+	}
+	if p.story.newborn {
+		f.Born = p.story.stays[0].From
+		if p.birth != 0 {
+			f.Born = p.birth
+		}
+	}
+	if f.Label == "" {
+		f.Label = here.Place.Room
+	}
+	if p.table != nil {
+		p.table.describe(&here.Place, &f)
+	}
+	return f
 }

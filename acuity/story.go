@@ -5,9 +5,9 @@ import "time"
 // story is what the ADT events of one visit amount to. It is a function of the
 // set of events: any order of arrival gives the same story.
 type story struct {
-	told  []told // the events in the order in which they count
-	stays []stay // ascending; one with a zero Place is a time without a place
-	moves []Instant
+	told  []told    // the events in the order in which they count
+	stays []stay    // ascending; one with a zero Place is a time without a place
+	moves []Instant // of those that count for turnover (R12), ascending
 	// diagnoses are those still standing, in the order of their first mention.
 	diagnoses []diagnosed
 	// waiting are the receipts of the cancels that found nothing, ascending.
@@ -60,18 +60,18 @@ type told struct {
 type fate uint8
 
 const (
-	fateApplied   fate = iota
-	fateDuplicate      // the same event again
-	fateOther          // not a type that has an effect
-	fateCancelled      // a cancel took it back
-	fateVoided         // it hung on an admit that was cancelled (R4)
-	fateWaiting        // a cancel that has found nothing yet
-	fateRefused        // a cancel of an event that was folded away (R10)
-	fateSameRoom       // a transfer to where the visit is
-	fateAfterDischarge // a transfer after the discharge (R5)
-	fateClosedAlready  // a second discharge
-	fateNoPlace        // a transfer that does not say where to
-	fateBeforeFold     // older than what was folded away (R10)
+	fateApplied        fate = iota
+	fateDuplicate           // the same event again
+	fateOther               // not a type that has an effect
+	fateCancelled           // a cancel took it back
+	fateVoided              // it hung on an admit that was cancelled (R4)
+	fateWaiting             // a cancel that has found nothing yet
+	fateRefused             // a cancel of an event that was folded away (R10)
+	fateSameRoom            // a transfer to where the visit is
+	fateAfterDischarge      // a transfer after the discharge (R5)
+	fateClosedAlready       // a second discharge
+	fateNoPlace             // a transfer that does not say where to
+	fateBeforeFold          // older than what was folded away (R10)
 )
 
 // reason returns the stable code of an event that had no effect; "" if it had one.
