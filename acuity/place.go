@@ -48,7 +48,8 @@ type ownRoom struct {
 
 // roomTable tells rooms by their locations. What it answers depends on what it
 // was told, not on the order of it; a room is looked up when the chart is made,
-// so an event always lies where the newest table says (P7).
+// so an event always lies where the newest table says (P7). The zero value is
+// ready: a table that knows nothing.
 type roomTable struct {
 	known map[int32]knownRoom
 	sites map[string]*siteLocation // by point of care, room and bed
@@ -68,17 +69,12 @@ const (
 	several = "\x00several"
 )
 
-// newRoomTable returns a table that knows nothing.
-func newRoomTable() *roomTable {
-	return &roomTable{
-		known: map[int32]knownRoom{}, sites: map[string]*siteLocation{}, own: map[string]*ownRoom{},
-		slots: map[int32]*ownRoom{}, names: map[string]int{}, points: map[int32]string{},
-	}
-}
-
 // know adds or changes a room that a census, an administrator or a room id names.
 func (t *roomTable) know(id int32, label, area string) {
 	if k := (knownRoom{label, area}); t.known[id] != k || !t.has(id) {
+		if t.known == nil {
+			t.known = map[int32]knownRoom{}
+		}
 		t.known[id] = k
 		t.stale = true
 		if t.slots[id] != nil {
@@ -106,7 +102,7 @@ func (t *roomTable) forget(id int32) {
 
 // site replaces the entries of the location table.
 func (t *roomTable) site(entries []siteLocation) {
-	clear(t.sites)
+	t.sites = make(map[string]*siteLocation, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		t.sites[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
@@ -114,8 +110,8 @@ func (t *roomTable) site(entries []siteLocation) {
 }
 
 // see notes that events use a location. Locations with a room id say nothing new.
-func (t *roomTable) see(l *Location) {
-	room := roomName(l)
+func (t *roomTable) see(l Location) {
+	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return
 	}
@@ -127,6 +123,10 @@ func (t *roomTable) see(l *Location) {
 			o.pointOfCare, o.room = l.PointOfCare, room
 		}
 		return
+	}
+	if t.own == nil {
+		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
+		t.names, t.points = map[string]int{}, map[int32]string{}
 	}
 	if n, ok := roomNumber(room); ok {
 		point := string(fold(nil, l.PointOfCare))
@@ -170,21 +170,21 @@ func home(key []byte) int32 {
 }
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
-func (t *roomTable) resolve(l *Location) placement {
+func (t *roomTable) resolve(l Location) placement {
 	if l.HasRoomID {
 		return placement{inRoom, l.RoomID} // wins over all text (H18)
 	}
-	room := roomName(l)
+	room := roomName(&l)
 	if l.PointOfCare == "" && room == "" {
 		return placement{}
 	}
-	if s := t.siteOf(l); s != nil && (s.HasRoom || s.Outside) {
+	if s := t.siteOf(&l); s != nil && (s.HasRoom || s.Outside) {
 		if s.Outside {
 			return placement{Kind: outside}
 		}
 		return placement{inRoom, s.RoomID}
 	}
-	if id := t.labelled(l, room); id != noRoom {
+	if id := t.labelled(&l, room); id != noRoom {
 		return placement{inRoom, id}
 	}
 	if room != "" {
@@ -291,8 +291,8 @@ func (t *roomTable) sameRoom(a, b Location) bool {
 	if a == b {
 		return true
 	}
-	p := t.resolve(&a)
-	return p.Kind == inRoom && p == t.resolve(&b)
+	p := t.resolve(a)
+	return p.Kind == inRoom && p == t.resolve(b)
 }
 
 // label returns the label of a room, and whether ADT made it known by itself:
@@ -322,7 +322,7 @@ func (t *roomTable) describe(l *Location, f *careFacts) {
 	if s := t.siteOf(l); s != nil {
 		f.Site = s.Primary
 	}
-	if p := t.resolve(l); p.Kind == inRoom {
+	if p := t.resolve(*l); p.Kind == inRoom {
 		if r, ok := t.known[p.Room]; ok {
 			f.Area = r.area
 			if r.label != "" {
