@@ -15,6 +15,7 @@ type Catalogue struct {
 	byID    map[string]Factor
 	effects [][]effect // by Factor and variant: a copy of what specs hold, for speed
 	version string
+	index   *index
 }
 
 // Default returns the catalogue that is part of the program. A test parses it;

@@ -103,3 +103,58 @@ func isICD10Shape(code string) bool {
 }
 
 func isLetter(c byte) bool { return c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' }
+
+// normalCode returns a code for comparison within its system: ICD-10-CM by its
+// own rule, local codes in upper case, all others as they are, trimmed.
+func normalCode(system System, code string) string {
+	switch system {
+	case ICD10CM:
+		return normalICD10(code)
+	case SystemLocal:
+		return strings.ToUpper(strings.TrimSpace(code))
+	case SystemNone, SNOMED, LOINC, RxNorm:
+	}
+	return strings.TrimSpace(code)
+}
+
+// codePattern is a code of the catalogue or of a mapping, ready for comparison.
+type codePattern struct {
+	text   string
+	prefix bool // else the whole code
+}
+
+// codePatterns returns what a code as written in the specification stands for.
+// In ICD-10-CM "O15*" is a prefix, and a bare category of three characters or a
+// range of them means the category and its children: no patient is ever coded
+// with "O16" alone. Everything else is exact. In other systems a trailing "*" is
+// a prefix, too.
+func codePatterns(system System, written string) []codePattern {
+	if text, ok := strings.CutSuffix(strings.TrimSpace(written), "*"); ok {
+		return []codePattern{{normalCode(system, text), true}}
+	}
+	code := normalCode(system, written)
+	if system != ICD10CM {
+		return []codePattern{{code, false}}
+	}
+	if from, to, ok := strings.Cut(code, "-"); ok && len(from) == 3 && len(to) == 3 {
+		return categories(from, to)
+	}
+	return []codePattern{{code, len(code) == 3}}
+}
+
+// categories returns the categories from one to another, both included, in the
+// order of characters: O09, O10, O1A … never by number.
+func categories(from, to string) []codePattern {
+	const second, third = "0123456789", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	var all []codePattern
+	for first := from[0]; first <= to[0]; first++ {
+		for i := range len(second) {
+			for j := range len(third) {
+				if c := string([]byte{first, second[i], third[j]}); from <= c && c <= to {
+					all = append(all, codePattern{c, true})
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,5 +1,10 @@
 package acuity
 
+import (
+	"cmp"
+	"slices"
+)
+
 // episode is everything that is said about one patient, or about one room that
 // only clinical ingest knows: what evidence is made of. The order within each
 // list means nothing.
@@ -9,4 +14,342 @@ type episode struct {
 	listed    []Listed    // modifiers that the newest census lists
 	primaries []Evidence  // by ADT, census and site map; with those of the newborns
 	babies    uint8       // of a multiple birth, as ADT says; 0 unknown
+}
+
+// evidence returns what the statements about one patient amount to: one piece of
+// evidence for each source that runs, in order of factor and source. It settles
+// everything that needs no clock: which statement is the newest, where a run
+// began, what contradicts what. Birth, windows and steps are for the verdict. It
+// is a function of the set: the order of the lists means nothing.
+func (c *Catalogue) evidence(e *episode, maps *mappings) []Evidence {
+	f := folder{reader: reader{c: c, maps: maps}, e: e}
+	f.read()
+	f.foldSignals()
+	f.foldDiagnoses()
+	f.foldListed()
+	f.out = append(f.out, e.primaries...)
+	for i := range f.out {
+		if o := &f.out[i]; o.Factor == c.index.multiples {
+			o.Count = max(o.Count, e.babies, 2)
+		}
+	}
+	slices.SortFunc(f.out, compareEvidence)
+	return slices.Compact(f.out)
+}
+
+// folder makes the evidence of one episode.
+type folder struct {
+	reader
+	e          *episode
+	statements []statement
+	out        []Evidence
+
+	noted
+}
+
+// noted is what statements mean for other sources than their own.
+type noted struct {
+	infused      bool    // a magnesium infusion is known, running or not
+	acknowledged Instant // newest acknowledgement of an early warning; 0: none
+	categoryI    Instant // newest Category I; 0: none
+	below        Instant // newest BMI, if it is below the limit; else 0
+}
+
+func (n *noted) add(o noted) {
+	n.infused = n.infused || o.infused
+	n.acknowledged = max(n.acknowledged, o.acknowledged)
+	n.categoryI = max(n.categoryI, o.categoryI)
+	n.below = max(n.below, o.below)
+}
+
+// read reads the statements and puts them in order. Those that say nothing
+// readable change nothing and are left out.
+func (f *folder) read() {
+	f.statements = make([]statement, 0, len(f.e.signals))
+	var concepts map[identity]Factor
+	for i := range f.e.signals {
+		h := &f.e.signals[i]
+		s := statement{Heard: h, identity: identityOf(&h.Signal), from: len(f.matches)}
+		state, concept := f.reader.read(&h.Signal)
+		if concept != 0 {
+			if concepts == nil {
+				concepts = map[identity]Factor{}
+			}
+			concepts[s.identity] = concept
+		}
+		if h.Status == SignalActive && state != matched {
+			continue
+		}
+		s.order, s.clock, s.to = h.orderTime(), h.clockStart(), len(f.matches)
+		said := f.matches[s.from:s.to]
+		s.weight = f.c.graver(h, said)
+		f.statements = append(f.statements, s)
+	}
+	for _, l := range f.e.listed {
+		if l.Factor == f.c.index.acknowledged {
+			f.acknowledged = max(f.acknowledged, l.Since)
+		}
+	}
+	// A code is one of many of a concept if any statement of it is, also where
+	// another came without the display that tells.
+	for i := range f.statements {
+		if concept := concepts[f.statements[i].identity]; concept != 0 {
+			f.statements[i].identity = identity{concept: concept}
+		}
+	}
+	slices.SortFunc(f.statements, compareStatements)
+}
+
+// foldSignals walks through the statements, identity by identity: first for what
+// they mean to others, then for what they say themselves.
+func (f *folder) foldSignals() {
+	var groups [][]statement
+	for from := 0; from < len(f.statements); {
+		to := from + 1
+		for to < len(f.statements) && f.statements[to].identity == f.statements[from].identity {
+			to++
+		}
+		said := winners(f.statements[from:to])
+		f.note(said)
+		groups = append(groups, said)
+		from = to
+	}
+	for _, said := range groups {
+		f.foldIdentity(said)
+	}
+	// A newer Category I also clears what was said under another identity.
+	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
+		return f.isCategory(o.Factor) && o.Last < f.categoryI
+	})
+}
+
+func (f *folder) isCategory(factor Factor) bool {
+	return factor != 0 && (factor == f.c.index.catII || factor == f.c.index.catIII)
+}
+
+// winners returns, in place, one statement for each time: the last in order. A
+// retraction of something that was observed at that time takes it back as if it
+// had never been said, so that what was said before holds again; a drug that
+// was entered in error simply does not run.
+func winners(all []statement) []statement {
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].order == all[i].order {
+			n++
+		}
+		last := all[n-1]
+		takesBack := last.Status == SignalRetracted && !last.medication && n-i > 1
+		if !takesBack {
+			kept = append(kept, last)
+		}
+		i = n
+	}
+	return kept
+}
+
+// foldIdentity adds the evidence that the statements of one identity leave, in
+// order of time.
+func (f *folder) foldIdentity(said []statement) {
+	var factors []Factor
+	for i := range said {
+		for _, m := range f.matches[said[i].from:said[i].to] {
+			if !slices.Contains(factors, m.factor) {
+				factors = append(factors, m.factor)
+			}
+		}
+	}
+	for _, factor := range factors {
+		r := run{c: f.c, f: factor}
+		for i := range said {
+			f.step(&r, said, i)
+		}
+		if e, ok := r.evidence(); ok && !f.refused(&e, r.from) {
+			f.out = append(f.out, f.named(e))
+		}
+	}
+}
+
+// step moves a run on by one statement of its identity. A statement that says
+// nothing of the factor has no say, unless it ends all that the code stands for.
+func (f *folder) step(r *run, said []statement, i int) {
+	s := &said[i]
+	if i > 0 {
+		f.silence(r, &said[i-1], s.order)
+	}
+	if r.f == f.c.index.mews && s.order <= f.acknowledged {
+		return
+	}
+	for _, m := range f.matches[s.from:s.to] {
+		if m.factor == r.f {
+			r.take(s, m)
+			return
+		}
+	}
+	if s.Status != SignalActive {
+		r.take(s, match{factor: r.f})
+	}
+}
+
+// silence asserts the factor that silence about a graver one makes of it, if it
+// lasted until the next statement: a Category III that nobody repeats within
+// 60 min is as if a Category II had been received (scoring-decisions 17).
+func (f *folder) silence(r *run, before *statement, now Instant) {
+	for _, m := range f.matches[before.from:before.to] {
+		e := f.c.effect(m.factor, m.variant)
+		if m.on && e.becomes == r.f && e.silent > 0 && now-before.order >= e.silent {
+			r.assume(before.order+e.silent, before, m)
+		}
+	}
+}
+
+// note keeps what the statements of one identity mean for other sources. A
+// retraction takes back the statement before it, of an infusion the whole run.
+func (f *folder) note(said []statement) {
+	ix := f.c.index
+	var known, newest noted
+	infused, below := false, Instant(0)
+	for i := range said {
+		s := &said[i]
+		if s.Status == SignalRetracted {
+			newest, infused, below = noted{}, false, 0
+			continue
+		}
+		known.add(newest)
+		newest = noted{}
+		matches := f.matches[s.from:s.to]
+		for _, m := range matches {
+			infused = infused || m.factor == ix.mag && s.Kind == KindMedication
+			if m.on && m.factor == ix.acknowledged {
+				newest.acknowledged = s.order
+			}
+		}
+		known.infused = known.infused || infused && s.Status == SignalEnded
+		if s.Status != SignalActive {
+			continue
+		}
+		reached := slices.ContainsFunc(matches, isOn)
+		if s.concept == ix.catIII && !reached {
+			newest.categoryI = s.order
+		}
+		if s.concept == ix.obesity {
+			if below = 0; !reached {
+				below = s.order
+			}
+		}
+	}
+	known.add(newest)
+	f.add(known)
+	f.add(noted{infused: infused, below: below})
+}
+
+func isOn(m match) bool { return m.on }
+
+// refused reports whether a signal does not count for what it stands for.
+// Oxytocin also runs after birth, where it is no induction (C11): the primary by
+// ADT or census says where the patient is (scoring-decisions 59).
+func (f *folder) refused(e *Evidence, s *statement) bool {
+	if e.Factor != f.c.index.induction || s.Kind != KindMedication || e.Kind == ByManual {
+		return false
+	}
+	return slices.ContainsFunc(f.e.primaries, func(p Evidence) bool {
+		section := f.c.Spec(p.Factor).Section
+		return p.Baby == 0 && (section == SectionPostpartum || section == SectionCesarean)
+	})
+}
+
+// named adds to evidence of a primary who assigned it.
+func (f *folder) named(e Evidence) Evidence {
+	if f.c.Spec(e.Factor).Primary {
+		switch e.Kind {
+		case BySite:
+			e.AssignedBy = "site"
+		case ByManual:
+			e.AssignedBy = "manual"
+		case ByDiagnosis:
+			e.AssignedBy = "diagnosis"
+		case BySignal, ByADT, ByCensus:
+			e.AssignedBy = "signal"
+		}
+	}
+	return e
+}
+
+// foldDiagnoses adds the evidence of the diagnoses that no signal overrules.
+func (f *folder) foldDiagnoses() {
+	for i := range f.e.diagnoses {
+		d := &f.e.diagnoses[i]
+		first := len(f.matches)
+		f.matches, _ = f.c.appendDiagnosis(f.matches, &d.Diagnosis, f.maps)
+		for _, m := range f.matches[first:] {
+			if f.overruled(m.factor, d) {
+				continue
+			}
+			system := d.System
+			if system == SystemNone {
+				system, _ = NormalSystem("", d.Code)
+			}
+			f.out = append(f.out, f.named(Evidence{
+				Factor:  m.factor,
+				Variant: m.variant,
+				Count:   m.count,
+				Kind:    m.kind,
+				Start:   d.Start,
+				Last:    max(d.Start, d.Last),
+				Source:  Source{Feed: d.Feed, System: system, Code: normalCode(system, d.Code)},
+			}))
+		}
+		f.matches = f.matches[:first]
+	}
+}
+
+// overruled reports whether a signal takes the place of a diagnosis: the real
+// infusion of magnesium for good (scoring-decisions 19), a newer Category I (18),
+// a newer BMI below the limit (51).
+func (f *folder) overruled(factor Factor, d *diagnosed) bool {
+	switch {
+	case factor == f.c.index.mag:
+		return f.infused
+	case f.isCategory(factor):
+		return f.categoryI > d.Start
+	case factor == f.c.index.obesity:
+		return f.below > d.Start
+	}
+	return false
+}
+
+// foldListed adds the evidence of the modifiers that the census lists. A warning
+// that was listed before it was acknowledged is an old one until the census
+// has once left it out.
+func (f *folder) foldListed() {
+	for _, l := range f.e.listed {
+		if l.Factor == f.c.index.mews && l.Since <= f.acknowledged {
+			continue
+		}
+		f.out = append(f.out, Evidence{
+			Factor: l.Factor,
+			Kind:   ByCensus,
+			Start:  l.Since,
+			Last:   max(l.Since, l.Last),
+			Source: Source{Feed: ChannelCensus},
+		})
+	}
+}
+
+// compareEvidence is the order of evidence: by factor, then by source.
+func compareEvidence(a, b Evidence) int {
+	return cmp.Or(
+		cmp.Compare(a.Factor, b.Factor),
+		cmp.Compare(a.Baby, b.Baby),
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Start, b.Start),
+		cmp.Compare(a.Source.Feed, b.Source.Feed),
+		cmp.Compare(a.Source.System, b.Source.System),
+		cmp.Compare(a.Source.Code, b.Source.Code),
+		cmp.Compare(a.Last, b.Last),
+		cmp.Compare(a.Variant, b.Variant),
+		cmp.Compare(a.Count, b.Count),
+		cmp.Compare(a.AssignedBy, b.AssignedBy),
+		compareBool(a.Silent, b.Silent),
+	)
 }

@@ -29,6 +29,7 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		}
 		p.c.effects = append(p.c.effects, forms)
 	}
+	p.c.index = newIndex(p.c.specs)
 	return p.c, nil
 }
 

@@ -1,0 +1,134 @@
+package acuity
+
+import "cmp"
+
+// identity says which statements replace each other: the newest of them wins.
+// FHR category, MEWS and BMI are one identity each over all their codes; of all
+// others the code decides, and whether it is a medication. Display and start are
+// no part of it (scoring-decisions 25).
+type identity struct {
+	medication bool
+	concept    Factor // of one identity over many codes; then system and code are empty
+	system     System
+	code       string
+}
+
+// identityOf returns the identity by code alone.
+func identityOf(s *Signal) identity {
+	return identity{
+		medication: s.Kind == KindMedication,
+		system:     s.System,
+		code:       normalCode(s.System, s.Code),
+	}
+}
+
+// orderTime is the time by which statements are put in order: when it was
+// observed, else when it was received. Only of something else than a medication does the
+// start say when it was observed. No time lies after the receipt (scoring-decisions 26).
+func (h *Heard) orderTime() Instant {
+	if h.Kind != KindMedication {
+		return h.firstOf(h.ObservedAt, h.StartedAt)
+	}
+	return h.firstOf(h.ObservedAt, 0)
+}
+
+// clockStart is the time from which the clock of what is said runs.
+func (h *Heard) clockStart() Instant {
+	if h.Kind == KindMedication {
+		return h.firstOf(h.StartedAt, h.ObservedAt)
+	}
+	return h.firstOf(h.ObservedAt, h.StartedAt)
+}
+
+func (h *Heard) firstOf(a, b Instant) Instant {
+	switch {
+	case a != 0:
+		return min(a, h.ReceivedAt)
+	case b != 0:
+		return min(b, h.ReceivedAt)
+	}
+	return h.ReceivedAt
+}
+
+// statement is one clinical statement, read.
+type statement struct {
+	*Heard
+	identity
+	order, clock Instant
+	from, to     int // its matches, in those of the reader
+	weight       uint8
+}
+
+// graver returns how grave a statement is: of two with the same time in one
+// request the graver wins (scoring-decisions 27).
+func (c *Catalogue) graver(h *Heard, matches []match) uint8 {
+	switch h.Status {
+	case SignalRetracted:
+		return 0
+	case SignalEnded:
+		return 1
+	case SignalOnHold:
+		return 2
+	case SignalActive:
+	}
+	weight := uint8(3)
+	for _, m := range matches {
+		if m.on {
+			_, class, _ := c.effect(m.factor, m.variant).need.At(0, 0)
+			weight = max(weight, 4+class)
+		}
+	}
+	return weight
+}
+
+// compareStatements orders statements by identity, then time, then receipt, then
+// weight; what is equal so far is ordered by content, so that the order of
+// arrival within a request means nothing.
+func compareStatements(a, b statement) int {
+	if c := compareIdentities(a.identity, b.identity); c != 0 {
+		return c
+	}
+	return cmp.Or(
+		cmp.Compare(a.order, b.order),
+		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
+		cmp.Compare(a.weight, b.weight),
+		cmp.Compare(b.clock, a.clock), // the earlier start wins
+		compareContent(a.Heard, b.Heard),
+	)
+}
+
+func compareIdentities(a, b identity) int {
+	return cmp.Or(
+		cmp.Compare(a.concept, b.concept),
+		cmp.Compare(a.system, b.system),
+		cmp.Compare(a.code, b.code),
+		compareBool(a.medication, b.medication),
+	)
+}
+
+func compareContent(a, b *Heard) int {
+	return cmp.Or(
+		cmp.Compare(a.Feed, b.Feed),
+		cmp.Compare(a.System, b.System),
+		cmp.Compare(a.Code, b.Code),
+		cmp.Compare(a.Kind, b.Kind),
+		cmp.Compare(a.Display, b.Display),
+		cmp.Compare(a.Value.Kind, b.Value.Kind),
+		cmp.Compare(a.Value.Op, b.Value.Op),
+		cmp.Compare(a.Value.Number, b.Value.Number),
+		cmp.Compare(a.Value.Unit, b.Value.Unit),
+		cmp.Compare(a.Value.Words, b.Value.Words),
+		cmp.Compare(a.StartedAt, b.StartedAt),
+		cmp.Compare(a.ObservedAt, b.ObservedAt),
+	)
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
