@@ -1,0 +1,165 @@
+// Package board keeps the view of the units in Redis, which processors write
+// and readers take apart again.
+//
+// The view is derived: it can be thrown away at any time and is made anew from
+// the log. Per hospital it is one hash (the encoded unit chart, one encoded
+// chart per room, version and input position); per partition of the log one
+// sentinel, which says that all hospitals of the partition are in the view, of
+// which generation of the log, and up to which input. A reader who finds no
+// sentinel knows that it does not know: [ErrNotWhole], never [ErrNoUnit].
+//
+// The rules that hold the two together:
+//
+//   - A generation is the topic id of the log. The view of a partition has one;
+//     a write of another one is refused until a whole projection claims it.
+//   - A write of a hospital names the version it starts from. It is applied if
+//     what is stored lies between that and its own version: not older (a late
+//     zombie), not behind (Redis lost writes). Behind ends the sentinel.
+//   - The position is announced only while the partition is whole, after the
+//     writes it stands for.
+//
+// The package moves encoded bytes; it does not know what is in them.
+package board
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// What can be wrong with the view.
+var (
+	ErrAway     = errors.New("the view is out of reach")      // Redis does not answer
+	ErrNotWhole = errors.New("the view is being made anew")   // some hospitals may not be in it yet
+	ErrNoUnit   = errors.New("the view has no such hospital") // nothing was ever applied for it
+)
+
+// Config says where the view is.
+type Config struct {
+	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS.
+	URL string
+	// CAFile holds the certificate authorities for rediss; empty: those of the system.
+	CAFile string
+	// Prefix of all keys and channels; "svc:" if empty.
+	Prefix string
+	// Partition of the log that a hospital belongs to.
+	Partition func(hospital string) int32
+	Now       func() time.Time
+	Log       *slog.Logger
+}
+
+// The limits of one call, so that a Redis that is away costs a reader less than
+// a second, and after the first failure nothing for a moment.
+const (
+	dialTimeout = 400 * time.Millisecond
+	callTimeout = 500 * time.Millisecond
+	breather    = 200 * time.Millisecond
+)
+
+// Board is a connection to the view. It is safe for concurrent use.
+type Board struct {
+	cfg   Config
+	redis *redis.Client
+	// closedUntil, in Unix ms: the last call found nobody; until then calls
+	// fail at once instead of each waiting for its own timeout.
+	closedUntil atomic.Int64
+}
+
+// Open prepares a board. It connects on first use, so Redis may be away.
+func Open(cfg Config) (*Board, error) {
+	options, err := redis.ParseURL(cfg.URL)
+	if err != nil {
+		return nil, errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…") // the parser's error would quote the password
+	}
+	if cfg.CAFile != "" {
+		if options.TLSConfig == nil {
+			return nil, errors.New("a certificate authority for Redis needs a URL that starts with rediss://")
+		}
+		pem, err := os.ReadFile(cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read certificate authority of Redis: %w", err)
+		}
+		options.TLSConfig.RootCAs = x509.NewCertPool()
+		if !options.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", cfg.CAFile)
+		}
+	}
+	if options.TLSConfig != nil {
+		options.TLSConfig.MinVersion = tls.VersionTLS12
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "svc:"
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, callTimeout, callTimeout
+	options.PoolTimeout = callTimeout
+	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop
+	options.DialerRetries = 1 // likewise
+	options.PoolSize = 64     // one round trip each: enough for 50,000 reads a second
+	options.MinIdleConns = 2  //
+	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	return &Board{cfg: cfg, redis: redis.NewClient(options)}, nil
+}
+
+// Close ends the connections.
+func (b *Board) Close() error {
+	if err := b.redis.Close(); err != nil {
+		return fmt.Errorf("close view: %w", err)
+	}
+	return nil
+}
+
+// Ping reports whether Redis answers: [ErrAway] if not.
+func (b *Board) Ping(ctx context.Context) error {
+	return b.call(func() error { return b.redis.Ping(ctx).Err() })
+}
+
+// call runs one round trip behind the breather.
+func (b *Board) call(do func() error) error {
+	if until := b.closedUntil.Load(); until != 0 && b.cfg.Now().UnixMilli() < until {
+		return ErrAway
+	}
+	err := do()
+	if err == nil || errors.Is(err, redis.Nil) {
+		return nil
+	}
+	if answer := redis.Error(nil); !errors.As(err, &answer) && !errors.Is(err, context.Canceled) {
+		b.closedUntil.Store(b.cfg.Now().Add(breather).UnixMilli())
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
+}
+
+// The keys. The braces make all keys of a partition one slot of a cluster, so
+// that one script may touch them.
+func (b *Board) key(partition int32, what string) string {
+	return b.cfg.Prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
+}
+
+func (b *Board) sentinelKey(partition int32) string { return b.key(partition, "whole") }
+func (b *Board) membersKey(partition int32) string  { return b.key(partition, "units") }
+func (b *Board) unitKey(partition int32, hospital string) string {
+	return b.key(partition, "unit:"+hospital)
+}
+func (b *Board) channel() string { return b.cfg.Prefix + "at" }
+
+// The fields. A sentinel has generation, whole and position; the hash of a
+// hospital has generation, version, position, chart, and one field per room.
+const (
+	fieldGeneration = "g"
+	fieldVersion    = "v"
+	fieldPosition   = "p"
+	fieldWhole      = "w"
+	fieldChart      = "u"
+	fieldRoom       = "r" // and the room's id
+)

@@ -1,0 +1,385 @@
+// Package boardtest is what every Redis must do for the view, as one suite of
+// tests: it runs on the embedded one and on real ones alike.
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/board"
+)
+
+// Server is a Redis to run the suite on.
+type Server struct {
+	URL  string
+	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
+}
+
+// Run runs the suite. The server is used by nobody else.
+func Run(t *testing.T, s Server) {
+	for name, test := range map[string]func(*testing.T, Server){
+		"an empty view is not whole":                nothing,
+		"whole without hospitals":                   nobody,
+		"changes arrive":                            changes,
+		"a caller who has the version gets no copy": same,
+		"a late zombie is refused":                  zombie,
+		"another generation replaces everything":    generation,
+		"a lost view is made anew":                  lost,
+		"lost writes are noticed":                   behind,
+		"a Redis that is away":                      away,
+		"a Redis that says nothing":                 silent,
+		"who waits is told":                         told,
+		"who waits looks for himself":               looks,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Wipe(t)
+			test(t, s)
+		})
+	}
+}
+
+// partition of every hospital in the suite.
+const partition = 3
+
+// view is a board and a projector of it that runs until the test ends.
+type view struct {
+	*board.Board
+	*board.Projector
+	follow *board.Follow
+	asked  chan int32
+}
+
+func config(url, prefix string) board.Config {
+	return board.Config{
+		URL: url, Prefix: prefix, Partition: func(string) int32 { return partition },
+		Now: time.Now, //nolint:forbidigo // real servers, real time
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+func start(t *testing.T, url, generation string) *view {
+	t.Helper()
+	b, err := board.Open(config(url, t.Name()+":"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &view{Board: b, follow: b.Follow(), asked: make(chan int32, 100)}
+	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 2)
+	go func() { done <- v.Projector.Run(ctx) }()
+	go func() { done <- v.follow.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("Run returned %v", err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func unit(hospital string, version int64, rooms ...int32) board.Unit {
+	u := board.Unit{Hospital: hospital, Version: version, Chart: fmt.Appendf(nil, "%s at %d", hospital, version), Rooms: map[int32][]byte{}}
+	for _, id := range rooms {
+		if id < 0 {
+			u.Rooms[-id] = nil
+		} else {
+			u.Rooms[id] = fmt.Appendf(nil, "room %d at %d", id, version)
+		}
+	}
+	return u
+}
+
+func (v *view) whole(position int64, units ...board.Unit) {
+	v.Put(board.Projection{Partition: partition, Position: position, Whole: true, Units: units})
+}
+
+func (v *view) change(position int64, units ...board.Unit) {
+	v.Put(board.Projection{Partition: partition, Position: position, Units: units})
+}
+
+// settle waits until the view has the position.
+func (v *view) settle(t *testing.T, position int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		err := v.follow.Wait(ctx, partition, position)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the view never had %d: %v", position, err)
+		}
+	}
+}
+
+// wait waits until the whole is asked for.
+func (v *view) wait(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	select {
+	case p := <-v.asked:
+		if p != partition {
+			t.Errorf("asked for partition %d", p)
+		}
+	case <-ctx.Done():
+		t.Fatal("the whole was never asked for")
+	}
+}
+
+func (v *view) expect(t *testing.T, hospital, want string) {
+	t.Helper()
+	got := v.describe(t, hospital)
+	if got != want {
+		t.Errorf("%s: %q, want %q", hospital, got, want)
+	}
+}
+
+func (v *view) describe(t *testing.T, hospital string) string {
+	t.Helper()
+	s, err := v.Read(t.Context(), hospital, board.Token{})
+	for _, known := range []error{board.ErrNotWhole, board.ErrNoUnit, board.ErrAway} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := make([]string, len(s.Rooms))
+	for i := range s.Rooms {
+		rooms[i] = string(s.Rooms[i])
+	}
+	slices.Sort(rooms)
+	return fmt.Sprintf("%s %d: %s; %s", s.Generation, s.Position, s.Chart, strings.Join(rooms, ", "))
+}
+
+func nothing(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.expect(t, "north", board.ErrNotWhole.Error())
+	if err := v.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func nobody(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(-1)
+	v.settle(t, -1)
+	v.whole(4)
+	v.settle(t, 4)
+	v.expect(t, "north", board.ErrNoUnit.Error())
+}
+
+func changes(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(10, unit("north", 5, 1, 2), unit("south", 1))
+	v.settle(t, 10)
+	v.expect(t, "north", "g1 10: north at 5; room 1 at 5, room 2 at 5")
+	v.expect(t, "south", "g1 10: south at 1; ")
+	v.change(11, unit("north", 6, 2, 3))
+	v.change(12, unit("north", 7, -1, 3), unit("new", 1, 9))
+	v.settle(t, 12)
+	v.expect(t, "north", "g1 12: north at 7; room 2 at 6, room 3 at 7")
+	v.expect(t, "new", "g1 12: new at 1; room 9 at 1")
+}
+
+func same(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	first, err := v.Read(t.Context(), "north", board.Token{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Token != (board.Token{Generation: "g1", Version: 5}) {
+		t.Errorf("token %+v", first.Token)
+	}
+	again, err := v.Read(t.Context(), "north", first.Token)
+	if err != nil || again.Chart != nil || again.Token != first.Token {
+		t.Errorf("%+v, %v: want the token alone", again, err)
+	}
+	v.change(2, unit("north", 6))
+	v.settle(t, 2)
+	changed, err := v.Read(t.Context(), "north", first.Token)
+	if err != nil || string(changed.Chart) != "north at 6" || len(changed.Rooms) != 1 {
+		t.Errorf("%+v, %v: want version 6", changed, err)
+	}
+}
+
+func zombie(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(10, unit("north", 5, 1))
+	v.change(11, unit("north", 6, 1))
+	v.settle(t, 11)
+	late := start(t, s.URL, "g1")
+	late.whole(9, unit("north", 4, 1, 2))
+	late.settle(t, 9) // at once: the view has more
+	late.change(10, unit("north", 5, 7))
+	v.change(12, unit("north", 7))
+	v.settle(t, 12)
+	v.expect(t, "north", "g1 12: north at 7; room 1 at 6")
+}
+
+func generation(t *testing.T, s Server) {
+	old := start(t, s.URL, "g1")
+	old.whole(100, unit("north", 50, 1), unit("gone", 3, 1))
+	old.settle(t, 100)
+	v := start(t, s.URL, "g2")
+	v.whole(2, unit("north", 1, 8))
+	for { // its positions begin anew, so waiting for one could be answered by the old view
+		if got := v.describe(t, "north"); strings.HasPrefix(got, "g2") {
+			break
+		}
+		v.settle(t, 2)
+	}
+	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
+	v.expect(t, "gone", board.ErrNoUnit.Error())
+	old.change(101, unit("north", 51, 1))
+	old.wait(t) // refused, and told so
+	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
+}
+
+func lost(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	s.Wipe(t)
+	v.expect(t, "north", board.ErrNotWhole.Error())
+	v.wait(t) // by looking: nothing was written
+	v.whole(1, unit("north", 5, 1))
+	v.change(2, unit("north", 6, 2))
+	v.settle(t, 2)
+	v.expect(t, "north", "g1 2: north at 6; room 1 at 5, room 2 at 6")
+}
+
+func behind(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	// Another instance of the same generation knows versions that never arrived here.
+	other := start(t, s.URL, "g1")
+	other.whole(3, unit("north", 7, 2))
+	other.settle(t, 3)
+	s.Wipe(t)
+	v.whole(1, unit("north", 5, 1)) // as a copy from before would
+	for v.describe(t, "north") == board.ErrNotWhole.Error() {
+		pace(t)
+	}
+	other.change(4, unit("north", 8, 3)) // noticed by this write, or by looking
+	other.wait(t)
+	for v.describe(t, "north") != board.ErrNotWhole.Error() {
+		pace(t)
+	}
+	other.whole(4, unit("north", 8, 2, 3))
+	other.settle(t, 4)
+	v.expect(t, "north", "g1 4: north at 8; room 2 at 8, room 3 at 8")
+}
+
+func away(t *testing.T, s Server) {
+	gate := NewGate(t, s.URL)
+	v := start(t, gate.URL, "g1")
+	v.whole(1, unit("north", 1, 1))
+	v.settle(t, 1)
+	gate.Shut()
+	quick(t, func() {
+		for range 20 {
+			v.expect(t, "north", board.ErrAway.Error())
+		}
+		if err := v.Ping(t.Context()); !errors.Is(err, board.ErrAway) {
+			t.Errorf("ping: %v", err)
+		}
+		if err := v.follow.Wait(t.Context(), partition, 2); !errors.Is(err, board.ErrAway) {
+			t.Errorf("wait: %v", err)
+		}
+	})
+	for n := int64(2); n <= 500; n++ {
+		v.change(n, unit("north", n, int32(n%7)+1))
+	}
+	gate.Open()
+	v.settle(t, 500)
+	v.expect(t, "north", "g1 500: north at 500; room 1 at 497, room 2 at 498, room 3 at 499, room 4 at 500, room 5 at 494, room 6 at 495, room 7 at 496")
+	select {
+	case <-v.asked:
+		t.Error("the whole was asked for although nothing was lost")
+	default:
+	}
+}
+
+func silent(t *testing.T, s Server) {
+	gate := NewGate(t, s.URL)
+	v := start(t, gate.URL, "g1")
+	v.whole(1, unit("north", 1, 1))
+	v.settle(t, 1)
+	gate.Mute()
+	quick(t, func() { v.expect(t, "north", board.ErrAway.Error()) })
+	v.change(2, unit("north", 2, 2))
+	gate.Open()
+	v.settle(t, 2)
+	v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
+}
+
+func told(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 1))
+	v.settle(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := v.follow.Wait(ctx, partition, 9); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for what never comes: %v", err)
+	}
+	const crowd = 100
+	done := make(chan error, crowd)
+	for n := range int64(crowd) {
+		go func() { done <- v.follow.Wait(t.Context(), partition, 2+n%2) }()
+	}
+	v.change(2, unit("north", 2))
+	v.change(3, unit("north", 3))
+	for range crowd {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func looks(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	deaf := v.Board.Follow() // never runs
+	v.whole(1, unit("north", 1))
+	v.change(2, unit("north", 2))
+	if err := deaf.Wait(t.Context(), partition, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// quick fails if do takes as long as a hang would.
+func quick(t *testing.T, do func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	do()
+	if ctx.Err() != nil {
+		t.Error("took more than 2 s")
+	}
+}
+
+// pace gives others the processor.
+func pace(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	<-ctx.Done()
+}

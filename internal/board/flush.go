@@ -1,0 +1,115 @@
+package board
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// load is what one flush takes from a lane.
+type load struct {
+	partition int32
+	epoch     int
+	seal      bool
+	position  int64
+	units     map[string]*change
+}
+
+// flush writes all that is pending. What could not be written, or perhaps was,
+// is put back under what came meanwhile: writing the same version twice is the
+// same as writing it once.
+func (p *Projector) flush(ctx context.Context) error {
+	loads := p.take()
+	for i := range loads {
+		behind, err := p.writeLoad(ctx, &loads[i])
+		if err != nil {
+			p.putBack(loads[i:])
+			return err
+		}
+		if behind {
+			p.ask(loads[i].partition, loads[i].epoch)
+			continue
+		}
+		p.mu.Lock()
+		if l := p.partitions[loads[i].partition]; l != nil && l.epoch == loads[i].epoch {
+			l.written = max(l.written, loads[i].position)
+		}
+		p.mu.Unlock()
+	}
+	return nil
+}
+
+func (p *Projector) take() []load {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var loads []load
+	for partition, l := range p.partitions {
+		if !l.dirty || l.asked {
+			continue
+		}
+		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending})
+		l.pending, l.dirty, l.seal = map[string]*change{}, false, false
+	}
+	return loads
+}
+
+func (p *Projector) putBack(loads []load) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, load := range loads {
+		l := p.partitions[load.partition]
+		if l == nil || l.epoch != load.epoch {
+			continue // released, or replaced by a newer whole
+		}
+		for hospital, newer := range l.pending {
+			load.units[hospital] = load.units[hospital].then(newer)
+		}
+		l.pending, l.seal, l.dirty = load.units, load.seal, true
+	}
+}
+
+// writeLoad writes one partition's changes, in pipelines of bounded size; the
+// last one ends with the mark. Behind: the view cannot be brought up to date by
+// changes alone.
+func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err error) {
+	pipe := p.board.redis.Pipeline()
+	size := 0
+	run := func() error {
+		ctx, cancel := context.WithTimeout(ctx, flushTime)
+		defer cancel()
+		var commands []redis.Cmder
+		err := p.board.call(func() (err error) { commands, err = pipe.Exec(ctx); return err })
+		size = 0
+		for _, command := range commands {
+			if answer, ok := command.(*redis.Cmd); ok && answer.Err() == nil {
+				n, err := answer.Int()
+				behind = behind || err == nil && (n == answerBehind || n == answerOther)
+			}
+		}
+		return err
+	}
+	if load.seal {
+		p.board.claim(ctx, pipe, load.partition, p.generation)
+	}
+	for _, hospital := range slices.Sorted(maps.Keys(load.units)) {
+		u := load.units[hospital]
+		p.board.write(ctx, pipe, load.partition, p.generation, load.position, u)
+		size += len(u.chart)
+		for _, room := range u.rooms {
+			size += len(room)
+		}
+		if pipe.Len() >= pipeCount || size >= pipeBytes {
+			if err := run(); err != nil {
+				return behind, err
+			}
+		}
+	}
+	if behind {
+		return true, nil
+	}
+	p.board.mark(ctx, pipe, load.partition, p.generation, load.position, load.seal)
+	err = run()
+	return behind, err
+}

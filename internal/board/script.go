@@ -1,0 +1,81 @@
+package board
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts. Each is one step that must not be torn: see the head of each.
+var (
+	//go:embed claim.lua
+	claimSource string
+	//go:embed write.lua
+	writeSource string
+	//go:embed mark.lua
+	markSource string
+
+	claimScript = redis.NewScript(claimSource)
+	writeScript = redis.NewScript(writeSource)
+	markScript  = redis.NewScript(markSource)
+)
+
+// What the scripts answer.
+const (
+	answerOlder  = 0  // what is stored is newer: nothing was done
+	answerDone   = 1  //
+	answerBehind = -1 // what is stored is older than what the write starts from
+	answerOther  = -2 // the partition is not claimed by this generation, or not whole
+)
+
+// loadScripts hands Redis the scripts, which it forgets when it restarts.
+func (b *Board) loadScripts(ctx context.Context) error {
+	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
+		if err := b.call(func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
+			return fmt.Errorf("load scripts: %w", err)
+		}
+	}
+	return nil
+}
+
+// claim makes the partition's view that of the generation, not whole yet unless
+// it was that of the generation before.
+func (b *Board) claim(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string) *redis.Cmd {
+	return claimScript.EvalSha(ctx, pipe, []string{b.sentinelKey(partition)}, generation)
+}
+
+// write changes one hospital from version base, or replaces it if base is
+// negative.
+func (b *Board) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
+	args := make([]any, 0, 7+2*len(u.rooms))
+	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart)
+	sets := len(args)
+	args = append(args, 0)
+	for id, room := range u.rooms {
+		if room != nil {
+			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)
+		}
+	}
+	args[sets] = (len(args) - sets - 1) / 2
+	for id, room := range u.rooms {
+		if room == nil {
+			args = append(args, fieldRoom+strconv.Itoa(int(id)))
+		}
+	}
+	keys := []string{b.sentinelKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition)}
+	return writeScript.EvalSha(ctx, pipe, keys, args...)
+}
+
+// mark sets the position and announces it; seal also makes the partition whole
+// and removes what other generations left.
+func (b *Board) mark(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, seal bool) *redis.Cmd {
+	flag := 0
+	if seal {
+		flag = 1
+	}
+	return markScript.EvalSha(ctx, pipe, []string{b.sentinelKey(partition), b.membersKey(partition)},
+		generation, position, flag, b.channel(), partition, b.unitKey(partition, ""))
+}
