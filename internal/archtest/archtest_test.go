@@ -37,7 +37,7 @@ var rooms = map[string]room{
 	"internal/access":          {},
 	"internal/api":             {imports: []string{"internal/access", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/board":           {imports: []string{"acuity", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
-	"internal/board/boardtest": {imports: []string{"internal/board"}},
+	"internal/board/boardtest": {imports: []string{"internal/board"}, goroutines: true},
 	"internal/stream": {
 		imports:    []string{"github.com/twmb/franz-go", "golang.org/x/sync"},
 		goroutines: true,
