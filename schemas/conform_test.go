@@ -1,0 +1,120 @@
+package schemas
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hamba/avro/v2"
+
+	"svc/acuity"
+)
+
+// fatal is the part of a test that both testing and rapid have.
+type fatal interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
+// readGeneric reads a record of a schema with the library's codec alone.
+func readGeneric(t fatal, schema avro.Schema, b []byte) any {
+	t.Helper()
+	r := avro.NewReader(nil, 0, avro.WithReaderConfig(codec)).Reset(b[headerSize:])
+	var value any
+	r.ReadVal(schema, &value)
+	if r.Error != nil {
+		t.Fatal(r.Error)
+	}
+	if r.Peek(); r.Error == nil {
+		t.Fatal("the library leaves bytes over")
+	}
+	return value
+}
+
+// same compares a value of the domain with what the library read, by the names
+// of the schema: a field that is missing, or stands in the place of another,
+// is named.
+func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any) {
+	t.Helper()
+	if ref, ok := schema.(*avro.RefSchema); ok {
+		schema = ref.Schema()
+	}
+	switch s := schema.(type) {
+	case *avro.RecordSchema:
+		sameRecord(t, path, v, s, generic)
+	case *avro.ArraySchema:
+		if set, ok := reflect.TypeAssert[acuity.Reasons](v); ok {
+			v = reflect.ValueOf(set.Codes())
+		}
+		list, ok := generic.([]any)
+		if !ok || len(list) != v.Len() {
+			t.Fatalf("%s: %v on the wire, %v in the domain", path, generic, v)
+		}
+		for i, item := range list {
+			same(t, fmt.Sprintf("%s[%d]", path, i), v.Index(i), s.Items(), item)
+		}
+	case *avro.UnionSchema:
+		if v.IsNil() != (generic == nil) {
+			t.Fatalf("%s: %v on the wire, %v in the domain", path, generic, v)
+		}
+		if generic == nil {
+			return
+		}
+		if branch, ok := generic.(map[string]any); ok && len(branch) == 1 {
+			for name, inner := range branch {
+				if strings.HasPrefix(name, "svc.") {
+					generic = inner
+				}
+			}
+		}
+		same(t, path, v.Elem(), s.Types()[1], generic)
+	case *avro.EnumSchema:
+		symbol, ok := generic.(string)
+		if !ok || fmt.Sprint(slices.Index(s.Symbols(), symbol)) != fmt.Sprint(v.Uint()) {
+			t.Fatalf("%s: %v on the wire, %v in the domain", path, generic, v)
+		}
+	default:
+		if got, want := fmt.Sprint(plain(generic)), fmt.Sprint(plain(v.Interface())); got != want {
+			t.Fatalf("%s: %s on the wire, %s in the domain", path, got, want)
+		}
+	}
+}
+
+func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, generic any) {
+	t.Helper()
+	fields, ok := generic.(map[string]any)
+	if !ok || v.NumField() != len(s.Fields()) {
+		t.Fatalf("%s: %d fields in the schema, %d in the domain", path, len(s.Fields()), v.NumField())
+	}
+	for _, field := range s.Fields() {
+		name := strings.ToUpper(field.Name()[:1]) + field.Name()[1:]
+		in := v.FieldByName(name)
+		if !in.IsValid() {
+			in = v.FieldByName(strings.TrimSuffix(name, "Id") + "ID")
+		}
+		if !in.IsValid() {
+			t.Fatalf("%s: the domain has no field for %s", path, field.Name())
+		}
+		same(t, path+"."+field.Name(), in, field.Type(), fields[field.Name()])
+	}
+}
+
+// plain brings both sides to one form: milliseconds, ids, numbers, texts.
+func plain(v any) any {
+	switch v := v.(type) {
+	case acuity.Factor:
+		return v.ID()
+	case acuity.Instant:
+		return int64(v)
+	case time.Time:
+		if v.IsZero() {
+			return int64(0)
+		}
+		return v.UnixMilli()
+	default:
+		return v
+	}
+}

@@ -1,0 +1,352 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+
+	"svc/acuity"
+)
+
+// reader takes values off the Avro binary encoding of one record. It never
+// panics and never trusts a length: a list grows as its items are read, a text
+// must lie within the bytes that are there. After the first fault every read
+// returns a zero value, so callers look once, at the end.
+type reader struct {
+	buf   []byte
+	pos   int
+	all   string // copy of buf of which texts are parts; "" if each text is its own
+	fault string
+	where int // where the fault is
+}
+
+// shared is the size up to which the texts of an observation are parts of one
+// string. State keeps some of them: above it, one code that is remembered would
+// keep a whole bundle alive.
+const shared = 1 << 10
+
+// open returns a reader of the payload of b, a record of schema s. Its texts
+// share one copy of the bytes.
+func open(b []byte, s *Schema) (reader, error) {
+	p, err := s.payload(b)
+	if err != nil {
+		return reader{}, err
+	}
+	return reader{buf: p, all: string(p)}, nil
+}
+
+// close returns the fault, or that bytes are left over.
+func (r *reader) close(s *Schema) error {
+	if r.fault == "" && r.pos < len(r.buf) {
+		r.refuse("bytes after the end")
+	}
+	if r.fault != "" {
+		return r.error(s)
+	}
+	return nil
+}
+
+// error says what the fault is and where, never a value.
+func (r *reader) error(s *Schema) error {
+	return fmt.Errorf("decode %s: %w: %s at byte %d", s.Record, ErrMalformed, r.fault, headerSize+r.where)
+}
+
+// refuse keeps the first fault and moves to the end, so that nothing more is read.
+func (r *reader) refuse(fault string) {
+	if r.fault == "" {
+		r.fault, r.where = fault, r.pos
+	}
+	r.buf = r.buf[:r.pos]
+}
+
+// long reads an int or a long. Most take one byte.
+func (r *reader) long() int64 {
+	if r.pos < len(r.buf) {
+		if b := r.buf[r.pos]; b < 0x80 {
+			r.pos++
+			return int64(b>>1) ^ -int64(b&1)
+		}
+	}
+	return r.varint()
+}
+
+func (r *reader) varint() int64 {
+	var u uint64
+	for i, b := range r.buf[r.pos:] {
+		if i == 9 && b > 1 {
+			r.refuse("number too long")
+			return 0
+		}
+		u |= uint64(b&0x7F) << (7 * i)
+		if b < 0x80 {
+			r.pos += i + 1
+			return int64(u>>1) ^ -int64(u&1)
+		}
+	}
+	r.refuse("end of bytes in a number")
+	return 0
+}
+
+func (r *reader) int() int32 {
+	v := r.long()
+	if v < math.MinInt32 || v > math.MaxInt32 {
+		r.refuse("number out of range")
+		return 0
+	}
+	return int32(v)
+}
+
+func (r *reader) at() acuity.Instant { return acuity.Instant(r.long()) }
+
+func (r *reader) octet() uint8 {
+	v := r.long()
+	if v < 0 || v > math.MaxUint8 {
+		r.refuse("number out of range")
+		return 0
+	}
+	return uint8(v)
+}
+
+// enum reads the number of a symbol, of which last is the greatest.
+func (r *reader) enum(last uint8) uint8 {
+	v := r.long()
+	if v < 0 || v > int64(last) {
+		r.refuse("number of an enumeration out of range")
+		return 0
+	}
+	return uint8(v) //nolint:gosec // between 0 and last
+}
+
+func (r *reader) bool() bool {
+	if r.pos >= len(r.buf) {
+		r.refuse("end of bytes in a boolean")
+		return false
+	}
+	b := r.buf[r.pos]
+	if b > 1 {
+		r.refuse("boolean out of range")
+		return false
+	}
+	r.pos++
+	return b == 1
+}
+
+// span reads a length and returns where the text after it starts and ends. Most
+// lengths take one byte.
+func (r *reader) span() (from, to int) {
+	if r.pos < len(r.buf) {
+		if b := r.buf[r.pos]; b < 0x80 && b&1 == 0 {
+			from = r.pos + 1
+			if to = from + int(b>>1); to <= len(r.buf) {
+				r.pos = to
+				return from, to
+			}
+		}
+	}
+	n := r.long()
+	if n < 0 || n > maxText || n > int64(len(r.buf)-r.pos) {
+		r.refuse("length of a text out of range")
+		return r.pos, r.pos
+	}
+	from = r.pos
+	r.pos += int(n)
+	return from, r.pos
+}
+
+func (r *reader) text() string {
+	if r.pos < len(r.buf) && r.buf[r.pos] == 0 {
+		r.pos++
+		return ""
+	}
+	from, to := r.span()
+	if r.all != "" {
+		return r.all[from:to]
+	}
+	return string(r.buf[from:to])
+}
+
+// system reads a text that is mostly one of a few constants, without a copy of those.
+func (r *reader) system() acuity.System {
+	from, to := r.span()
+	switch string(r.buf[from:to]) {
+	case "":
+		return acuity.SystemNone
+	case string(acuity.ICD10CM):
+		return acuity.ICD10CM
+	case string(acuity.SNOMED):
+		return acuity.SNOMED
+	case string(acuity.LOINC):
+		return acuity.LOINC
+	case string(acuity.RxNorm):
+		return acuity.RxNorm
+	case string(acuity.SystemLocal):
+		return acuity.SystemLocal
+	default:
+		return acuity.System(r.buf[from:to])
+	}
+}
+
+func (r *reader) channel() acuity.Channel {
+	from, to := r.span()
+	switch string(r.buf[from:to]) {
+	case string(acuity.ChannelADT):
+		return acuity.ChannelADT
+	case string(acuity.ChannelBatch):
+		return acuity.ChannelBatch
+	case string(acuity.ChannelCensus):
+		return acuity.ChannelCensus
+	case string(acuity.ChannelClinical):
+		return acuity.ChannelClinical
+	case string(acuity.ChannelFHIR):
+		return acuity.ChannelFHIR
+	case string(acuity.ChannelHL7):
+		return acuity.ChannelHL7
+	case string(acuity.ChannelRoster):
+		return acuity.ChannelRoster
+	case string(acuity.ChannelStaffing):
+		return acuity.ChannelStaffing
+	case string(acuity.ChannelTerminology):
+		return acuity.ChannelTerminology
+	default:
+		return acuity.Channel(r.buf[from:to])
+	}
+}
+
+// skip moves on by n bytes and reports whether they are there.
+func (r *reader) skip(n int) bool {
+	if n > len(r.buf)-r.pos {
+		r.refuse("end of bytes in a fixed")
+		return false
+	}
+	r.pos += n
+	return true
+}
+
+// fixed reads len(into) bytes.
+func (r *reader) fixed(into []byte) {
+	if r.skip(len(into)) {
+		copy(into, r.buf[r.pos-len(into):])
+	}
+}
+
+func (r *reader) double() float64 {
+	var b [8]byte
+	r.fixed(b[:])
+	return math.Float64frombits(binary.LittleEndian.Uint64(b[:]))
+}
+
+// skill reads a number that a nurse's skill can be; see [acuity.RosterNurse].
+func (r *reader) skill() int8 {
+	v := r.long()
+	if v < math.MinInt8 || v > math.MaxInt8 {
+		r.refuse("number out of range")
+		return 0
+	}
+	return int8(v)
+}
+
+// some reads the branch of a union of null and something.
+func (r *reader) some() bool { return r.enum(1) == 1 }
+
+func (r *reader) factor() acuity.Factor {
+	id := r.text()
+	if id == "" {
+		return 0
+	}
+	f, ok := acuity.FactorByID(id)
+	if !ok {
+		r.refuse("factor that the catalogue does not know")
+	}
+	return f
+}
+
+// items walks the blocks of a list.
+type items struct {
+	left int64 // of this block
+	open bool  // another block follows
+}
+
+func (r *reader) items() items { return items{open: true} }
+
+// next reports whether there is another item. Every item of every schema takes
+// at least one byte, so a count beyond the bytes that are left is a fault.
+func (l *items) next(r *reader) bool {
+	for l.left == 0 {
+		if !l.open {
+			return false
+		}
+		n := r.long()
+		if n < 0 { // the long form: the number of bytes follows
+			size := r.long()
+			if size < 0 || size > int64(len(r.buf)-r.pos) {
+				r.refuse("size of a block out of range")
+			}
+			n = -n // stays negative for the least number
+		}
+		if n < 0 || n > int64(len(r.buf)-r.pos) {
+			r.refuse("count of a list out of range")
+			n = 0
+		}
+		l.left, l.open = n, n != 0
+	}
+	if r.fault != "" {
+		return false
+	}
+	l.left--
+	return true
+}
+
+// extend returns the list with one more zero item. Room is made for as many as
+// the block announces, up to a bound: more must have been read first.
+func extend[T any](list []T, l items) []T {
+	if list == nil {
+		list = make([]T, 0, min(l.left+1, 64))
+	}
+	if n := len(list); n < cap(list) {
+		return list[:n+1] // still zero: nothing was ever taken off
+	}
+	var zero T
+	return append(list, zero)
+}
+
+func (r *reader) factors() (list []acuity.Factor) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		list[len(list)-1] = r.factor()
+	}
+	return list
+}
+
+// reasons reads a set of reasons. A hint of another build that is not known here
+// is dropped: it could have no effect.
+func (r *reader) reasons() acuity.Reasons {
+	codes := r.texts()
+	if codes == nil {
+		return 0
+	}
+	return acuity.ReasonsOf(codes)
+}
+
+func (r *reader) texts() (list []string) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		list[len(list)-1] = r.text()
+	}
+	return list
+}
+
+func (r *reader) instants() (list []acuity.Instant) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		list[len(list)-1] = r.at()
+	}
+	return list
+}
+
+func (r *reader) ints() (list []int32) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		list[len(list)-1] = r.int()
+	}
+	return list
+}

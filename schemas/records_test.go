@@ -1,0 +1,250 @@
+package schemas
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+)
+
+// record is one kind of record as the tests see it: a Go type with its codec.
+type record struct {
+	schema *Schema
+	value  any // a zero value of the Go twin
+	encode func(dst []byte, v any) ([]byte, error)
+	decode func([]byte) (any, error)
+}
+
+var errType = errors.New("another Go type than the record's")
+
+func recordOf[T any](s *Schema, encode func([]byte, *T) ([]byte, error), decode func([]byte) (*T, error)) record {
+	return record{
+		schema: s, value: *new(T),
+		encode: func(dst []byte, v any) ([]byte, error) {
+			if v, ok := v.(*T); ok {
+				return encode(dst, v)
+			}
+			return dst, errType
+		},
+		decode: func(b []byte) (any, error) { return decode(b) },
+	}
+}
+
+func stateOf[T any](s *Schema) record {
+	return recordOf(s,
+		func(dst []byte, v *T) ([]byte, error) {
+			if state, ok := any(v).(acuity.State); ok {
+				return EncodeState(dst, state)
+			}
+			return dst, errType
+		},
+		func(b []byte) (*T, error) {
+			v, err := DecodeState(b)
+			if err != nil {
+				return nil, err
+			}
+			state, ok := v.(any).(*T)
+			if !ok {
+				return nil, &UnknownSchemaError{Want: s.Record}
+			}
+			return state, nil
+		})
+}
+
+// records is every kind, with the newest version of its schema.
+var records = []record{
+	recordOf(&observationV1, EncodeObservation, DecodeObservation),
+	recordOf(&changeV1, EncodeChange, DecodeChange),
+	recordOf(&unitChartV1, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
+		u := acuity.UnitChart{Unplaced: 7} // is overwritten
+		return &u, DecodeUnitChart(b, &u)
+	}),
+	recordOf(&roomChartV1, EncodeRoomChart, func(b []byte) (*acuity.RoomChart, error) {
+		room := acuity.RoomChart{Label: "left over"} // is overwritten
+		return &room, DecodeRoomChart(b, &room)
+	}),
+	stateOf[acuity.UnitState](&unitStateV1),
+	stateOf[acuity.RoomState](&roomStateV1),
+	stateOf[acuity.VisitState](&visitStateV1),
+	stateOf[acuity.SeenState](&seenStateV1),
+	stateOf[acuity.MappingState](&mappingStateV1),
+	stateOf[acuity.CodeState](&codeStateV1),
+	recordOf(&keyV1, EncodeKey, DecodeKey),
+	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
+	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
+}
+
+// eachRecord runs a test for every kind.
+func eachRecord(t *testing.T, test func(t *testing.T, r record)) {
+	t.Helper()
+	for _, r := range records {
+		t.Run(r.schema.Record, func(t *testing.T) { test(t, r) })
+	}
+}
+
+// lasts is the greatest number of each enumeration of the domain.
+var lasts = map[reflect.Type]uint8{
+	reflect.TypeFor[acuity.EventType]():     lastEventType,
+	reflect.TypeFor[acuity.Precision]():     lastPrecision,
+	reflect.TypeFor[acuity.DiagnosisMode](): lastDiagnosisMode,
+	reflect.TypeFor[acuity.SignalKind]():    lastSignalKind,
+	reflect.TypeFor[acuity.SignalStatus]():  lastSignalStatus,
+	reflect.TypeFor[acuity.ValueKind]():     lastValueKind,
+	reflect.TypeFor[acuity.Comparator]():    lastComparator,
+	reflect.TypeFor[acuity.RoomStatus]():    lastRoomStatus,
+	reflect.TypeFor[acuity.Tristate]():      lastTristate,
+	reflect.TypeFor[acuity.Cause]():         lastCause,
+	reflect.TypeFor[acuity.Outcome]():       lastOutcome,
+	reflect.TypeFor[acuity.EffectKind]():    lastEffectKind,
+	reflect.TypeFor[acuity.Level]():         lastLevel,
+	reflect.TypeFor[acuity.Color]():         lastColor,
+	reflect.TypeFor[acuity.Axis]():          lastAxis,
+	reflect.TypeFor[acuity.EvidenceKind]():  lastEvidenceKind,
+}
+
+// source is where filled takes its choices from: a random draw or a plain
+// counter. Both give numbers in [low, high].
+type source interface {
+	number(name string, low, high int64) int64
+	text(name string) string
+	factor(name string) acuity.Factor
+	reasons(name string) acuity.Reasons
+}
+
+// filled sets every field that v can reach. Lists are nil or have items, times
+// are in UTC and in milliseconds: what the wire tells apart.
+func filled(s source, name string, v reflect.Value) {
+	switch v.Interface().(type) {
+	case acuity.Factor:
+		v.SetUint(uint64(s.factor(name)))
+		return
+	case acuity.Reasons:
+		v.SetUint(uint64(s.reasons(name)))
+		return
+	case time.Time:
+		v.Set(reflect.ValueOf(acuity.Instant(s.number(name, 0, 1<<42)).Time()))
+		return
+	}
+	if last, ok := lasts[v.Type()]; ok {
+		v.SetUint(uint64(s.number(name, 0, int64(last)))) //nolint:gosec // not below 0
+		return
+	}
+	switch v.Kind() { //nolint:exhaustive // the default says what is missing
+	case reflect.Bool:
+		v.SetBool(s.number(name, 0, 1) == 1)
+	case reflect.String:
+		v.SetString(s.text(name))
+	case reflect.Uint8:
+		v.SetUint(uint64(s.number(name, 0, 255))) //nolint:gosec // not below 0
+	case reflect.Int8:
+		v.SetInt(s.number(name, -128, 127))
+	case reflect.Int32, reflect.Int:
+		v.SetInt(s.number(name, -1<<31, 1<<31-1))
+	case reflect.Int64:
+		v.SetInt(s.number(name, -1<<63, 1<<63-1))
+	case reflect.Float64:
+		v.SetFloat(float64(s.number(name, 0, 1000)) / 8)
+	case reflect.Pointer:
+		if s.number(name, 0, 1) == 1 {
+			v.Set(reflect.New(v.Type().Elem()))
+			filled(s, name, v.Elem())
+		}
+	case reflect.Slice:
+		if n := int(s.number(name, 0, 3)); n > 0 {
+			v.Set(reflect.MakeSlice(v.Type(), n, n))
+			for i := range n {
+				filled(s, name, v.Index(i))
+			}
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			filled(s, name, v.Index(i))
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			filled(s, v.Type().Field(i).Name, v.Field(i))
+		}
+	default:
+		panic("no rule to fill " + v.Type().String())
+	}
+}
+
+type drawn struct{ t *rapid.T }
+
+func (d drawn) number(name string, low, high int64) int64 {
+	return rapid.Int64Range(low, high).Draw(d.t, name)
+}
+
+func (d drawn) text(name string) string {
+	return rapid.OneOf(
+		rapid.Just(""), rapid.SampledFrom([]string{"LOINC", "ICD-10-CM", "clinical", "fhir", "Ωβ–ü"}),
+		rapid.StringN(0, 8, 24), rapid.Just(strings.Repeat("x", 200)),
+	).Draw(d.t, name)
+}
+
+func (d drawn) factor(name string) acuity.Factor {
+	return acuity.Factor(d.number(name, 0, int64(acuity.Default().Len()))) //nolint:gosec // at most 255
+}
+
+func (d drawn) reasons(name string) acuity.Reasons {
+	known := acuity.ReasonsOf(acuity.Reasons(^uint64(0)).Codes())
+	return known & acuity.Reasons(d.number(name, 0, 1<<62)) //nolint:gosec // not below 0
+}
+
+// random returns a pointer to a value of the record, any value.
+func (r record) random(t *rapid.T) any {
+	v := reflect.New(reflect.TypeOf(r.value))
+	filled(drawn{t}, r.schema.Record, v.Elem())
+	return v.Interface()
+}
+
+// counted fills in order: every number and every text differs from its
+// neighbours, every list has one or two items, nothing is left out.
+type counted struct{ n int64 }
+
+func (c *counted) number(_ string, low, high int64) int64 {
+	c.n++
+	if low == 0 && high == 1 {
+		return 1
+	}
+	if low == 0 && high == 3 { // also small enumerations
+		return 1 + c.n%2
+	}
+	if low < 0 {
+		return c.n % (high + 1)
+	}
+	return 1 + c.n%high
+}
+
+func (c *counted) text(name string) string {
+	c.n++
+	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
+}
+
+// factor and reasons go by name: the numbers may change with the catalogue.
+func (c *counted) factor(string) acuity.Factor {
+	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
+	c.n++
+	f, ok := acuity.FactorByID(ids[c.n%int64(len(ids))])
+	if !ok {
+		panic("the catalogue has no " + ids[c.n%int64(len(ids))])
+	}
+	return f
+}
+
+func (c *counted) reasons(string) acuity.Reasons {
+	return acuity.ReasonsOf([]string{"induction", "cesarean"})
+}
+
+// example returns a pointer to a value of the record, always the same.
+func (r record) example() any {
+	v := reflect.New(reflect.TypeOf(r.value))
+	filled(&counted{}, r.schema.Record, v.Elem())
+	return v.Interface()
+}

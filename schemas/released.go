@@ -1,0 +1,93 @@
+package schemas
+
+import (
+	"embed"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hamba/avro/v2"
+)
+
+// Schema is one released version of one record. Its text is the file
+// avsc/<record>.v<version>.avsc.
+type Schema struct {
+	Record      string
+	Version     int
+	Fingerprint Fingerprint
+}
+
+// The released versions. The fingerprints are written here, and not computed at
+// start, because they are the promise: a test holds them against the files.
+var (
+	observationV1  = Schema{"observation", 1, 0xcf3f075c21921567}
+	changeV1       = Schema{"change", 1, 0xfeb2451ae2597fd3}
+	unitChartV1    = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
+	roomChartV1    = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
+	unitStateV1    = Schema{"unit-state", 1, 0x968ff99b7d07dd44}
+	roomStateV1    = Schema{"room-state", 1, 0x932d9e2bfb6410b4}
+	visitStateV1   = Schema{"visit-state", 1, 0xf27dda5d61af1f64}
+	seenStateV1    = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
+	mappingStateV1 = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
+	codeStateV1    = Schema{"code-state", 1, 0xced1ff49db1bc210}
+	keyV1          = Schema{"key", 1, 0xa70cd7359ee041c7}
+	hospitalV1     = Schema{"hospital", 1, 0x0693232fca2267d3}
+	deadLetterV1   = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
+)
+
+var released = []*Schema{
+	&observationV1, &changeV1, &unitChartV1, &roomChartV1,
+	&unitStateV1, &roomStateV1, &visitStateV1, &seenStateV1, &mappingStateV1, &codeStateV1,
+	&keyV1, &hospitalV1, &deadLetterV1,
+}
+
+// Released returns all released versions of all records, the versions of one
+// record ascending.
+func Released() []Schema {
+	list := make([]Schema, len(released))
+	for i, s := range released {
+		list[i] = *s
+	}
+	return list
+}
+
+// find returns the released version with a fingerprint, or nil.
+func find(f Fingerprint) *Schema {
+	i := slices.IndexFunc(released, func(s *Schema) bool { return s.Fingerprint == f })
+	if i < 0 {
+		return nil
+	}
+	return released[i]
+}
+
+//go:embed avsc/*.avsc
+var files embed.FS
+
+// Text returns the schema as it was released, in JSON.
+func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
+
+func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
+
+// parsed keeps what parse made, by file; nothing is parsed before bytes of an
+// older version are met.
+var parsed sync.Map
+
+// parse returns the schema as the library sees it.
+func (s *Schema) parse() (avro.Schema, error) {
+	if known, ok := parsed.Load(s.file()); ok {
+		if schema, ok := known.(avro.Schema); ok {
+			return schema, nil
+		}
+	}
+	text, err := s.Text()
+	if err != nil {
+		return nil, err
+	}
+	// A cache of its own: the versions of a record share their name.
+	schema, err := avro.ParseBytesWithCache(text, "", &avro.SchemaCache{})
+	if err != nil {
+		return nil, fmt.Errorf("parse %s: %w", s.file(), err)
+	}
+	parsed.Store(s.file(), schema)
+	return schema, nil
+}

@@ -1,0 +1,248 @@
+package schemas
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/hamba/avro/v2"
+	"pgregory.net/rapid"
+)
+
+var update = flag.Bool("update", false, "write the golden files of the newest versions")
+
+func TestRoundTrip(t *testing.T) {
+	eachRecord(t, func(t *testing.T, r record) {
+		t.Helper()
+		rapid.Check(t, func(t *rapid.T) {
+			want := r.random(t)
+			b, err := r.encode([]byte("before"), want)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := r.decode(b[len("before"):])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !reflect.DeepEqual(got, want) {
+				t.Fatalf("decoded\n%+v\nwant\n%+v", got, want)
+			}
+		})
+	})
+}
+
+// TestBytesAreThoseOfTheSchema reads what we write with the library's own codec:
+// every field of the domain must stand under its name with its value, and the
+// library must write the same bytes again.
+func TestBytesAreThoseOfTheSchema(t *testing.T) {
+	eachRecord(t, func(t *testing.T, r record) {
+		t.Helper()
+		schema := parsedSchema(t, r.schema)
+		rapid.Check(t, func(t *rapid.T) {
+			v := r.random(t)
+			b, err := r.encode(nil, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			generic := readGeneric(t, schema, b)
+			same(t, r.schema.Record, reflect.ValueOf(v).Elem(), schema, generic)
+			again, err := codec.Marshal(schema, generic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := hex.EncodeToString(again), hex.EncodeToString(b[headerSize:]); got != want {
+				t.Fatalf("the library writes\n%s, we write\n%s", got, want)
+			}
+		})
+	})
+}
+
+// TestReleased holds the table of versions against the files: every file is in
+// it, every fingerprint is that of its file, and the file is the one that was
+// released, to the byte (fingerprints do not see defaults).
+func TestReleased(t *testing.T) {
+	known := map[string]bool{}
+	var digests strings.Builder
+	for _, s := range Released() {
+		schema := parsedSchema(t, &s)
+		sum, err := schema.FingerprintUsing(avro.CRC64Avro)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := hex.EncodeToString(sum); got != s.Fingerprint.String() {
+			t.Errorf("avsc/%s.v%d.avsc has the fingerprint 0x%s, released is 0x%s: a released schema was edited",
+				s.Record, s.Version, got, s.Fingerprint)
+		}
+		known[fileName(s, "avsc")] = true
+		text, err := s.Text()
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&digests, "%x  avsc/%s\n", sha256.Sum256(text), fileName(s, "avsc"))
+	}
+	if golden(t, "released.sha256", digests.String()) {
+		t.Errorf("a released schema was edited; the digests are now\n%s", digests.String())
+	}
+	entries, err := files.ReadDir("avsc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if !known[entry.Name()] {
+			t.Errorf("avsc/%s is not in the table of released versions", entry.Name())
+		}
+	}
+}
+
+// TestNewestReadsAll resolves the schema of every released version to the newest
+// of its record, and reads the golden bytes of every version as the newest.
+func TestNewestReadsAll(t *testing.T) {
+	for _, r := range records {
+		newest := parsedSchema(t, r.schema)
+		for _, s := range Released() {
+			if s.Record != r.schema.Record {
+				continue
+			}
+			t.Run(fileName(s, "golden"), func(t *testing.T) {
+				if err := avro.NewSchemaCompatibility().Compatible(newest, parsedSchema(t, &s)); err != nil {
+					t.Fatal(err)
+				}
+				if s.Version == r.schema.Version {
+					written, err := r.encode(nil, r.example())
+					if err != nil {
+						t.Fatal(err)
+					}
+					if golden(t, fileName(s, "golden"), hex.EncodeToString(written)+"\n") {
+						t.Errorf("the bytes of %s.v%d changed", s.Record, s.Version)
+					}
+				}
+				old, err := hex.DecodeString(strings.TrimSpace(goldenText(t, fileName(s, "golden"))))
+				if err != nil {
+					t.Fatal(err)
+				}
+				value, err := r.decode(old)
+				if err != nil {
+					t.Fatal(err)
+				}
+				b, err := r.encode(nil, value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				reading, err := json.MarshalIndent(readGeneric(t, newest, b), "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if golden(t, fileName(s, "json"), string(reading)+"\n") {
+					t.Errorf("%s.v%d is read as\n%s", s.Record, s.Version, reading)
+				}
+			})
+		}
+	}
+}
+
+func TestEnumsHaveTheNumbersOfTheDomain(t *testing.T) {
+	count := map[string]int{}
+	for domain, last := range lasts {
+		count[domain.Name()] = int(last) + 1
+	}
+	var walk func(schema avro.Schema)
+	walk = func(schema avro.Schema) {
+		switch s := schema.(type) {
+		case *avro.RecordSchema:
+			for _, field := range s.Fields() {
+				walk(field.Type())
+			}
+		case *avro.ArraySchema:
+			walk(s.Items())
+		case *avro.UnionSchema:
+			for _, branch := range s.Types() {
+				walk(branch)
+			}
+		case *avro.EnumSchema:
+			if got := len(s.Symbols()); got != count[s.Name()] || got > 64 {
+				t.Errorf("%s has %d symbols, the domain %d numbers", s.Name(), got, count[s.Name()])
+			}
+		}
+	}
+	for _, r := range records {
+		walk(parsedSchema(t, r.schema))
+	}
+}
+
+func TestUnknownSchemaIsNamed(t *testing.T) {
+	eachRecord(t, func(t *testing.T, r record) {
+		t.Helper()
+		for name, f := range map[string]Fingerprint{
+			"never released":     0x0123456789abcdef,
+			"of another record":  other(r).Fingerprint,
+			"next to a released": r.schema.Fingerprint + 1,
+		} {
+			t.Run(name, func(t *testing.T) {
+				_, err := r.decode(append(appendHeader(nil, f), 0, 0, 0))
+				var unknown *UnknownSchemaError
+				if !errors.As(err, &unknown) {
+					t.Fatalf("err = %v, want an UnknownSchemaError", err)
+				}
+				if name == "never released" && unknown.Fingerprint != f {
+					t.Errorf("fingerprint = %s, want %s", unknown.Fingerprint, f)
+				}
+			})
+		}
+		for name, b := range map[string][]byte{
+			"nothing": nil, "marker alone": {0xC3, 1}, "half a fingerprint": {0xC3, 1, 2, 3, 4},
+			"other marker": {0xC3, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0}, "JSON": []byte(`{"hospital":"h"}`),
+		} {
+			if _, err := r.decode(b); !errors.Is(err, ErrMalformed) {
+				t.Errorf("%s: err = %v, want ErrMalformed", name, err)
+			}
+		}
+	})
+}
+
+func other(r record) *Schema {
+	if r.schema == &changeV1 {
+		return &observationV1
+	}
+	return &changeV1
+}
+
+func parsedSchema(tb testing.TB, s *Schema) avro.Schema {
+	tb.Helper()
+	schema, err := s.parse()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return schema
+}
+
+func fileName(s Schema, ext string) string {
+	return fmt.Sprintf("%s.v%d.%s", s.Record, s.Version, ext)
+}
+
+// golden reports whether got differs from the golden file, which -update writes.
+func golden(t *testing.T, name, got string) bool {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(filepath.Join("testdata", name), []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return goldenText(t, name) != got
+}
+
+func goldenText(tb testing.TB, name string) string {
+	tb.Helper()
+	b, err := os.ReadFile(filepath.Join("testdata", name)) //nolint:gosec // a file of this folder
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return string(b)
+}

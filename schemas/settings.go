@@ -1,0 +1,82 @@
+package schemas
+
+import (
+	"svc/acuity"
+	"svc/internal/access"
+)
+
+// EncodeKey appends the record of k to dst, which it returns. Instants are cut
+// to the millisecond.
+func EncodeKey(dst []byte, k *access.Key) ([]byte, error) {
+	w := begin(dst, &keyV1)
+	w.text(k.ID)
+	w.text(k.Hospital)
+	w.text(k.Name)
+	w.fixed(k.Hash[:])
+	w.items(len(k.Scopes))
+	for _, scope := range k.Scopes {
+		w.text(string(scope))
+	}
+	w.done()
+	w.at(acuity.At(k.CreatedAt))
+	w.at(acuity.At(k.ExpiresAt))
+	w.at(acuity.At(k.RevokedAt))
+	w.double(k.Rate)
+	w.long(int64(k.Burst))
+	return w.end(&keyV1)
+}
+
+// DecodeKey reads a record of any released version. The errors are
+// [ErrMalformed] and [UnknownSchemaError].
+func DecodeKey(b []byte) (*access.Key, error) {
+	r, err := open(b, &keyV1)
+	if err != nil {
+		return nil, err
+	}
+	k := new(access.Key)
+	k.ID = r.text()
+	k.Hospital = r.text()
+	k.Name = r.text()
+	r.fixed(k.Hash[:])
+	for l := r.items(); l.next(&r); {
+		k.Scopes = append(k.Scopes, access.Scope(r.text()))
+	}
+	k.CreatedAt = r.at().Time()
+	k.ExpiresAt = r.at().Time()
+	k.RevokedAt = r.at().Time()
+	k.Rate = r.double()
+	k.Burst = int(r.int())
+	if err := r.close(&keyV1); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// EncodeHospital appends the record of h to dst, which it returns. Instants are
+// cut to the millisecond.
+func EncodeHospital(dst []byte, h *access.Hospital) ([]byte, error) {
+	w := begin(dst, &hospitalV1)
+	w.text(h.ID)
+	w.text(h.Name)
+	w.text(h.Zone)
+	w.at(acuity.At(h.CreatedAt))
+	return w.end(&hospitalV1)
+}
+
+// DecodeHospital reads a record of any released version. The errors are
+// [ErrMalformed] and [UnknownSchemaError].
+func DecodeHospital(b []byte) (*access.Hospital, error) {
+	r, err := open(b, &hospitalV1)
+	if err != nil {
+		return nil, err
+	}
+	h := new(access.Hospital)
+	h.ID = r.text()
+	h.Name = r.text()
+	h.Zone = r.text()
+	h.CreatedAt = r.at().Time()
+	if err := r.close(&hospitalV1); err != nil {
+		return nil, err
+	}
+	return h, nil
+}

@@ -1,0 +1,252 @@
+package schemas
+
+import (
+	"fmt"
+
+	"svc/acuity"
+)
+
+// EncodeState appends the record of s to dst, which it returns. Each kind of
+// state has its own schema.
+func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
+	switch s := s.(type) {
+	case *acuity.UnitState:
+		w := begin(dst, &unitStateV1)
+		w.unitState(s)
+		return w.end(&unitStateV1)
+	case *acuity.RoomState:
+		w := begin(dst, &roomStateV1)
+		w.roomState(s)
+		return w.end(&roomStateV1)
+	case *acuity.VisitState:
+		w := begin(dst, &visitStateV1)
+		w.visitState(s)
+		return w.end(&visitStateV1)
+	case *acuity.SeenState:
+		w := begin(dst, &seenStateV1)
+		w.seenState(s)
+		return w.end(&seenStateV1)
+	case *acuity.MappingState:
+		w := begin(dst, &mappingStateV1)
+		w.mappingState(s)
+		return w.end(&mappingStateV1)
+	case *acuity.CodeState:
+		w := begin(dst, &codeStateV1)
+		w.codeState(s)
+		return w.end(&codeStateV1)
+	default:
+		return dst, fmt.Errorf("encode state: no schema for %T", s)
+	}
+}
+
+// DecodeState reads a record of any kind of state and of any released version.
+// The errors are [ErrMalformed] and [UnknownSchemaError].
+func DecodeState(b []byte) (acuity.State, error) {
+	f, ok := FingerprintOf(b)
+	if !ok {
+		return nil, fmt.Errorf("decode state: %w: no single-object header", ErrMalformed)
+	}
+	record := ""
+	if s := find(f); s != nil {
+		record = s.Record
+	}
+	switch record {
+	case unitStateV1.Record:
+		return decodeState(b, &unitStateV1, new(acuity.UnitState), (*reader).unitState)
+	case roomStateV1.Record:
+		return decodeState(b, &roomStateV1, new(acuity.RoomState), (*reader).roomState)
+	case visitStateV1.Record:
+		return decodeState(b, &visitStateV1, new(acuity.VisitState), (*reader).visitState)
+	case seenStateV1.Record:
+		return decodeState(b, &seenStateV1, new(acuity.SeenState), (*reader).seenState)
+	case mappingStateV1.Record:
+		return decodeState(b, &mappingStateV1, new(acuity.MappingState), (*reader).mappingState)
+	case codeStateV1.Record:
+		return decodeState(b, &codeStateV1, new(acuity.CodeState), (*reader).codeState)
+	default:
+		return nil, &UnknownSchemaError{Fingerprint: f, Want: "state"}
+	}
+}
+
+func decodeState[S acuity.State](b []byte, schema *Schema, s S, read func(*reader, S)) (acuity.State, error) {
+	r, err := open(b, schema)
+	if err != nil {
+		return nil, err
+	}
+	read(&r, s)
+	if err := r.close(schema); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (w *writer) unitState(u *acuity.UnitState) {
+	w.long(u.Version)
+	w.long(u.Offset)
+	w.at(u.Clock)
+	w.at(u.Since)
+	w.enum(uint8(u.Level), lastLevel)
+	w.staffings(u.Staffing)
+	if w.some(u.Roster != nil) {
+		w.roster(u.Roster)
+	}
+	w.bool(u.HasCensus)
+	w.at(u.CensusAt)
+	w.int(u.TotalRooms)
+}
+
+func (r *reader) unitState(u *acuity.UnitState) {
+	u.Version = r.long()
+	u.Offset = r.long()
+	u.Clock = r.at()
+	u.Since = r.at()
+	u.Level = acuity.Level(r.enum(lastLevel))
+	u.Staffing = r.staffings()
+	if r.some() {
+		u.Roster = new(acuity.Roster)
+		r.roster(u.Roster)
+	}
+	u.HasCensus = r.bool()
+	u.CensusAt = r.at()
+	u.TotalRooms = r.int()
+}
+
+func (w *writer) roomState(room *acuity.RoomState) {
+	w.int(room.ID)
+	w.text(room.Label)
+	w.text(room.Area)
+	w.bool(room.Registered)
+	w.text(room.PointOfCare)
+	w.text(room.Room)
+	w.bool(room.Listed)
+	w.enum(uint8(room.Status), lastRoomStatus)
+	w.bool(room.Clinical)
+	w.bool(room.Placed)
+	if w.some(room.Occupant != nil) {
+		w.occupant(room.Occupant)
+	}
+	w.stays(room.Past)
+	w.heardList(room.Signals)
+	w.enum(uint8(room.Color), lastColor)
+	w.factors(room.Active)
+}
+
+func (r *reader) roomState(room *acuity.RoomState) {
+	room.ID = r.int()
+	room.Label = r.text()
+	room.Area = r.text()
+	room.Registered = r.bool()
+	room.PointOfCare = r.text()
+	room.Room = r.text()
+	room.Listed = r.bool()
+	room.Status = acuity.RoomStatus(r.enum(lastRoomStatus))
+	room.Clinical = r.bool()
+	room.Placed = r.bool()
+	if r.some() {
+		room.Occupant = new(acuity.Occupant)
+		r.occupant(room.Occupant)
+	}
+	room.Past = r.stays()
+	room.Signals = r.heardList()
+	room.Color = acuity.Color(r.enum(lastColor))
+	room.Active = r.factors()
+}
+
+func (w *writer) visitState(v *acuity.VisitState) {
+	w.text(v.ID)
+	w.events(v.Events)
+	w.int(v.Folded)
+	w.at(v.FoldAt)
+	w.at(v.Touched)
+	if w.some(v.Facts != nil) {
+		w.censusFacts(v.Facts)
+	}
+	w.stays(v.Stays)
+	w.heardList(v.Signals)
+}
+
+func (r *reader) visitState(v *acuity.VisitState) {
+	v.ID = r.text()
+	v.Events = r.events()
+	v.Folded = r.int()
+	v.FoldAt = r.at()
+	v.Touched = r.at()
+	if r.some() {
+		v.Facts = new(acuity.CensusFacts)
+		r.censusFacts(v.Facts)
+	}
+	v.Stays = r.stays()
+	v.Signals = r.heardList()
+}
+
+func (w *writer) seenState(s *acuity.SeenState) {
+	w.text(s.ID)
+	w.text(s.Digest)
+	w.at(s.At)
+}
+
+func (r *reader) seenState(s *acuity.SeenState) {
+	s.ID = r.text()
+	s.Digest = r.text()
+	s.At = r.at()
+}
+
+func (w *writer) mappingState(m *acuity.MappingState) {
+	w.mapping(&m.Mapping)
+}
+
+func (r *reader) mappingState(m *acuity.MappingState) {
+	r.mapping(&m.Mapping)
+}
+
+func (w *writer) codeState(c *acuity.CodeState) {
+	w.text(string(c.System))
+	w.text(c.Code)
+	w.text(c.Display)
+	w.enum(uint8(c.Kind), lastSignalKind)
+	w.text(string(c.Feed))
+	w.long(c.Count)
+	w.at(c.FirstSeen)
+	w.at(c.LastSeen)
+	w.ints(c.Rooms)
+	w.hourCounts(c.Hours)
+}
+
+func (r *reader) codeState(c *acuity.CodeState) {
+	c.System = r.system()
+	c.Code = r.text()
+	c.Display = r.text()
+	c.Kind = acuity.SignalKind(r.enum(lastSignalKind))
+	c.Feed = r.channel()
+	c.Count = r.long()
+	c.FirstSeen = r.at()
+	c.LastSeen = r.at()
+	c.Rooms = r.ints()
+	c.Hours = r.hourCounts()
+}
+
+func (w *writer) hourCount(h *acuity.HourCount) {
+	w.int(h.Hour)
+	w.int(h.Count)
+}
+
+func (r *reader) hourCount(h *acuity.HourCount) {
+	h.Hour = r.int()
+	h.Count = r.int()
+}
+
+func (w *writer) hourCounts(list []acuity.HourCount) {
+	w.items(len(list))
+	for i := range list {
+		w.hourCount(&list[i])
+	}
+	w.done()
+}
+
+func (r *reader) hourCounts() (list []acuity.HourCount) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		r.hourCount(&list[len(list)-1])
+	}
+	return list
+}

@@ -1,0 +1,166 @@
+package schemas
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/hamba/avro/v2"
+	"pgregory.net/rapid"
+)
+
+// Two versions of a record that was never released, with every kind of change
+// that a new version may make: fields added with a default (at the top, in an
+// item of a list, in a branch of a union), a field dropped, the order changed, an
+// int widened, a symbol added.
+const (
+	olderText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
+		{"name":"id","type":"string"},
+		{"name":"dropped","type":{"type":"array","items":"int"}},
+		{"name":"level","type":{"type":"enum","name":"Level","symbols":["GREEN","RED"]}},
+		{"name":"width","type":"int"},
+		{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
+		{"name":"items","type":{"type":"array","items":{"type":"record","name":"Item","fields":[
+			{"name":"code","type":"string"}, {"name":"on","type":"boolean"}]}}},
+		{"name":"maybe","type":["null",{"type":"record","name":"Maybe","fields":[
+			{"name":"hash","type":{"type":"fixed","name":"Sha","size":2}}, {"name":"rate","type":"double"}]}]}
+	]}`
+	newerText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
+		{"name":"width","type":"long"},
+		{"name":"id","type":"string"},
+		{"name":"note","type":"string","default":"none"},
+		{"name":"level","type":{"type":"enum","name":"Level","symbols":["GREEN","RED","BLACK"]}},
+		{"name":"at","type":{"type":"long","logicalType":"timestamp-millis"}},
+		{"name":"items","type":{"type":"array","items":{"type":"record","name":"Item","fields":[
+			{"name":"code","type":"string"}, {"name":"on","type":"boolean"}, {"name":"feed","type":"string","default":""},
+			{"name":"more","type":{"type":"array","items":"string"},"default":[]}]}}},
+		{"name":"maybe","type":["null",{"type":"record","name":"Maybe","fields":[
+			{"name":"hash","type":{"type":"fixed","name":"Sha","size":2}}, {"name":"rate","type":"double"},
+			{"name":"burst","type":"int","default":-5}]}]},
+		{"name":"other","type":["null","svc.Item"],"default":null}
+	]}`
+)
+
+func versions(tb testing.TB) (older, newer avro.Schema) {
+	tb.Helper()
+	older, err := avro.ParseBytesWithCache([]byte(olderText), "", &avro.SchemaCache{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	newer, err = avro.ParseBytesWithCache([]byte(newerText), "", &avro.SchemaCache{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return older, newer
+}
+
+// sample is the same value in the bytes of both versions.
+func sample(t *rapid.T) (old, want []byte) {
+	text := rapid.StringN(0, 5, -1)
+	number := rapid.Int32()
+	id, width, at := text.Draw(t, "id"), number.Draw(t, "width"), rapid.Int64Range(-1<<50, 1<<50).Draw(t, "at")
+	level := rapid.Uint8Range(0, 1).Draw(t, "level")
+	dropped := rapid.SliceOfN(number, 0, 3).Draw(t, "dropped")
+	codes := rapid.SliceOfN(text, 0, 3).Draw(t, "codes")
+	maybe := rapid.Bool().Draw(t, "maybe")
+
+	var o, n writer
+	o.text(id)
+	o.ints(dropped)
+	o.enum(level, 1)
+	o.int(width)
+	o.long(at)
+	o.items(len(codes))
+	for _, code := range codes {
+		o.text(code)
+		o.bool(true)
+	}
+	o.done()
+	if o.some(maybe) {
+		o.fixed([]byte{1, 2})
+		o.double(2.5)
+	}
+
+	n.int(width)
+	n.text(id)
+	n.text("none")
+	n.enum(level, 2)
+	n.long(at)
+	n.items(len(codes))
+	for _, code := range codes {
+		n.text(code)
+		n.bool(true)
+		n.text("")
+		n.texts(nil)
+	}
+	n.done()
+	if n.some(maybe) {
+		n.fixed([]byte{1, 2})
+		n.double(2.5)
+		n.int(-5)
+	}
+	n.some(false)
+	return o.buf, n.buf
+}
+
+func TestOlderBytesAreResolved(t *testing.T) {
+	older, newer := versions(t)
+	rapid.Check(t, func(t *rapid.T) {
+		old, want := sample(t)
+		got, err := resolve(old, older, newer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("resolved to\n%x, want\n%x", got, want)
+		}
+		for n := range old {
+			if _, err := resolve(old[:n], older, newer); !errors.Is(err, ErrMalformed) {
+				t.Fatalf("the first %d of %d bytes: err = %v, want ErrMalformed", n, len(old), err)
+			}
+		}
+	})
+}
+
+// TestOlderVersionIsRead registers one more version of each record, older by its
+// fingerprint alone, and reads its bytes as the newest.
+func TestOlderVersionIsRead(t *testing.T) {
+	before := released
+	t.Cleanup(func() { released = before })
+	eachRecord(t, func(t *testing.T, r record) {
+		t.Helper()
+		old := *r.schema
+		old.Fingerprint = 0xfeedfacecafebeef
+		released = append(slices.Clip(before), &old)
+		b, err := r.encode(nil, r.example())
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.decode(append(appendHeader(nil, old.Fingerprint), b[headerSize:]...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(got, r.example()) {
+			t.Errorf("read as\n%+v, want\n%+v", got, r.example())
+		}
+	})
+}
+
+func FuzzResolve(f *testing.F) {
+	older, newer := versions(f)
+	f.Add([]byte("\x04id\x00\x02\x08\x10\x02\x02a\x01\x00\x02ab12345678"))
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		up, err := resolve(payload, older, newer)
+		if err != nil {
+			if !errors.Is(err, ErrMalformed) {
+				t.Fatal(err)
+			}
+			return
+		}
+		r := reader{buf: up}
+		if check(&r, newer); r.fault != "" || r.pos != len(up) {
+			t.Fatalf("resolved to bytes that are not of the schema: %q", r.fault)
+		}
+	})
+}

@@ -1,0 +1,24 @@
+package schemas
+
+import "svc/acuity"
+
+// The greatest number of each enumeration: its symbols in the schema are
+// numbered as the domain's constants, and a test counts them.
+const (
+	lastEventType     = uint8(acuity.A13)
+	lastPrecision     = uint8(acuity.Year)
+	lastDiagnosisMode = uint8(acuity.DiagnosisClear)
+	lastSignalKind    = uint8(acuity.KindDevice)
+	lastSignalStatus  = uint8(acuity.SignalRetracted)
+	lastValueKind     = uint8(acuity.ValueUnreadable)
+	lastComparator    = uint8(acuity.GreaterOrEqual)
+	lastRoomStatus    = uint8(acuity.RoomBlocked)
+	lastTristate      = uint8(acuity.Yes)
+	lastCause         = uint8(acuity.CauseTime)
+	lastOutcome       = uint8(acuity.Time)
+	lastEffectKind    = uint8(acuity.RoomRescored)
+	lastLevel         = uint8(acuity.LevelRed)
+	lastColor         = uint8(acuity.ColorRed)
+	lastAxis          = uint8(acuity.AxisSkill)
+	lastEvidenceKind  = uint8(acuity.ByCensus)
+)

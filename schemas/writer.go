@@ -1,0 +1,181 @@
+package schemas
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"svc/acuity"
+)
+
+// writer appends the Avro binary encoding of one record to a buffer. Records are
+// written field by field in the order of their schema: no reflection, and no
+// allocation but for the buffer. That the bytes are those of the schema, field
+// by field, is proved against the library's own codec.
+//
+// The first fault stays; what is written after it is thrown away.
+type writer struct {
+	buf   []byte
+	start int
+	fault string
+}
+
+// begin starts a record of schema s after what is in dst.
+func begin(dst []byte, s *Schema) writer {
+	return writer{buf: appendHeader(dst, s.Fingerprint), start: len(dst)}
+}
+
+// end returns the buffer with the record, or dst as it was and the fault.
+func (w *writer) end(s *Schema) ([]byte, error) {
+	if len(w.buf)-w.start > maxRecord {
+		w.refuse("record too long")
+	}
+	if w.fault != "" {
+		return w.buf[:w.start], fmt.Errorf("encode %s: %s", s.Record, w.fault)
+	}
+	return w.buf, nil
+}
+
+func (w *writer) refuse(fault string) {
+	if w.fault == "" {
+		w.fault = fault
+	}
+}
+
+// long writes an int or a long: zigzag, base 128, low bits first.
+func (w *writer) long(v int64) {
+	u := uint64(v)<<1 ^ uint64(v>>63) //nolint:gosec // the zigzag encoding is about the bits
+	for u >= 0x80 {
+		w.buf = append(w.buf, byte(u)|0x80)
+		u >>= 7
+	}
+	w.buf = append(w.buf, byte(u))
+}
+
+func (w *writer) int(v int32) { w.long(int64(v)) }
+
+func (w *writer) at(i acuity.Instant) { w.long(int64(i)) }
+
+func (w *writer) octet(b byte) {
+	if b < 0x40 {
+		w.buf = append(w.buf, b<<1)
+		return
+	}
+	w.long(int64(b))
+}
+
+// enum writes the number of a symbol, of which last is the greatest.
+func (w *writer) enum(v, last uint8) {
+	if v > last {
+		w.refuse("number of an enumeration out of range")
+	}
+	w.octet(v)
+}
+
+func (w *writer) bool(b bool) {
+	var v byte
+	if b {
+		v = 1
+	}
+	w.buf = append(w.buf, v)
+}
+
+func (w *writer) text(s string) {
+	if len(s) == 0 {
+		w.buf = append(w.buf, 0)
+		return
+	}
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
+	if len(s) > maxText {
+		w.refuse("text too long")
+		return
+	}
+	w.long(int64(len(s)))
+	w.buf = append(w.buf, s...)
+}
+
+func (w *writer) double(f float64) {
+	w.buf = binary.LittleEndian.AppendUint64(w.buf, math.Float64bits(f))
+}
+
+func (w *writer) fixed(b []byte) { w.buf = append(w.buf, b...) }
+
+// items starts a list of n items, all in one block; its end is done.
+func (w *writer) items(n int) {
+	if n > 0 {
+		w.long(int64(n))
+	}
+}
+
+// done ends a list.
+func (w *writer) done() { w.buf = append(w.buf, 0) }
+
+// some writes the branch of a union of null and something.
+func (w *writer) some(present bool) bool {
+	var branch byte
+	if present {
+		branch = 2 // 1, zigzag
+	}
+	w.buf = append(w.buf, branch)
+	return present
+}
+
+// factor writes the id of a factor; no factor is the empty text.
+func (w *writer) factor(f acuity.Factor) {
+	if f == 0 {
+		w.buf = append(w.buf, 0)
+		return
+	}
+	id := f.ID()
+	if id == "" {
+		w.refuse("number of a factor out of range")
+		return
+	}
+	w.long(int64(len(id)))
+	w.buf = append(w.buf, id...)
+}
+
+func (w *writer) factors(list []acuity.Factor) {
+	w.items(len(list))
+	for _, f := range list {
+		w.factor(f)
+	}
+	w.done()
+}
+
+// reasons writes the codes of a set of reasons; as factors, never their bits.
+func (w *writer) reasons(set acuity.Reasons) {
+	if set == 0 {
+		w.done()
+		return
+	}
+	w.texts(set.Codes())
+}
+
+func (w *writer) texts(list []string) {
+	w.items(len(list))
+	for _, s := range list {
+		w.text(s)
+	}
+	w.done()
+}
+
+func (w *writer) instants(list []acuity.Instant) {
+	w.items(len(list))
+	for _, i := range list {
+		w.at(i)
+	}
+	w.done()
+}
+
+func (w *writer) ints(list []int32) {
+	w.items(len(list))
+	for _, v := range list {
+		w.int(v)
+	}
+	w.done()
+}
