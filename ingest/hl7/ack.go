@@ -1,0 +1,258 @@
+package hl7
+
+import (
+	"strconv"
+	"time"
+)
+
+// AckCode is what an acknowledgment says (HL7 table 0008).
+type AckCode string
+
+// The codes: accepted, error in the content, message of a kind that is not
+// taken; and the same in enhanced mode.
+const (
+	AA AckCode = "AA"
+	AE AckCode = "AE"
+	AR AckCode = "AR"
+	CA AckCode = "CA"
+	CE AckCode = "CE"
+	CR AckCode = "CR"
+)
+
+// Fault is why a message is refused, and where.
+type Fault struct {
+	Code      AckCode // AE or AR
+	Condition int     // HL7 table 0357: 101, 102, 200, 201, 207
+	Segment   string
+	Sequence  int
+	Field     int // 0: the segment as a whole
+}
+
+// conditions are the texts of table 0357 for those in use.
+var conditions = map[int]string{
+	100: "Segment sequence error",
+	101: "Required field missing",
+	102: "Data type error",
+	200: "Unsupported message type",
+	201: "Unsupported event code",
+	207: "Application internal error",
+}
+
+// Acknowledgment is what [Message.Ack] needs beside the message.
+type Acknowledgment struct {
+	Fault    *Fault // nil: accepted
+	Hospital string // sending facility of the answer if the message names no receiver
+	At       time.Time
+	ID       string // MSH-10 of the answer, new and unique
+	// Original answers in original mode whatever MSH-15 and 16 say.
+	Original bool
+}
+
+// Code returns the code of the answer, and whether one is to be sent at all. In
+// enhanced mode (MSH-15 or 16 valued) the answer is an accept acknowledgment, by
+// the condition in MSH-15; application acknowledgments are never sent.
+func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
+	code = AA
+	if a.Fault != nil {
+		code = a.Fault.Code
+	}
+	accept := string(m.at(m.header(15), 1))
+	if a.Original || accept == "" && blank(m.header(16)) {
+		return code, true
+	}
+	good := code == AA
+	switch code {
+	case AA:
+		code = CA
+	case AE:
+		code = CE
+	default:
+		code = CR
+	}
+	switch accept {
+	case "AL":
+		return code, true
+	case "ER":
+		return code, !good
+	case "SU":
+		return code, good
+	default: // NE, or blank beside a valued MSH-16
+		return code, false
+	}
+}
+
+// Ack appends the acknowledgment of the message to dst: the sender's delimiters,
+// sender and receiver swapped, UTF-8. Nothing is appended when none is to be sent.
+func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
+	code, send := m.Code(a)
+	if !send {
+		return dst
+	}
+	if m.charset == CharsetUnknown {
+		m.settle(CharsetUnknown)
+	}
+	w := writer{dst, m}
+	w.text("MSH")
+	w.put(m.raw[3 : 4+m.encoding])
+	w.next(1)
+	w.or(m.header(5), "SVC")
+	w.next(1)
+	w.or(m.header(6), a.Hospital)
+	w.next(1)
+	w.field(m.header(3))
+	w.next(1)
+	w.field(m.header(4))
+	w.next(1)
+	w.b = a.At.AppendFormat(w.b, hl7Time)
+	w.next(2)
+	w.text("ACK")
+	if event := m.Type(); event != "" {
+		w.component(event)
+		w.component("ACK")
+	}
+	w.next(1)
+	w.text(a.ID)
+	w.next(1)
+	w.field(m.header(11))
+	w.next(1)
+	w.field(m.header(12))
+	if charset := m.at(m.header(18), 1); string(charset) == "UNICODE UTF-8" {
+		w.next(6)
+		w.put(charset)
+	}
+	w.end()
+
+	w.text("MSA")
+	w.next(1)
+	w.text(string(code))
+	w.next(1)
+	w.field(m.header(10))
+	w.end()
+
+	if a.Fault != nil && m.reportsErrors() {
+		w.fault(a.Fault)
+	}
+	return w.b
+}
+
+const hl7Time = "20060102150405-0700"
+
+// reportsErrors reports whether the sender's version has the ERR segment in the
+// form of v2.5 and later. A message without a version is answered in full.
+func (m *Message) reportsErrors() bool {
+	version := string(m.at(m.header(12), 1))
+	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && digit(version[3]))
+}
+
+// AppendError appends the answer to something in a batch that has no usable MSH:
+// AE, default delimiters, no control id.
+func AppendError(dst []byte, a Acknowledgment) []byte {
+	var m Message
+	m.raw = []byte(`MSH|^~\&|`)
+	m.delimiters()
+	m.charset = UTF8
+	w := writer{dst, &m}
+	w.text(`MSH|^~\&|SVC|`)
+	w.plain(a.Hospital)
+	w.text("|||")
+	w.b = a.At.AppendFormat(w.b, hl7Time)
+	w.text("||ACK|" + a.ID + "|P|2.5.1")
+	w.end()
+	w.text("MSA|AE|")
+	w.end()
+	w.fault(a.Fault)
+	return w.b
+}
+
+// AppendBatch appends the acknowledgments of several messages as one batch. The
+// control id of the batch they came in, if there was one, is BHS-12.
+func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
+	var m Message
+	m.raw = []byte(`MSH|^~\&|`)
+	m.delimiters()
+	m.charset = UTF8
+	w := writer{dst, &m}
+	w.text(`BHS|^~\&|SVC|`)
+	w.plain(a.Hospital)
+	w.text("|||")
+	w.b = a.At.AppendFormat(w.b, hl7Time)
+	w.text("||||" + a.ID)
+	if len(b.Header) > 3 {
+		if id := part(b.Header, b.Header[3], 11); len(id) > 0 {
+			w.text("|")
+			w.put([]byte(UTF8.decode(id)))
+		}
+	}
+	w.end()
+	count := 0
+	for _, ack := range acks {
+		if len(ack) > 0 {
+			w.put(ack)
+			count++
+		}
+	}
+	w.text("BTS|" + strconv.Itoa(count))
+	w.end()
+	return w.b
+}
+
+// writer writes segments with the delimiters of a message.
+type writer struct {
+	b []byte
+	m *Message
+}
+
+func (w *writer) put(b []byte)  { w.b = append(w.b, b...) }
+func (w *writer) text(s string) { w.b = append(w.b, s...) }
+func (w *writer) end()          { w.b = append(w.b, '\r') }
+
+func (w *writer) next(n int) {
+	for range n {
+		w.b = append(w.b, w.m.separator)
+	}
+}
+
+func (w *writer) component(s string) {
+	w.b = append(w.b, w.m.component)
+	w.text(s)
+}
+
+// field copies a field of the message as it was sent, in UTF-8.
+func (w *writer) field(b []byte) { w.text(w.m.charset.decode(oneLine(b))) }
+
+// or copies a field, or writes a text of our own in its place.
+func (w *writer) or(field []byte, s string) {
+	if blank(field) {
+		w.plain(s)
+		return
+	}
+	w.field(field)
+}
+
+// plain writes text of our own without what the delimiters of the message would
+// make of it.
+func (w *writer) plain(s string) {
+	for _, c := range []byte(s) {
+		if c != w.m.separator && c != w.m.component && c != w.m.repetition && c != w.m.escape && c != w.m.subcomponent {
+			w.b = append(w.b, c)
+		}
+	}
+}
+
+// fault writes ERR: place (ERL), condition (CWE), severity.
+func (w *writer) fault(f *Fault) {
+	w.text("ERR")
+	w.next(2)
+	w.text(f.Segment)
+	w.component(strconv.Itoa(max(f.Sequence, 1)))
+	if f.Field > 0 {
+		w.component(strconv.Itoa(f.Field))
+	}
+	w.next(1)
+	w.text(strconv.Itoa(f.Condition))
+	w.component(conditions[f.Condition])
+	w.component("HL70357")
+	w.next(1)
+	w.text("E")
+	w.end()
+}

@@ -1,0 +1,133 @@
+package hl7
+
+import (
+	"bytes"
+	"strings"
+	"unicode"
+)
+
+// identifier returns the text of an identifier or a place: one line, unescaped,
+// in UTF-8, without control characters and outer spaces. clean is false if an
+// escape was kept as it stood.
+func (m *Message) identifier(b []byte) (s string, clean bool) {
+	b = bytes.TrimSpace(oneLine(b))
+	if isNull(b) {
+		return "", true
+	}
+	s, clean = m.unescape(b)
+	return strings.TrimSpace(strings.Map(dropControl, s)), clean
+}
+
+// text returns readable text: unescaped, in UTF-8, with a space for every
+// control character and line break.
+func (m *Message) text(b []byte) (s string, clean bool) {
+	if blank(b) {
+		return "", true
+	}
+	s, clean = m.unescape(b)
+	return strings.TrimSpace(strings.Map(spaceControl, s)), clean
+}
+
+func dropControl(r rune) rune {
+	if unicode.IsControl(r) {
+		return -1
+	}
+	return r
+}
+
+func spaceControl(r rune) rune {
+	if unicode.IsControl(r) {
+		return ' '
+	}
+	return r
+}
+
+// unescape resolves the escape sequences of b. Highlighting and character set
+// switches are kept literally; what is unknown or unterminated is kept too, and
+// clean is false then.
+func (m *Message) unescape(b []byte) (s string, clean bool) {
+	if m.escape == 0 || bytes.IndexByte(b, m.escape) < 0 {
+		return m.charset.decode(b), true
+	}
+	clean = true
+	out := make([]byte, 0, len(b))
+	for {
+		i := bytes.IndexByte(b, m.escape)
+		if i < 0 {
+			break
+		}
+		n := bytes.IndexByte(b[i+1:], m.escape)
+		if n < 0 {
+			clean = false
+			break
+		}
+		out = append(out, b[:i]...)
+		sequence := b[i+1 : i+1+n]
+		var ok bool
+		if out, ok = m.resolve(out, sequence); !ok {
+			if !literal(sequence) {
+				// Perhaps a lone escape character and then a real sequence:
+				// keep the first and look at the second anew.
+				clean = false
+				out = append(out, m.escape)
+				b = b[i+1:]
+				continue
+			}
+			out = append(append(append(out, m.escape), sequence...), m.escape)
+		}
+		b = b[i+n+2:]
+	}
+	return m.charset.decode(append(out, b...)), clean
+}
+
+// resolve appends what an escape sequence stands for.
+func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
+	switch string(sequence) {
+	case "F":
+		return append(out, m.separator), true
+	case "S":
+		return append(out, m.component), true
+	case "R":
+		return append(out, m.repetition), true
+	case "E":
+		return append(out, m.escape), true
+	case "T":
+		if m.subcomponent == 0 {
+			return append(out, '&'), true
+		}
+		return append(out, m.subcomponent), true
+	case "P":
+		return append(out, '#'), true // the truncation character of v2.7
+	case ".br":
+		return append(out, '\n'), true
+	}
+	if len(sequence) < 3 || sequence[0] != 'X' || len(sequence)%2 == 0 {
+		return out, false
+	}
+	start := len(out)
+	for i := 1; i < len(sequence); i += 2 {
+		hi, lo := nibble(sequence[i]), nibble(sequence[i+1])
+		if hi > 15 || lo > 15 {
+			return out[:start], false
+		}
+		out = append(out, hi<<4|lo)
+	}
+	return out, true
+}
+
+// literal reports whether a sequence is known and has no text of its own.
+func literal(sequence []byte) bool {
+	return len(sequence) > 0 && (string(sequence) == "H" || string(sequence) == "N" ||
+		(sequence[0] == 'C' || sequence[0] == 'M') && len(sequence) > 1)
+}
+
+func nibble(c byte) byte {
+	switch {
+	case digit(c):
+		return c - '0'
+	case c|0x20 >= 'a' && c|0x20 <= 'f':
+		return c | 0x20 - 'a' + 10
+	default:
+		return 255
+	}
+}

@@ -1,0 +1,368 @@
+package hl7_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+var (
+	chicago  = must(time.LoadLocation("America/Chicago"))
+	received = acuity.At(time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC))
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// reveal makes pseudonyms that a test can read.
+func reveal(kind, value string) string {
+	if kind == hl7.KindEvent || kind == hl7.KindDigest {
+		return fmt.Sprintf("%s(%d)", kind, len(value))
+	}
+	return kind + "(" + value + ")"
+}
+
+var options = hl7.Options{Pseudonym: reveal, Zone: chicago, ReceivedAt: received}
+
+func segments(lines ...string) []byte { return []byte(strings.Join(lines, "\r") + "\r") }
+
+const (
+	msh = `MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1|P|2.5.1`
+	evn = `EVN|A01|20260304092900-0600`
+	pid = `PID|1||MRN1^^^STMARY^MR`
+	pv1 = `PV1|1|I|L\T\D^LDR04^01^STMARY|||||||OBS|||||||||VN1`
+)
+
+func facts(t *testing.T, raw []byte) acuity.Event {
+	t.Helper()
+	var m hl7.Message
+	if err := m.Scan(raw); err != nil {
+		t.Fatal(err)
+	}
+	e, fault := m.Facts(options)
+	if fault != nil {
+		t.Fatalf("refused: %+v", fault)
+	}
+	return e
+}
+
+func codes(e acuity.Event) string {
+	var all []string
+	for _, w := range e.Warnings {
+		all = append(all, w.Code+"@"+w.Path)
+	}
+	return strings.Join(all, " ")
+}
+
+func describe(e acuity.Event) string {
+	return fmt.Sprintf("type %d\nat %v precision %d\nrecorded %v\ncancels %v\nvisit %s patient %s\nplace %+v\nprior %+v\nclass %q admission %q service %s newborn %v\nreasons %v\ndiagnoses %d %+v\nwarnings %v\n",
+		e.Type, e.At.Time(), e.Precision, e.RecordedAt.Time(), e.Cancels.Time(), e.Visit, e.Patient, e.Place, e.Prior,
+		e.Class, e.AdmissionType, e.Service, e.Newborn, e.Reasons.Codes(), e.DiagnosisMode, e.Diagnoses, codes(e))
+}
+
+// The samples of the design, each with its event and its acknowledgment.
+func TestSamples(t *testing.T) {
+	files := must(filepath.Glob("testdata/*.hl7"))
+	if len(files) < 6 {
+		t.Fatalf("%d samples", len(files))
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			raw := must(os.ReadFile(file))
+			var m hl7.Message
+			if err := m.Scan(raw); err != nil {
+				t.Fatal(err)
+			}
+			e, fault := m.Facts(options)
+			ack := m.Ack(nil, hl7.Acknowledgment{Fault: fault, Hospital: "stmary", At: received.Time().In(chicago), ID: "A1"})
+			got := strings.ReplaceAll(string(ack), "\r", "\n") + "\n" +
+				describe(e)
+			golden := strings.TrimSuffix(file, ".hl7") + ".golden"
+			if *update {
+				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if want := string(must(os.ReadFile(golden))); got != want {
+				t.Errorf("got\n%s\nwant\n%s", got, want)
+			}
+		})
+	}
+}
+
+func TestScanTakesWhatSendersWrite(t *testing.T) {
+	plain := strings.Join([]string{msh, evn, pid, pv1}, "\r")
+	for name, raw := range map[string]string{
+		"CR":                   plain,
+		"LF":                   strings.ReplaceAll(plain, "\r", "\n"),
+		"CRLF":                 strings.ReplaceAll(plain, "\r", "\r\n"),
+		"blank lines":          strings.ReplaceAll(plain, "\r", "\r\r\r\n"),
+		"MLLP":                 "\x0b" + plain + "\r\x1c\r",
+		"byte order mark":      "\xef\xbb\xbf" + plain,
+		"frame and mark":       "\x0b\xef\xbb\xbf" + plain + "\x1c",
+		"Z segments":           strings.Replace(plain, "\rPID", "\rZZZ|x^~|\rZ01\rPID", 1),
+		"bare names":           strings.Replace(plain, "\rPID", "\rNTE\rPV2\rPID", 1),
+		"four delimiters":      strings.ReplaceAll(plain, `^~\&`, `^~\&#`),
+		"second PV1":           plain + "\rPV1|1|O|ELSEWHERE^1|||||||X|||||||||VN2",
+		"other delimiters":     strings.NewReplacer("|", "!", "^", "*", "~", "+", `\`, "?", "&", "%").Replace(plain),
+		"unescaped ampersand":  strings.ReplaceAll(plain, `L\T\D`, "L&D"),
+		"escape in hex":        strings.ReplaceAll(plain, `L\T\D`, `L\X26\D`),
+		"control by escape":    strings.ReplaceAll(plain, `LDR04`, `LD\X0D0A07\R04`),
+		"spaces around":        strings.ReplaceAll(plain, `^LDR04^`, `^ LDR04 ^`),
+		"other repetitions":    strings.ReplaceAll(plain, "|MRN1^^^STMARY^MR", "|77^^^X^SS~MRN1^^^STMARY^MR~9"),
+		"check digit, subs":    strings.ReplaceAll(plain, "|VN1", "|VN1&x^4^M11"),
+		"continued identifier": strings.ReplaceAll(plain, "|VN1", "|VN1\nand more"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := facts(t, []byte(raw))
+			want := acuity.Location{PointOfCare: "L&D", Room: "LDR04", Bed: "01", Facility: "STMARY"}
+			if name == "other delimiters" {
+				want.PointOfCare = "L%D" // \T\ is the sender's own subcomponent separator
+			}
+			if e.Place != want || e.Visit != "visit(VN1)" || e.Patient != "patient(MRN1)" || e.Type != acuity.A01 || e.Class != 'I' || e.Service != "OBS" {
+				t.Errorf("%+v", e)
+			}
+			if e.At != acuity.At(time.Date(2026, 3, 4, 15, 29, 0, 0, time.UTC)) || len(e.Warnings) > 0 {
+				t.Errorf("at %v, warnings %s", e.At.Time(), codes(e))
+			}
+		})
+	}
+}
+
+func TestScanRefusesUnusableHeaders(t *testing.T) {
+	for name, raw := range map[string]string{
+		"empty":            "",
+		"no MSH":           "PID|1",
+		"lower case":       `msh|^~\&|A`,
+		"short":            `MSH|^~`,
+		"two encoders":     `MSH|^~|A|B|C|D|E`,
+		"six encoders":     `MSH|^~\&#%|A`,
+		"equal":            `MSH|^~^&|A|B`,
+		"equals separator": `MSH^^~\&^A`,
+		"letters":          `MSHA^~\&A`,
+		"line end":         "MSH\r^~\\&|A|B|C",
+		"not ASCII":        "MSH|^\xff\\&|A|B",
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m hl7.Message
+			if err := m.Scan([]byte(raw)); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+func TestFaults(t *testing.T) {
+	noControl := strings.Replace(msh, "|M1|", "||", 1)
+	for name, test := range map[string]struct {
+		raw  []byte
+		want string
+	}{
+		"no MSH-9":          {segments(strings.Replace(msh, "ADT^A01^ADT_A01", "", 1), evn, pid, pv1), "AR 200 MSH^1^9"},
+		"not ADT":           {segments(strings.Replace(msh, "ADT^A01^ADT_A01", "ORU^R01", 1), evn, pid, pv1), "AR 200 MSH^1^9"},
+		"no event":          {segments(strings.Replace(msh, "ADT^A01^ADT_A01", "ADT", 1), evn, pid, pv1), "AR 201 MSH^1^9"},
+		"no control id":     {segments(noControl, evn, pid, pv1), "AE 101 MSH^1^10"},
+		"no identity":       {segments(msh, evn, "PID|1", "PV1|1|I|LD^1"), "AE 101 PV1^1^19"},
+		"null identity":     {segments(msh, evn, `PID|1||""`, `PV1|1|I|LD^1|||||||||||||||||""`), "AE 101 PV1^1^19"},
+		"too many segments": {segments(msh, strings.Repeat("NTE|\r", 1001), pid, pv1), "AE 102 NTE^1001^0"},
+		"field too long":    {segments(msh, pid, "OBX|"+strings.Repeat("x", 64<<10+1), pv1), "AE 102 OBX^1^0"},
+		"used field long":   {segments(msh, pid, pv1, "PV2|||"+strings.Repeat("x", 64<<10+1)), "AE 102 PV2^1^0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var m hl7.Message
+			if err := m.Scan(test.raw); err != nil {
+				t.Fatal(err)
+			}
+			e, f := m.Facts(options)
+			if f == nil {
+				t.Fatalf("accepted: %+v", e)
+			}
+			if got := fmt.Sprintf("%s %d %s^%d^%d", f.Code, f.Condition, f.Segment, f.Sequence, f.Field); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+	t.Run("within the bounds", func(t *testing.T) {
+		facts(t, segments(msh, evn, pid, pv1, "OBX|"+strings.Repeat("x", 60<<10), strings.TrimSuffix(strings.Repeat("NTE|\r", 995), "\r")))
+	})
+}
+
+func TestFacts(t *testing.T) {
+	at := func(day, hour, minute int) acuity.Instant {
+		return acuity.At(time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC))
+	}
+	header := func(event string) string { return strings.Replace(msh, "A01^ADT_A01", event, 1) }
+	for name, test := range map[string]struct {
+		raw  []byte
+		ok   func(acuity.Event) bool
+		warn string
+	}{
+		"event is MSH-9, never EVN-1": {segments(header("A02"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A02 }, ""},
+		"other events are taken":      {segments(header("A60"), evn), func(e acuity.Event) bool { return e.Type == acuity.EventOther && e.Visit == "" && e.ID != "" }, ""},
+		"A06":                         {segments(header("A06"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A06 }, ""},
+		"EVN-6 wins":                  {segments(msh, evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 14, 0) && e.RecordedAt == at(4, 15, 29) }, ""},
+		"EVN-6 of a cancel":           {segments(header("A11"), evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 29) && e.Cancels == at(4, 14, 0) }, ""},
+		"cancel without EVN-6":        {segments(header("A12"), evn, pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 29) && e.Cancels == 0 }, ""},
+		"no EVN":                      {segments(msh, pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 30)+10_000 }, "event_time_missing@EVN-2"},
+		"no time at all":              {segments(strings.Replace(msh, "20260304093010-0600", "", 1), pid, pv1), func(e acuity.Event) bool { return e.At == received }, "event_time_missing@MSH-7"},
+		"bad time":                    {segments(msh, "EVN||20261304092900", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 30)+10_000 }, "time_unreadable@EVN-2 event_time_missing@EVN-2"},
+		"day only":                    {segments(msh, "EVN||20260304", pid, pv1), func(e acuity.Event) bool { return e.Precision == acuity.Day && e.At == at(4, 6, 0) }, ""},
+		"offset of MSH-7 near it":     {segments(strings.Replace(msh, "-0600", "-0500", 1), "EVN||20260304092900", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 14, 29) }, ""},
+		"own zone far from MSH-7":     {segments(strings.Replace(msh, "-0600", "-0500", 1), "EVN||20260204092900", pid, pv1), func(e acuity.Event) bool { return e.At == acuity.At(time.Date(2026, 2, 4, 15, 29, 0, 0, time.UTC)) }, ""},
+		"a little ahead":              {segments(msh, "EVN||20260304093400-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 34) }, ""},
+		"future":                      {segments(msh, "EVN||20260304093600-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 36) }, "time_in_future@EVN"},
+		"PID-18":                      {segments(msh, evn, pid+"|||||||||||||||ACC1^^^X", "PV1|1|I|LD^1"), func(e acuity.Event) bool { return e.Visit == "visit(ACC1)" }, ""},
+		"PID-3 alone":                 {segments(msh, evn, pid, "PV1|1|I|LD^1"), func(e acuity.Event) bool { return e.Visit == "visit-of-patient(MRN1)" && e.Patient == "patient(MRN1)" }, "visit_by_patient@PV1-19"},
+		"visit without MRN":           {segments(msh, evn, pv1), func(e acuity.Event) bool { return e.Visit == "visit(VN1)" && e.Patient == "" }, ""},
+		"mother in PID-21":            {segments(msh, evn, pid+"||||||||||||||||||MRN2^^^X^MR", pv1), func(e acuity.Event) bool { return e.MotherPatient == "patient(MRN2)" }, ""},
+		"mother in NK1":               {segments(msh, evn, pid, "NK1|1||FTH"+strings.Repeat("|", 30)+"MRN3", "NK1|2||MTH^Mother"+strings.Repeat("|", 30)+"MRN4", pv1), func(e acuity.Event) bool { return e.MotherPatient == "patient(MRN4)" }, ""},
+		"null place":                  {segments(msh, evn, pid, `PV1|1|I|""||||||||||||||||VN1`), func(e acuity.Event) bool { return e.PlaceNull && e.Place.IsZero() }, ""},
+		"empty place":                 {segments(msh, evn, pid, `PV1|1|I|||||||||||||||||VN1`), func(e acuity.Event) bool { return !e.PlaceNull && e.Place.IsZero() }, ""},
+		"HD point of care":            {segments(msh, evn, pid, `PV1|1|I|LD&1.2.840.1&ISO^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.PointOfCare == "LD" && e.Place.Room == "4" }, ""},
+		"prior place":                 {segments(msh, evn, pid, `PV1|1|I|LD^4|||TRI^2^1|||||||||||||VN1`), func(e acuity.Event) bool { return e.Prior == acuity.Location{PointOfCare: "TRI", Room: "2", Bed: "1"} }, ""},
+		"long place":                  {segments(msh, evn, pid, `PV1|1|I|LD^`+strings.Repeat("x", 99)+`||||||||||||||||VN1`), func(e acuity.Event) bool { return len(e.Place.Room) == 80 }, "location_cut@PV1-3"},
+		"strange class":               {segments(msh, evn, pid, `PV1|1|WARD|LD^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Class == 0 }, "code_unreadable@PV1-2"},
+		"admission type":              {segments(msh, evn, pid, `PV1|1|i|LD^4|l|||||||||||||||VN1`), func(e acuity.Event) bool { return e.Class == 'I' && e.AdmissionType == 'L' }, ""},
+		"newborn by class":            {segments(msh, evn, pid, `PV1|1|N|LD^4||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Newborn }, ""},
+		"newborn by type":             {segments(msh, evn, pid, `PV1|1|I|LD^4|N|||||||||||||||VN1`), func(e acuity.Event) bool { return e.Newborn }, ""},
+		"newborn by PV2-36":           {segments(msh, evn, pid, pv1, "PV2"+strings.Repeat("|", 36)+"Y"), func(e acuity.Event) bool { return e.Newborn }, ""},
+		"newborn by age":              {segments(msh, evn, pid+"||||20260205", pv1), func(e acuity.Event) bool { return e.Newborn }, ""},
+		"28 days old":                 {segments(msh, evn, pid+"||||20260204", pv1), func(e acuity.Event) bool { return !e.Newborn }, ""},
+		"born this year":              {segments(msh, evn, pid+"||||2026", pv1), func(e acuity.Event) bool { return !e.Newborn }, ""},
+		"second twin":                 {segments(msh, evn, pid+strings.Repeat("|", 21)+"Y|2", pv1), func(e acuity.Event) bool { return e.Babies == 2 }, ""},
+		"training":                    {segments(strings.Replace(msh, "|P|", "|T|", 1), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A01 }, "not_production@MSH-11"},
+		"unknown escape":              {segments(msh, evn, pid, `PV1|1|I|LD^A\Q\B||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `A\Q\B` }, "escape_unknown@PV1-3"},
+		"open escape":                 {segments(msh, evn, pid, `PV1|1|I|LD^A\B||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `A\B` }, "escape_unknown@PV1-3"},
+		"lone escape, then a real":    {segments(msh, evn, pid, `PV1|1|I|LD^A\B\T\C||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `A\B&C` }, "escape_unknown@PV1-3"},
+		"highlight stays":             {segments(msh, evn, pid, `PV1|1|I|LD^\H\A\N\||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `\H\A\N\` }, ""},
+		"all escapes":                 {segments(msh, evn, pid, `PV1|1|I|LD^\F\\S\\R\\E\\T\\P\||||||||||||||||VN1`), func(e acuity.Event) bool { return e.Place.Room == `|^~\&#` }, ""},
+		"UTF-8":                       {segments(msh, evn, pid, "PV1|1|I|Säle^4||||||||||||||||VN1"), func(e acuity.Event) bool { return e.Place.PointOfCare == "Säle" }, ""},
+		"declared Latin-1":            {segments(msh+"||||||8859/1", evn, pid, "PV1|1|I|S\xe4le^4||||||||||||||||VN1"), func(e acuity.Event) bool { return e.Place.PointOfCare == "Säle" }, ""},
+		"undeclared Windows-1252":     {segments(msh, evn, pid, "PV1|1|I|S\xe4le^4\x85||||||||||||||||VN1"), func(e acuity.Event) bool { return e.Place.PointOfCare == "Säle" && e.Place.Room == "4…" }, "charset_assumed@MSH-18"},
+		"not the declared UTF-8":      {segments(msh+"||||||UNICODE UTF-8", evn, pid, "PV1|1|I|S\xe4le^4||||||||||||||||VN1"), func(e acuity.Event) bool { return e.Place.PointOfCare == "Säle" }, "charset_invalid@MSH-18"},
+		"unknown charset":             {segments(msh+"||||||KOI-7", evn, pid, pv1), func(e acuity.Event) bool { return e.Place.Room == "LDR04" }, "charset_unknown@MSH-18"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := facts(t, test.raw)
+			if !test.ok(e) {
+				t.Errorf("%+v", e)
+			}
+			if got := codes(e); got != test.warn {
+				t.Errorf("warnings %q, want %q", got, test.warn)
+			}
+		})
+	}
+}
+
+func TestDiagnoses(t *testing.T) {
+	for name, test := range map[string]struct {
+		event, dg1, want, warn string
+		mode                   acuity.DiagnosisMode
+	}{
+		"none":              {"A08", "", "", "", acuity.DiagnosisNone},
+		"snapshot":          {"A08", "DG1|1||O14.13^Severe pre-eclampsia^I10||20260304|W\rDG1|2|I10|O30.0", "ICD-10-CM O14.13 Severe pre-eclampsia true, ICD-10-CM O30.0  false", "", acuity.DiagnosisSnapshot},
+		"system of DG1-3":   {"A08", "DG1|1|I9|398254007^^SCT", "SNOMED-CT 398254007  false", "", acuity.DiagnosisSnapshot},
+		"alternate triplet": {"A08", "DG1|1||LOC1^x^L^O14.1^y^I10", "local LOC1 x false, ICD-10-CM O14.1 y false", "", acuity.DiagnosisSnapshot},
+		"by shape":          {"A08", "DG1|1||O14.13", "ICD-10-CM O14.13  false", "system_assumed@DG1[1]-3", acuity.DiagnosisSnapshot},
+		"I is no system":    {"A08", "DG1|1|I|O14.13", "ICD-10-CM O14.13  false", "system_assumed@DG1[1]-3", acuity.DiagnosisSnapshot},
+		"DG1-4":             {"A08", "DG1|1|I10|O14.13|Pre-eclampsia", "ICD-10-CM O14.13 Pre-eclampsia false", "", acuity.DiagnosisSnapshot},
+		"without code":      {"A08", "DG1|1|||Something", "", "", acuity.DiagnosisNone},
+		"clear":             {"A08", `DG1|1||""`, "", "", acuity.DiagnosisClear},
+		"clear beside code": {"A08", "DG1|1||\"\"\rDG1|2|I10|O30", "ICD-10-CM O30  false", "", acuity.DiagnosisSnapshot},
+		"delta":             {"A08", "DG1|1|I10|O14" + strings.Repeat("|", 18) + "D\rDG1|2|I10|O30", "-ICD-10-CM O14  false, ICD-10-CM O30  false", "", acuity.DiagnosisDelta},
+		"unknown action":    {"A08", "DG1|1|I10|O14" + strings.Repeat("|", 18) + "X", "ICD-10-CM O14  false", "action_unknown@DG1[1]-21", acuity.DiagnosisDelta},
+		"on a transfer":     {"A02", "DG1|1|I10|O14", "", "", acuity.DiagnosisNone},
+		"on a cancel":       {"A11", "DG1|1|I10|O14", "", "", acuity.DiagnosisNone},
+		"masked":            {"A08", "DG1|1|I10|O14^see 555-123-4567 \\.br\\ now", "ICD-10-CM O14 see # now false", "", acuity.DiagnosisSnapshot},
+		"long code":         {"A08", "DG1|1|I10|" + strings.Repeat("O", 65), "", "code_unreadable@DG1[1]-3", acuity.DiagnosisNone},
+		"bad onset":         {"A08", "DG1|1|I10|O14||soon", "ICD-10-CM O14  false", "time_unreadable@DG1[1]-5", acuity.DiagnosisSnapshot},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := facts(t, segments(strings.Replace(msh, "A01^ADT_A01", test.event, 1), evn, pid, pv1, test.dg1))
+			var all []string
+			for _, d := range e.Diagnoses {
+				sign := ""
+				if d.Delete {
+					sign = "-"
+				}
+				all = append(all, fmt.Sprintf("%s%s %s %s %v", sign, d.System, d.Code, d.Display, d.OnsetAt != 0))
+			}
+			if got := strings.Join(all, ", "); got != test.want || e.DiagnosisMode != test.mode {
+				t.Errorf("got %q mode %d, want %q mode %d", got, e.DiagnosisMode, test.want, test.mode)
+			}
+			if got := codes(e); got != test.warn {
+				t.Errorf("warnings %q, want %q", got, test.warn)
+			}
+		})
+	}
+}
+
+// An event is the same event exactly when sender, control id and bytes are.
+func TestIdentity(t *testing.T) {
+	seen := map[string]string{}
+	o := options
+	o.Pseudonym = func(kind, value string) string { return kind + value }
+	id := func(raw []byte) string {
+		var m hl7.Message
+		if err := m.Scan(raw); err != nil {
+			t.Fatal(err)
+		}
+		e, fault := m.Facts(o)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		return e.ID
+	}
+	base := segments(msh, evn, pid, pv1)
+	for name, raw := range map[string][]byte{
+		"base":     base,
+		"content":  bytes.Replace(base, []byte("LDR04"), []byte("LDR05"), 1),
+		"control":  bytes.Replace(base, []byte("|M1|"), []byte("|M2|"), 1),
+		"sender":   bytes.Replace(base, []byte("EPIC"), []byte("EPIQ"), 1),
+		"facility": bytes.Replace(base, []byte("|EPIC|STMARY"), []byte("|EPIC|STMARZ"), 1),
+	} {
+		got := id(raw)
+		if other, found := seen[got]; found {
+			t.Errorf("%s is %s", name, other)
+		}
+		seen[got] = name
+	}
+	if id(append([]byte("\x0b"), append(bytes.Clone(base), "\x1c\r"...)...)) != id(base) {
+		t.Error("framing changes the identity")
+	}
+}
+
+func TestWall(t *testing.T) {
+	for name, test := range map[string]struct {
+		wall hl7.Wall
+		want string
+	}{
+		"winter":            {hl7.Wall{Year: 2026, Month: 1, Day: 15, Hour: 12}, "2026-01-15T18:00:00Z"},
+		"summer":            {hl7.Wall{Year: 2026, Month: 7, Day: 15, Hour: 12}, "2026-07-15T17:00:00Z"},
+		"before the gap":    {hl7.Wall{Year: 2026, Month: 3, Day: 8, Hour: 1, Minute: 59}, "2026-03-08T07:59:00Z"},
+		"in the gap":        {hl7.Wall{Year: 2026, Month: 3, Day: 8, Hour: 2, Minute: 30}, "2026-03-08T08:30:00Z"},
+		"after the gap":     {hl7.Wall{Year: 2026, Month: 3, Day: 8, Hour: 3}, "2026-03-08T08:00:00Z"},
+		"doubled, first":    {hl7.Wall{Year: 2026, Month: 11, Day: 1, Hour: 1, Minute: 30}, "2026-11-01T06:30:00Z"},
+		"after the doubled": {hl7.Wall{Year: 2026, Month: 11, Day: 1, Hour: 2}, "2026-11-01T08:00:00Z"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := test.wall.In(chicago).Time().Format(time.RFC3339); got != test.want {
+				t.Errorf("got %s, want %s", got, test.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,248 @@
+// Package hl7 decodes HL7 v2 ADT messages into events of a visit.
+//
+// A [Message] is a view: one pass over the bytes finds the segments in use and
+// where their fields begin; nothing is copied and nothing unescaped until a
+// field is asked for. [Message.Facts] makes the event, [Message.Ack] the
+// acknowledgment; [Split] takes a batch apart. There is no I/O here, and no
+// clock: the caller passes the time of receipt.
+//
+// Names, birth dates, addresses and free text are never made into a value. Of
+// PID-7 only "younger than 28 days" is kept, of PV2-3 only the hints of
+// [acuity.ParseReasons], and identifiers leave as the pseudonyms that the caller
+// makes of them. Warnings and faults name positions, never values.
+package hl7
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+)
+
+// The bounds of one message; a message beyond them is refused with AE (ERR 102).
+const (
+	MaxSegments = 1000
+	MaxField    = 64 << 10 // bytes
+)
+
+// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH,
+// or MSH-1 and MSH-2 cannot be told apart.
+var ErrNoHeader = errors.New("no usable MSH segment")
+
+// Message is a view of one message. The zero value is ready for [Message.Scan],
+// which may be called again and again: its memory is reused.
+type Message struct {
+	raw     []byte
+	marks   []int32 // field separators of the segments in use, by segment
+	charset Charset // of the transport; see Options
+
+	separator, component, repetition, escape, subcomponent byte
+
+	encoding int // characters in MSH-2
+
+	msh, evn, pid, pv1, pv2 segment
+	dg1, nk1                []segment
+	size                    *Fault // broken bound, reported by Facts
+}
+
+// segment is where a segment lies. The zero value is a segment that is absent.
+type segment struct {
+	end         int32 // in raw; continuation lines included
+	first, last int32 // its separators: marks[first:last]
+}
+
+// Scan makes m the view of the message in raw, which must not change while m is
+// used. MLLP framing and a byte order mark are skipped. The only error is
+// [ErrNoHeader]; everything else that is wrong is found by [Message.Facts].
+func (m *Message) Scan(raw []byte) error {
+	raw = trimFrame(raw)
+	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0]}
+	if !m.delimiters() {
+		return ErrNoHeader
+	}
+	text := lines{raw: raw}
+	var open *segment // the one in use that a continuation line belongs to
+	segments := 0
+	for pos := 0; pos < len(raw); {
+		end := text.end(pos)
+		switch m.kind(raw[pos:end]) {
+		case lineBlank:
+		case lineContinued:
+			if open != nil {
+				m.mark(open, pos, end)
+			}
+		case lineSegment:
+			if segments++; segments > MaxSegments && m.size == nil {
+				m.size = &Fault{Code: AE, Condition: 102, Segment: string(raw[pos : pos+3]), Sequence: segments}
+			}
+			if open = m.slot(raw[pos], raw[pos+1], raw[pos+2]); open != nil {
+				open.first = int32(len(m.marks))
+				m.mark(open, pos, end)
+			} else if end-pos > MaxField {
+				m.measure(string(raw[pos:pos+3]), raw[pos:end])
+			}
+		}
+		pos = end + 1
+	}
+	return nil
+}
+
+// delimiters reads MSH-1 and MSH-2. Five different characters, of which the last
+// two may be missing, that are neither letters nor digits nor line ends.
+func (m *Message) delimiters() bool {
+	raw := m.raw
+	if len(raw) < 8 || string(raw[:3]) != "MSH" {
+		return false
+	}
+	m.separator = raw[3]
+	chars := raw[4:]
+	n := bytes.IndexByte(chars, m.separator)
+	if n < 0 {
+		n = len(chars)
+		if e := bytes.IndexAny(chars, "\r\n"); e >= 0 {
+			n = e
+		}
+	}
+	if n < 3 || n > 5 {
+		return false
+	}
+	m.encoding = n
+	all := raw[3 : 4+n]
+	for i, c := range all {
+		if c <= ' ' || c > '~' || c >= '0' && c <= '9' || letter(c) || bytes.IndexByte(all[:i], c) >= 0 {
+			return false
+		}
+	}
+	m.component, m.repetition, m.escape = chars[0], chars[1], chars[2]
+	if n > 3 {
+		m.subcomponent = chars[3]
+	}
+	return true
+}
+
+type lineKind uint8
+
+const (
+	lineBlank lineKind = iota
+	lineContinued
+	lineSegment
+)
+
+// kind tells a segment from a continuation of the field before: it has a name
+// and then a separator, or nothing but the name.
+func (m *Message) kind(line []byte) lineKind {
+	switch {
+	case len(line) == 0:
+		return lineBlank
+	case len(line) >= 3 && isName(line) && (len(line) == 3 || line[3] == m.separator):
+		return lineSegment
+	default:
+		return lineContinued
+	}
+}
+
+func isName(line []byte) bool {
+	return upper(line[0]) && (upper(line[1]) || digit(line[1])) && (upper(line[2]) || digit(line[2]))
+}
+
+func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
+func digit(c byte) bool  { return c >= '0' && c <= '9' }
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// slot returns where the view keeps a segment of this name; nil if the segment
+// is not in use, or is there already.
+func (m *Message) slot(a, b, c byte) *segment {
+	var s *segment
+	switch uint32(a)<<16 | uint32(b)<<8 | uint32(c) {
+	case 'M'<<16 | 'S'<<8 | 'H':
+		s = &m.msh
+	case 'E'<<16 | 'V'<<8 | 'N':
+		s = &m.evn
+	case 'P'<<16 | 'I'<<8 | 'D':
+		s = &m.pid
+	case 'P'<<16 | 'V'<<8 | '1':
+		s = &m.pv1
+	case 'P'<<16 | 'V'<<8 | '2':
+		s = &m.pv2
+	case 'D'<<16 | 'G'<<8 | '1':
+		m.dg1 = append(m.dg1, segment{})
+		return &m.dg1[len(m.dg1)-1]
+	case 'N'<<16 | 'K'<<8 | '1':
+		m.nk1 = append(m.nk1, segment{})
+		return &m.nk1[len(m.nk1)-1]
+	default:
+		return nil
+	}
+	if s.last > 0 {
+		return nil
+	}
+	return s
+}
+
+// mark notes the separators of one line of a segment in use.
+func (m *Message) mark(s *segment, pos, end int) {
+	if end-pos > MaxField {
+		m.measure(string(m.raw[pos:pos+3]), m.raw[pos:end])
+	}
+	// Fields are short, so a search per field costs more than looking at each
+	// byte. Every position is written, and kept only if it is a separator:
+	// a branch would be guessed wrong too often.
+	n := len(m.marks)
+	marks := slices.Grow(m.marks, end-pos)[:n+end-pos]
+	separator := m.separator
+	for i, c := range m.raw[pos:end] {
+		marks[n] = int32(pos + i) //nolint:gosec // a body is far below 2 GiB
+		if c == separator {
+			n++
+		}
+	}
+	m.marks = marks[:n]
+	s.end, s.last = int32(end), int32(n) //nolint:gosec // as above
+}
+
+// measure looks for a field beyond the bound.
+func (m *Message) measure(name string, line []byte) {
+	for field := range bytes.SplitSeq(line, []byte{m.separator}) {
+		if len(field) > MaxField && m.size == nil {
+			m.size = &Fault{Code: AE, Condition: 102, Segment: name, Sequence: 1}
+		}
+	}
+}
+
+// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP
+// end a line too. Each kind is searched ahead once, so that a whole message
+// costs four fast passes.
+type lines struct {
+	raw  []byte
+	next [4]int // position of the next one of each kind, plus one; 0 unknown
+}
+
+const terminators = "\r\n\x0b\x1c"
+
+// end returns where the line that begins at pos ends.
+func (l *lines) end(pos int) int {
+	end := len(l.raw)
+	for i := range l.next {
+		if l.next[i] <= pos {
+			n := bytes.IndexByte(l.raw[pos:], terminators[i])
+			if n < 0 {
+				n = len(l.raw) - pos
+			}
+			l.next[i] = pos + n + 1
+		}
+		end = min(end, l.next[i]-1)
+	}
+	return end
+}
+
+// trimFrame removes a byte order mark, and line ends and framing bytes around
+// the text.
+func trimFrame(raw []byte) []byte {
+	for {
+		cut := bytes.Trim(raw, terminators)
+		cut = bytes.TrimPrefix(cut, []byte("\xef\xbb\xbf"))
+		if len(cut) == len(raw) {
+			return raw
+		}
+		raw = cut
+	}
+}
