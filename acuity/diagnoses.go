@@ -105,10 +105,29 @@ func sameDiagnosis(a, b *Diagnosis) bool {
 	if a.Code == b.Code {
 		return true
 	}
-	if a.System == ICD10CM || a.System == SystemNone {
-		return normalICD10(a.Code) == normalICD10(b.Code)
+	return equalCode(a.Code, b.Code, a.System == ICD10CM || a.System == SystemNone)
+}
+
+// equalCode compares codes without regard to case and, where it means nothing,
+// to the dot.
+func equalCode(a, b string, dotless bool) bool {
+	i, j := 0, 0
+	for {
+		for dotless && i < len(a) && a[i] == '.' {
+			i++
+		}
+		for dotless && j < len(b) && b[j] == '.' {
+			j++
+		}
+		if i == len(a) || j == len(b) {
+			return i == len(a) && j == len(b)
+		}
+		x, y := a[i], b[j]
+		if x != y && (x|0x20 != y|0x20 || !isLetter(x)) {
+			return false
+		}
+		i, j = i+1, j+1
 	}
-	return strings.EqualFold(a.Code, b.Code)
 }
 
 // isBirth reports whether a diagnosis says that the birth is over: Z37, outcome
@@ -119,10 +138,11 @@ func isBirth(d *Diagnosis) bool { return hasICD10(d, "Z37") }
 // cesarean: O82, encounter for cesarean delivery without indication.
 func isCesarean(d *Diagnosis) bool { return hasICD10(d, "O82") }
 
-// hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM.
+// hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
+// characters that come before any dot.
 func hasICD10(d *Diagnosis, category string) bool {
 	if d.System != ICD10CM && d.System != SystemNone {
 		return false
 	}
-	return strings.HasPrefix(normalICD10(d.Code), category)
+	return len(d.Code) >= len(category) && strings.EqualFold(d.Code[:len(category)], category)
 }

@@ -39,6 +39,7 @@ var areaNames = [areaCount]string{
 
 // areaWord is a word by which an area is known.
 type areaWord struct {
+	area   area
 	text   string // upper case
 	prefix bool   // also the beginning of a longer word
 }
@@ -102,7 +103,7 @@ type phrase struct {
 
 // placeBook is places.txt, read.
 type placeBook struct {
-	words   [areaCount][]areaWord
+	words   [32][]areaWord // by the first letter, see letter; in the order of areas
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
@@ -169,7 +170,8 @@ func (b *placeBook) line(line string) error {
 				continue
 			}
 			stem, prefix := strings.CutSuffix(word, "*")
-			b.words[a] = append(b.words[a], areaWord{stem, prefix})
+			i := letter(stem)
+			b.words[i] = append(b.words[i], areaWord{area(a), stem, prefix}) //nolint:gosec // below areaCount
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
@@ -271,12 +273,7 @@ func (b *placeBook) area(text string, from, to area) area {
 			end++
 		}
 		if end > 0 {
-			word := text[:end]
-			for a := from; a <= to && a < best; a++ {
-				if b.has(a, word) {
-					best = a
-				}
-			}
+			best = b.wordArea(text[:end], from, best, to)
 		}
 		text = text[min(end+1, len(text)):]
 	}
@@ -286,14 +283,21 @@ func (b *placeBook) area(text string, from, to area) area {
 	return best
 }
 
-// has reports whether word is one of an area.
-func (b *placeBook) has(a area, word string) bool {
-	for i := range b.words[a] {
-		w := &b.words[a][i]
-		if len(word) < len(w.text) || (len(word) > len(w.text) && !w.prefix) || !strings.EqualFold(word[:len(w.text)], w.text) {
+// wordArea returns the first area from from to to of which word is one, if that
+// comes before best.
+func (b *placeBook) wordArea(word string, from, best, to area) area {
+	list := b.words[letter(word)]
+	for i := range list {
+		w := &list[i]
+		if w.area < from || w.area > to || w.area >= best ||
+			len(word) < len(w.text) || (len(word) > len(w.text) && !w.prefix) || !strings.EqualFold(word[:len(w.text)], w.text) ||
+			slices.ContainsFunc(b.except[w.area], func(x string) bool { return strings.EqualFold(x, word) }) {
 			continue
 		}
-		return !slices.ContainsFunc(b.except[a], func(x string) bool { return strings.EqualFold(x, word) })
+		best = w.area
 	}
-	return false
+	return best
 }
+
+// letter is the place of a word in an index by first letter, whatever its case.
+func letter(word string) byte { return word[0] & 31 }

@@ -22,6 +22,8 @@ type careFacts struct {
 	CesareanDue bool    // O82 stands
 	Cesarean    bool    // delivery mode, or the operation before
 	Born        Instant // of a newborn; 0: unknown
+
+	kind area // see areaOf; 0: not looked up yet
 }
 
 // choice is a primary with its clock and why it was chosen.
@@ -72,7 +74,10 @@ func primaryOf(f *careFacts) choice {
 		return choice{}
 	}
 	b := places()
-	a := b.areaOf(f)
+	a := f.kind
+	if a == areaUnknown {
+		a = b.areaOf(f)
+	}
 	if f.Newborn && a != areaNICU && a != areaIntermediate {
 		a = areaNursery
 	}
@@ -156,6 +161,7 @@ type primaryFold struct {
 	here     area
 	where    string // point of care; tells areas of unknown kind apart
 	last     *told
+	known    careFacts // right after last
 }
 
 // step takes the next event.
@@ -176,7 +182,13 @@ func (p *primaryFold) step(t *told) {
 		return
 	}
 	f := p.facts(t, t.at)
-	here := places().areaOf(&f)
+	if q := &p.known; p.last != nil && f.PointOfCare == q.PointOfCare && f.Area == q.Area && f.Service == q.Service && f.Label == q.Label {
+		f.kind = q.kind
+	} else {
+		f.kind = places().areaOf(&f)
+	}
+	here := f.kind
+	p.known = f
 	admit := e.Type == A01 || e.Type == A04 || e.Type == A06 || e.Type == A07
 	placing := admit || t.moved || t.begins
 	changed := placing && p.last != nil && (here != p.here || (here >= areaObstetric && f.PointOfCare != p.where))
@@ -237,7 +249,10 @@ func (p *primaryFold) facts(t *told, at Instant) careFacts {
 	if f.Label == "" {
 		f.Label = here.Place.Room
 	}
-	if p.table != nil {
+	switch {
+	case p.last != nil && p.last.stay == t.stay:
+		f.Area, f.Label, f.Site = p.known.Area, p.known.Label, p.known.Site
+	case p.table != nil:
 		p.table.describe(&here.Place, &f)
 	}
 	return f

@@ -103,8 +103,10 @@ func rank(t EventType) int {
 // compareEvents orders events by time, EVN-2, type and location text (R8); the
 // rest only makes the order total.
 func compareEvents(a, b *Event) int {
-	if c := cmp.Or(cmp.Compare(heardAt(a), heardAt(b)), cmp.Compare(a.At, b.At),
-		cmp.Compare(recorded(a), recorded(b)), cmp.Compare(rank(a.Type), rank(b.Type))); c != 0 {
+	if x, y := heardAt(a), heardAt(b); x != y {
+		return cmp.Compare(x, y)
+	}
+	if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(recorded(a), recorded(b)), cmp.Compare(rank(a.Type), rank(b.Type))); c != 0 {
 		return c
 	}
 	if c := compareLocations(&a.Place, &b.Place); c != 0 {
@@ -282,7 +284,7 @@ func (n *narrator) move(t *told) {
 func (n *narrator) count(t *told) {
 	n.lastMove = t.event
 	if n.moves == nil {
-		n.moves = make([]Instant, 0, 4)
+		n.moves = make([]Instant, 0, 6)
 	}
 	n.moves = append(n.moves, t.at)
 }
