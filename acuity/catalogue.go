@@ -14,6 +14,8 @@ type Catalogue struct {
 	specs   []Spec // by Factor; the first is no factor
 	byID    map[string]Factor
 	effects [][]effect // by Factor and variant: a copy of what specs hold, for speed
+	traits  []traits   // by Factor
+	rank    []uint8    // by Factor: place of its id in alphabetical order
 	version string
 	index   *index
 }
@@ -126,12 +128,25 @@ type effect struct {
 	silent  Instant // duration; 0: none
 	becomes Factor
 
-	inside  bool    // at 2.0 one of the two nurses is the baby's
+	inside  bool    // at 2.0 one of the two nurses is the baby's; of a newborn: at 1.0 it may be that one
+	birth   bool    // at 2.0 a birth goes on
 	perBaby Demand  // for each baby beyond the first
 	boarder Instant // duration; 0: none
 	fatigue bool
 	twin    Factor
 }
+
+// traits are what scoring asks of every evidence before it judges any.
+type traits uint8
+
+const (
+	isMaternal   traits = 1 << iota // a primary factor that is not of a newborn
+	isNewborn                       // a primary factor of a newborn
+	isPostpartum                    // a primary factor pp-*
+	isBirth                         // at 2.0 a birth goes on
+	isInside                        // at 2.0 a nurse of the baby is inside
+	isSilent                        // becomes another when it is silent
+)
 
 // floorRule is a further floor of a modifier in some sections; it has no steps.
 type floorRule struct {

@@ -194,10 +194,16 @@ func (f *form) number(l line) (err error) {
 	case "boarder":
 		e.boarder, err = instantSpan(l.text)
 	case "inside", "mark":
-		if l.text != "baby-nurse" && l.text != "fatigue" || (l.key == "mark") != (l.text == "fatigue") {
-			return l.fault("inside baby-nurse, or mark fatigue")
+		switch l.key + " " + l.text {
+		case "inside baby-nurse":
+			e.inside = true
+		case "mark fatigue":
+			e.fatigue = true
+		case "mark birth":
+			e.birth = true
+		default:
+			return l.fault("inside baby-nurse, mark birth or mark fatigue")
 		}
-		e.inside, e.fatigue = e.inside || l.key == "inside", e.fatigue || l.key == "mark"
 	case "twin":
 		if e.twin = f.p.c.byID[l.text]; e.twin == 0 {
 			return l.fault("no factor %q", l.text)
@@ -221,7 +227,7 @@ var numbers = map[string]ownership{
 	"demand": primaryOnly, "track": primaryOnly, "with-mother": primaryOnly, "boarder": primaryOnly,
 	"class": either, "stale": either, "inside": either,
 	"track-floor": modifierOnly, "per-baby": modifierOnly, "add": modifierOnly, "window": modifierOnly,
-	"ends": modifierOnly, "silent": modifierOnly, "mark": modifierOnly, "twin": modifierOnly,
+	"ends": modifierOnly, "silent": modifierOnly, "mark": either, "twin": modifierOnly,
 }
 
 func needSteps(text string) ([]step, error) {

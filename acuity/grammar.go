@@ -28,9 +28,38 @@ func parseCatalogue(text string) (*Catalogue, error) {
 			forms[i] = s.Variants[i].effect
 		}
 		p.c.effects = append(p.c.effects, forms)
+		p.c.traits = append(p.c.traits, traitsOf(&s))
+		rank := uint8(0)
+		for _, other := range p.c.specs {
+			if other.ID < s.ID {
+				rank++
+			}
+		}
+		p.c.rank = append(p.c.rank, rank)
 	}
 	p.c.index = newIndex(p.c.specs)
 	return p.c, nil
+}
+
+func traitsOf(s *Spec) traits {
+	var t traits
+	plain := &s.Variants[0]
+	for _, has := range []struct {
+		it bool
+		t  traits
+	}{
+		{s.Primary && !s.newborn, isMaternal},
+		{s.newborn, isNewborn},
+		{s.postpartum, isPostpartum},
+		{plain.birth, isBirth},
+		{plain.inside, isInside},
+		{plain.silent > 0, isSilent},
+	} {
+		if has.it {
+			t |= has.t
+		}
+	}
+	return t
 }
 
 // line is a line of a block without its comment.

@@ -104,6 +104,10 @@ type RoomVerdict struct {
 	Boarder bool // triage-admit for 120 min or more
 	Double  bool // two patients for 15 min or more
 	Birth   bool // in Labor or Cesarean: counts for the two-nurse minimum
+
+	listed  bool    // counts for capacity
+	fatigue bool    // a factor marks the nurse as tired
+	due     Instant // when Boarder or Double becomes true; 0: never
 }
 
 // FactorVerdict is one active factor of a room.
@@ -118,6 +122,12 @@ type FactorVerdict struct {
 	Stale      bool
 	Next       Instant
 	Sources    []Source
+
+	need, add Demand  // own demand or floor, and own ADD, apart
+	held      Demand  // need of the evidence that is shown
+	babies    uint8   // largest count of babies that an evidence gave
+	doubt     Instant // when Stale becomes true; 0: never
+	breaks    Instant // when any of its evidence changes, seen or not
 }
 
 // Quality is a reason to trust the verdict less.

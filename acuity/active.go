@@ -1,0 +1,176 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// judged is where the verdicts of rooms are put: one backing array of factors
+// and one of sources for a whole unit.
+type judged struct {
+	factors []FactorVerdict
+	sources []Source
+}
+
+// active appends the active factors of the patients of one room, one entry for
+// each factor, and returns them in no order that matters.
+func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVerdict {
+	var slot [256]uint8 // by factor: its place in this room, from 1
+	var many [4]uint64  // factors with several evidences
+	first := len(out.factors)
+	for i := range views {
+		v := &views[i]
+		for j := range v.evidence {
+			c.activate(v, &v.evidence[j], now, out, first, &slot, &many)
+		}
+		if v.quiet.Factor != 0 {
+			c.activate(v, &v.quiet, now, out, first, &slot, &many)
+		}
+	}
+	room := out.factors[first:len(out.factors):len(out.factors)]
+	for i := range room {
+		fv := &room[i]
+		if f := fv.Factor; many[f>>6]&(1<<(f&63)) != 0 {
+			*fv, _ = settle(views, f, now)
+			follow(views, now, fv)
+			fv.Sources = gather(views, f, now, out)
+		}
+		fv.Ratio = ratioOf(fv.need)
+		fv.Demand = fv.need
+		if fv.Demand == 0 {
+			fv.Demand = fv.add
+		}
+	}
+	return room
+}
+
+// activate adds one evidence; of a second one of the same factor it only notes
+// that there is one.
+func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, first int, slot *[256]uint8, many *[4]uint64) {
+	f := ev.Factor
+	o, on := v.judge(ev, now)
+	if !on || f == 0 || int(f) >= len(c.specs) {
+		return
+	}
+	if slot[f] != 0 {
+		many[f>>6] |= 1 << (f & 63)
+		return
+	}
+	slot[f] = 1
+	if v.quietFrom != 0 && ev == &v.quiet {
+		many[f>>6] |= 1 << (f & 63) // its sources are those of another factor
+	}
+	out.sources = append(out.sources, ev.Source)
+	n := len(out.sources)
+	out.factors = append(out.factors, FactorVerdict{
+		Factor: f, Since: ev.Start, Kind: ev.Kind, AssignedBy: ev.AssignedBy, Severity: o.class,
+		Stale: o.staleAt != 0 && now >= o.staleAt, Next: o.next, Sources: out.sources[n-1 : n : n],
+		need: o.need, add: o.add, held: o.need, babies: ev.Count, doubt: o.staleAt,
+	})
+	if fv := &out.factors[len(out.factors)-1]; fv.Stale {
+		fv.doubt = 0
+	}
+}
+
+// settle is the entry of one factor that several evidences or patients have:
+// demand, ADD and class are the largest, the one that is shown is the gravest.
+func settle(views []patient, f Factor, now Instant) (fv FactorVerdict, on bool) {
+	fv = FactorVerdict{Factor: f, Stale: true}
+	newborn := false
+	for i := range views {
+		v := &views[i]
+		for j := range v.evidence {
+			if v.evidence[j].Factor == f {
+				on = fv.take(v, &v.evidence[j], now, on)
+			}
+		}
+		if v.quiet.Factor == f && f != 0 {
+			on = fv.take(v, &v.quiet, now, on)
+		}
+		newborn = newborn || v.c.traitsOf(f)&isNewborn != 0
+	}
+	fv.Stale = fv.Stale && on
+	if newborn {
+		fv.need = 0
+		for i := range views {
+			sum, _ := views[i].track(f, now)
+			fv.need += sum
+		}
+	}
+	return fv, on
+}
+
+// take adds one evidence to an entry.
+func (fv *FactorVerdict) take(v *patient, ev *Evidence, now Instant, before bool) (on bool) {
+	o, on := v.judge(ev, now)
+	if !on {
+		return before
+	}
+	stale := o.staleAt != 0 && now >= o.staleAt
+	fv.Stale = fv.Stale && stale
+	fv.breaks = Soonest(fv.breaks, o.next)
+	if o.staleAt != 0 && !stale {
+		fv.breaks = Soonest(fv.breaks, o.staleAt)
+	}
+	graver := cmp.Or(
+		cmp.Compare(fv.Severity, o.class), cmp.Compare(fv.held, o.need),
+		cmp.Compare(ev.Start, fv.Since), cmp.Compare(ev.Kind, fv.Kind), cmp.Compare(ev.AssignedBy, fv.AssignedBy),
+	) < 0
+	if !before || graver {
+		fv.Since, fv.Kind, fv.AssignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.need
+	}
+	fv.Severity = max(fv.Severity, o.class)
+	fv.need, fv.add, fv.babies = max(fv.need, o.need), max(fv.add, o.add), max(fv.babies, ev.Count)
+	return true
+}
+
+// follow finds when an entry with several evidences changes: a step that another
+// evidence hides is no change.
+func follow(views []patient, now Instant, fv *FactorVerdict) {
+	for at := fv.breaks; at > now; {
+		then, on := settle(views, fv.Factor, at)
+		if !on || !then.shows(fv) {
+			fv.Next = at
+			return
+		}
+		if then.Stale && !fv.Stale && fv.doubt == 0 {
+			fv.doubt = at
+		}
+		if then.breaks <= at {
+			return
+		}
+		at = then.breaks
+	}
+}
+
+// shows reports whether two entries of a factor look the same.
+func (fv *FactorVerdict) shows(other *FactorVerdict) bool {
+	return fv.Since == other.Since && fv.Kind == other.Kind && fv.AssignedBy == other.AssignedBy &&
+		fv.Severity == other.Severity && fv.need == other.need && fv.add == other.add
+}
+
+// gather lists the sources of a factor, each once, in an order of their own.
+func gather(views []patient, f Factor, now Instant, out *judged) []Source {
+	first := len(out.sources)
+	for i := range views {
+		v := &views[i]
+		from := f
+		if v.quiet.Factor == f {
+			from = v.quietFrom
+		}
+		for j := range v.evidence {
+			ev := &v.evidence[j]
+			_, on := v.judge(ev, now)
+			if ev.Factor == f && on || ev.Factor == from && from != f {
+				out.sources = append(out.sources, ev.Source)
+			}
+		}
+	}
+	list := out.sources[first:]
+	slices.SortFunc(list, func(a, b Source) int {
+		return cmp.Or(cmp.Compare(a.Feed, b.Feed), cmp.Compare(a.System, b.System), cmp.Compare(a.Code, b.Code))
+	})
+	list = slices.Compact(list)
+	out.sources = out.sources[:first+len(list)]
+	return list[:len(list):len(list)]
+}

@@ -1,0 +1,204 @@
+package acuity
+
+// The cut-offs of the seven axes. All are our defaults: those of staffing follow
+// Birthrate Plus (amber to two short, red beyond), .85 to .90 of the rooms is
+// the usual argument for safe occupancy.
+var (
+	staffingCuts = cuts{-600, 0, 600, 1200, 1800}          // nurses short: -1, 0, 1, 2, 3
+	criticalCuts = cuts{0, 480, 600, 720, 840}             // share of nurses in 1:1: 0, .8, 1, 1.2, 1.4
+	reserveCuts  = cuts{-1200, -600, 0, 600, 1200}         // the same as slack: 2, 1, 0, -1, -2
+	capacityCuts = cuts{0, 480, 540, 600, 660}             // occupancy: 0, .8, .9, 1, 1.1
+	acuityCuts   = cuts{0, 21_000, 30_000, 39_000, 48_000} // score per nurse: 0, 35, 50, 65, 80
+	flowCuts     = cuts{0, 300, 450, 600, 750}             // moves per nurse: 0, .5, .75, 1, 1.25
+	skillCuts    = cuts{0, 200, 300, 400, 600}             // novices: 0, 1/3, 1/2, 2/3, 1
+)
+
+// reading is one axis before it is shown.
+type reading struct {
+	known    bool
+	level    Level
+	main     Level  // what the main variable alone reaches
+	rule     string // of level
+	measured bool   // the main variable is known
+	infinite bool   // it is without bound: no nurse
+	num, den int64  // the main variable
+	cuts     *cuts
+}
+
+func (r *reading) of(num, den int64, c *cuts) {
+	r.measured, r.num, r.den, r.cuts = true, num, den, c
+	if den == 0 {
+		r.infinite, r.den = num > 0, 1
+	}
+}
+
+// over reports whether the main variable is more than a/b.
+func (r *reading) over(a, b int64) bool {
+	return r.measured && (r.infinite || r.num*b > a*r.den)
+}
+
+// least reports whether the main variable is at least a/b.
+func (r *reading) least(a, b int64) bool {
+	return r.measured && (r.infinite || r.num*b >= a*r.den)
+}
+
+// raise lifts the level if a condition holds. The rule is that of the first
+// condition that reached the level.
+func (r *reading) raise(when bool, to Level, rule string) {
+	if when && to > r.level {
+		r.level, r.rule = to, rule
+	}
+}
+
+// mainly is raise for a condition on the main variable.
+func (r *reading) mainly(when bool, to Level, rule string) {
+	r.raise(when, to, rule)
+	if when {
+		r.main = max(r.main, to)
+	}
+}
+
+// cap holds a soft axis at orange.
+func (r *reading) cap() {
+	r.level, r.main = min(r.level, LevelOrange), min(r.main, LevelOrange)
+}
+
+// tally is what the axes are made of.
+type tally struct {
+	required  Demand // of all rooms
+	single    Demand // of the rooms with one nurse or more
+	score     int64
+	stat      int64 // rooms with a factor of class 4
+	occupied  int64 // rooms
+	boarders  int64
+	doubles   int64
+	assumed   int64
+	stale     int64
+	births    bool // a patient in Labor or Cesarean
+	fatigue   bool
+	listed    int64 // rooms that count for capacity
+	busy      int64 // occupied ones of them
+	blocked   int64 // blocked ones of them
+	rooms     int64 // in all that may be used
+	moves     int64
+	census    bool
+	staffed   bool
+	nurses    int64
+	call      bool
+	unplaced  int64
+	skill     skill
+	skillSeen bool
+}
+
+func (t *tally) read(r *[AxisCount]reading) {
+	for i := range r {
+		r[i].rule = "within_limits"
+	}
+	t.staffing(&r[AxisStaffing])
+	t.critical(&r[AxisCritical])
+	t.reserve(&r[AxisReserve])
+	t.capacity(&r[AxisCapacity])
+	t.acuity(&r[AxisAcuity])
+	t.flow(&r[AxisFlow])
+	t.skills(&r[AxisSkill])
+	for i := range r {
+		if !r[i].known {
+			r[i].rule = "unknown"
+		}
+	}
+}
+
+func (t *tally) staffing(r *reading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	need, have := int64(t.required), t.nurses*int64(Nurse)
+	r.of(need-have, int64(Nurse), &staffingCuts)
+	r.mainly(r.over(2, 1), LevelRed, "shortfall")
+	r.raise(t.nurses == 0 && t.occupied > 0, LevelRed, "no_nurse")
+	r.raise(have*100 < need*70, LevelRed, "coverage")
+	r.mainly(r.over(1, 1), LevelOrange, "shortfall")
+	r.raise(have*100 < need*85, LevelOrange, "coverage")
+	r.mainly(r.over(0, 1), LevelYellow, "shortfall")
+}
+
+func (t *tally) critical(r *reading) {
+	r.known = true
+	if t.staffed {
+		r.of(int64(t.single), t.nurses*int64(Nurse), &criticalCuts)
+	}
+	full := r.over(1, 1)
+	r.raise(t.stat >= 3, LevelRed, "c4")
+	r.mainly(t.stat >= 1 && full, LevelRed, "c4_one_to_one")
+	r.mainly(full, LevelOrange, "one_to_one")
+	r.raise(t.stat == 2, LevelOrange, "c4")
+	r.raise(t.stat == 1 && r.least(9, 10), LevelOrange, "c4_one_to_one")
+	r.mainly(r.least(8, 10), LevelYellow, "one_to_one")
+	r.raise(t.stat == 1, LevelYellow, "c4")
+}
+
+func (t *tally) reserve(r *reading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	r.of(int64(t.required)-t.nurses*int64(Nurse), int64(Nurse), &reserveCuts)
+	r.mainly(r.over(1, 1) && !t.call, LevelRed, "slack")
+	r.mainly(r.over(0, 1) && !t.call, LevelOrange, "slack")
+	r.mainly(r.over(-1, 1) && !t.call, LevelYellow, "slack")
+	r.raise(t.nurses < 2 && t.births, LevelYellow, "minimum_two")
+}
+
+func (t *tally) capacity(r *reading) {
+	if r.known = t.census; !r.known {
+		return
+	}
+	if t.rooms == 0 && t.blocked == 0 && t.busy == 0 {
+		r.of(0, 1, &capacityCuts) // a census without a room
+		return
+	}
+	r.of(t.busy, t.rooms, &capacityCuts)
+	full := t.rooms <= t.busy
+	r.raise(full && t.boarders+t.unplaced+t.doubles > 0, LevelRed, "open_zero_waiting")
+	r.mainly(r.least(9, 10), LevelOrange, "occupancy")
+	r.raise(full, LevelOrange, "open_zero")
+	r.mainly(r.least(8, 10), LevelYellow, "occupancy")
+}
+
+func (t *tally) acuity(r *reading) {
+	if r.known = t.staffed; !r.known {
+		return
+	}
+	r.of(t.score, t.nurses, &acuityCuts)
+	r.mainly(r.least(65, 1), LevelRed, "score")
+	r.mainly(r.least(50, 1), LevelOrange, "score")
+	r.mainly(r.least(35, 1), LevelYellow, "score")
+	r.cap()
+}
+
+func (t *tally) flow(r *reading) {
+	r.known = true
+	if t.staffed {
+		r.of(t.moves, t.nurses, &flowCuts)
+	}
+	r.mainly(r.least(1, 1), LevelRed, "turnover")
+	r.mainly(r.least(3, 4), LevelOrange, "turnover")
+	r.raise(t.boarders >= 3, LevelOrange, "boarders")
+	r.mainly(r.least(1, 2), LevelYellow, "turnover")
+	r.raise(t.boarders >= 1, LevelYellow, "boarders")
+	r.cap()
+}
+
+func (t *tally) skills(r *reading) {
+	if r.known = t.skillSeen; !r.known {
+		return
+	}
+	s := &t.skill
+	r.of(s.novices, s.nurses, &skillCuts)
+	r.raise(s.alone, LevelRed, "novices_alone")
+	r.mainly(r.over(1, 2), LevelOrange, "novices")
+	r.raise(s.rated > 0 && s.experts == 0, LevelOrange, "no_expert")
+	r.raise(s.load > 3*loadUnit/2, LevelOrange, "load")
+	r.mainly(r.over(1, 3), LevelYellow, "novices")
+	r.raise(s.load > 5*loadUnit/4, LevelYellow, "load")
+	r.raise(t.fatigue, LevelYellow, "fatigue")
+}

@@ -1,0 +1,165 @@
+package acuity
+
+import "time"
+
+// rosterLasts is how long a roster says who is on shift. Our default.
+const rosterLasts = 12 * time.Hour
+
+// Verdict judges the chart at an instant by the default catalogue.
+func (c *Chart) Verdict(now Instant) Verdict { return Default().Verdict(c, now) }
+
+// Verdict judges a chart at an instant. The verdict shares the roster with the
+// chart and nothing else that changes.
+func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
+	evidence := 0
+	for i := range chart.Rooms {
+		for j := range chart.Rooms[i].Patients {
+			evidence += len(chart.Rooms[i].Patients[j].Evidence)
+		}
+	}
+	out := judged{factors: make([]FactorVerdict, 0, evidence), sources: make([]Source, 0, evidence)}
+	rooms := make([]RoomVerdict, len(chart.Rooms))
+	for i := range chart.Rooms {
+		rooms[i] = c.judgeRoom(&chart.Rooms[i], now, &out)
+	}
+	return c.judgeUnit(&chart.Unit, rooms, now)
+}
+
+// judgeUnit makes the verdict of a unit from those of its rooms, which must be
+// of the same instant, or of an earlier one with no Next or due up to now. The
+// rooms become part of the verdict.
+func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
+	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since}
+	t := tally{census: u.HasCensus, unplaced: int64(u.Unplaced)}
+	for i := range rooms {
+		t.add(&rooms[i])
+		v.Next = Soonest(v.Next, Soonest(rooms[i].Next, rooms[i].due))
+	}
+	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
+	v.staffing(u, &t, now)
+	v.turnover(u, &t, now)
+	if u.Roster != nil {
+		at := u.Roster.AsOf.Add(rosterLasts)
+		if v.RosterStale = now >= at; !v.RosterStale {
+			v.Next = Soonest(v.Next, at)
+		}
+		if t.skillSeen = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillSeen {
+			t.skill = skillOf(u.Roster, rooms)
+		}
+	}
+	v.Required = t.required
+	if t.staffed {
+		have := Demand(t.nurses) * Nurse
+		v.Shortfall = max(0, int32((t.required+Nurse-1)/Nurse)-v.OnDuty)
+		v.ShortfallFTE = max(0, t.required-have)
+		if t.required > 0 {
+			v.Ratio = int32(rounded(t.nurses*int64(Nurse), int64(t.required), 100))
+		}
+	}
+	var readings [AxisCount]reading
+	t.read(&readings)
+	v.conclude(&readings)
+	t.details(&v)
+	v.Quality = t.quality(u, &v)
+	return v
+}
+
+// add counts a room.
+func (t *tally) add(r *RoomVerdict) {
+	t.required += r.Demand
+	if r.Demand >= Nurse {
+		t.single += r.Demand
+	}
+	t.score += int64(r.Score)
+	t.stat += one(r.STAT)
+	t.boarders += one(r.Boarder)
+	t.doubles += one(r.Double)
+	t.assumed += one(r.Assumed)
+	t.stale += one(r.Stale)
+	t.occupied += one(r.Status == RoomOccupied)
+	t.births = t.births || r.Birth
+	t.fatigue = t.fatigue || r.fatigue
+	if r.listed {
+		t.listed++
+		t.busy += one(r.Status == RoomOccupied)
+		t.blocked += one(r.Status == RoomBlocked)
+	}
+}
+
+func one(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// staffing finds the nurses on duty: the last entry that has begun. An entry
+// that does not say whether call staff is there keeps what was said before.
+func (v *Verdict) staffing(u *UnitChart, t *tally, now Instant) {
+	begun := 0
+	for i := range u.Staffing {
+		s := &u.Staffing[i]
+		if s.AsOf > now {
+			break
+		}
+		begun = i + 1
+		t.staffed, t.nurses, v.OnDuty = true, int64(s.Nurses), s.Nurses
+		if s.Call != Unsaid {
+			v.Call = s.Call
+		}
+	}
+	t.call = v.Call == Yes
+	for _, plan := range u.Staffing[begun:] {
+		// A plan that says what holds already changes nothing.
+		if plan.Nurses != v.OnDuty || plan.Call != Unsaid && plan.Call != v.Call {
+			v.Next = Soonest(v.Next, plan.AsOf)
+			return
+		}
+	}
+}
+
+// turnover counts the moves of the last two hours.
+func (v *Verdict) turnover(u *UnitChart, t *tally, now Instant) {
+	for _, at := range u.Moves {
+		switch {
+		case at > now:
+			v.wake(at, t.staffed)
+		case at.Add(turnoverWindow) > now:
+			t.moves++
+			v.wake(at.Add(turnoverWindow), t.staffed)
+		}
+	}
+}
+
+// wake notes an instant of change, if it is one.
+func (v *Verdict) wake(at Instant, when bool) {
+	if when {
+		v.Next = Soonest(v.Next, at)
+	}
+}
+
+// conclude makes level and driving axis of the readings.
+func (v *Verdict) conclude(readings *[AxisCount]reading) {
+	var worst fraction
+	driven := false
+	for i := range readings {
+		r := &readings[i]
+		a := &v.Axes[i]
+		a.Known, a.Rule = r.known, r.rule
+		if !r.known {
+			continue
+		}
+		p := r.pressure()
+		a.Level, a.Pressure = r.level, int32(rounded(p.num, p.den, 10))
+		if a.HasValue = r.measured && !r.infinite; a.HasValue {
+			a.Value = rounded(r.num, r.den, 1000)
+			if Axis(i) == AxisReserve {
+				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
+			}
+		}
+		if !driven || r.level > v.Level || r.level == v.Level && worst.less(p) {
+			driven, worst = true, p
+			v.Level, v.Driving = r.level, Axis(i)
+		}
+	}
+}

@@ -1,0 +1,197 @@
+package acuity
+
+// patient is one patient at one instant: what must be known of all her evidence
+// before any single one can be judged.
+type patient struct {
+	c        *Catalogue
+	evidence []Evidence
+	birth    Instant
+
+	in      sections // of her primary factors
+	mother  bool     // not an entry of newborns alone
+	traits  traits   // of all her evidence
+	hushed  Factor   // is off while a graver one that becomes it is on
+	hushEnd Instant
+	// quiet is what a factor that went silent became; no factor: none did.
+	quiet     Evidence
+	quietFrom Factor
+
+	delivering bool    // a birth goes on
+	delivery   Instant // until when, if delivering; 0: without end
+}
+
+// view gathers what concerns all evidence of a patient.
+func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
+	*v = patient{c: c, evidence: p.Evidence, birth: p.Birth, mother: p.Mother}
+	for i := range p.Evidence {
+		ev := &p.Evidence[i]
+		t := c.traitsOf(ev.Factor)
+		v.traits |= t
+		if t&isMaternal != 0 {
+			v.in |= setOf(c.sectionForTests(ev.Factor, t))
+		}
+		if t&isBirth != 0 {
+			v.deliver(ev, now)
+		}
+		if t&isSilent != 0 {
+			v.hush(ev, now)
+		}
+	}
+	if v.hushEnd > now {
+		v.quiet = Evidence{}
+	}
+}
+
+func (c *Catalogue) traitsOf(f Factor) traits {
+	if int(f) >= len(c.traits) {
+		return 0
+	}
+	return c.traits[f]
+}
+
+// sectionForTests is the section that a primary factor puts its patient in:
+// recovery after a cesarean is Postpartum, whatever the table calls it.
+func (c *Catalogue) sectionForTests(f Factor, t traits) Section {
+	if t&isPostpartum != 0 {
+		return SectionPostpartum
+	}
+	return c.specs[f].Section
+}
+
+// deliver notes a birth that goes on.
+func (v *patient) deliver(ev *Evidence, now Instant) {
+	o, on := v.judge(ev, now)
+	if !on || o.need < 2*Nurse {
+		return
+	}
+	switch {
+	case !v.delivering:
+		v.delivering, v.delivery = true, o.next
+	case o.next == 0 || v.delivery == 0:
+		v.delivery = 0
+	default:
+		v.delivery = max(v.delivery, o.next)
+	}
+}
+
+// hush notes a factor that becomes another when nobody asserts it any more.
+func (v *patient) hush(ev *Evidence, now Instant) {
+	e := v.c.effect(ev.Factor, ev.Variant)
+	end := ev.Last + e.silent
+	v.hushed, v.hushEnd = e.becomes, max(v.hushEnd, end)
+	if now >= end && end > v.quiet.Start {
+		v.quiet = Evidence{Factor: e.becomes, Kind: BySignal, Start: end, Last: end}
+		v.quietFrom = ev.Factor
+	}
+}
+
+// outcome is what one evidence asks for at one instant.
+type outcome struct {
+	need, add Demand
+	class     uint8
+	next      Instant // when that changes; 0: never
+	staleAt   Instant // when it is doubtful; 0: never
+}
+
+// judge says what an evidence asks for; false: it does not count now.
+func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
+	e := v.c.effect(ev.Factor, ev.Variant)
+	end := Instant(0)
+	switch {
+	case e.silent > 0:
+		end = ev.Last + e.silent
+	case e.window > 0 && !(e.exceptDiagnosis && ev.Kind == ByDiagnosis):
+		end = ev.Start + e.window
+		if e.fromLast {
+			end = ev.Last + e.window
+		}
+	}
+	if end != 0 && now >= end {
+		return outcome{}, false
+	}
+	if e.endsBirth && v.birth != 0 && (!e.birthDiagnosis || ev.Kind == ByDiagnosis) {
+		off := v.birth
+		if e.perBaby > 0 && v.delivering {
+			off = max(off, v.delivery) // babies still come
+		}
+		switch {
+		case e.perBaby > 0 && v.delivering && v.delivery == 0:
+		case now >= off:
+			return outcome{}, false
+		default:
+			end = Soonest(end, off)
+		}
+	}
+	if ev.Factor == v.hushed && v.hushEnd > now {
+		return outcome{}, false
+	}
+
+	schedule := e.need
+	if e.track && e.withMother != nil && v.traits&isPostpartum != 0 {
+		schedule = e.withMother
+	}
+	o.need, o.class, o.next = schedule.At(ev.Start, now)
+	o.next = Soonest(o.next, end)
+	if e.needIn != 0 && v.in&e.needIn == 0 {
+		o.need = 0
+	}
+	for _, rule := range e.floors {
+		if rule.in == 0 || v.in&rule.in != 0 {
+			o.need = max(o.need, rule.need)
+		}
+	}
+	o.need = max(o.need, e.trackFloor)
+	if e.add > 0 && (e.addIn == 0 || v.in&e.addIn != 0) && !(e.addUntilBirth && v.birth != 0 && now >= v.birth) {
+		o.add = e.add
+	}
+	if e.stale > 0 {
+		o.staleAt = ev.Start + e.stale
+		if e.staleFromLast {
+			o.staleAt = ev.Last + e.stale
+		}
+	}
+	return o, true
+}
+
+// track is what the newborns need together: each its greatest demand, their
+// demands added. inside is the part of it that the nurse of the baby at a birth
+// may already give. With a factor, only evidence of that factor counts.
+func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
+	for i := range v.evidence {
+		need, within, on := v.newborn(i, f, now)
+		if !on {
+			continue
+		}
+		counts := true
+		for j := range v.evidence {
+			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
+				continue
+			}
+			// Of two equal demands of one baby the one outside counts, so that
+			// the order of evidence is irrelevant.
+			other, otherWithin, otherOn := v.newborn(j, f, now)
+			if otherOn && (other > need || other == need && (within && !otherWithin || within == otherWithin && j < i)) {
+				counts = false
+				break
+			}
+		}
+		if counts {
+			sum += need
+			if within {
+				inside += need
+			}
+		}
+	}
+	return sum, inside
+}
+
+// newborn judges the i-th evidence if it is a primary factor of a newborn.
+func (v *patient) newborn(i int, f Factor, now Instant) (need Demand, inside, on bool) {
+	ev := &v.evidence[i]
+	t := v.c.traitsOf(ev.Factor)
+	if t&isNewborn == 0 || f != 0 && ev.Factor != f {
+		return 0, false, false
+	}
+	o, on := v.judge(ev, now)
+	return o.need, t&isInside != 0 && o.need >= Nurse, on
+}

@@ -1,0 +1,263 @@
+package acuity
+
+import "time"
+
+// The constants of a room. All are our defaults.
+const (
+	assumedDemand = Nurse / 2                                  // of a patient whose kind is not known
+	maxAdd        = Nurse / 4                                  // of all ADDs of a patient together
+	maxDemand     = 4 * Nurse                                  // of a room
+	doubleAfter   = Instant(15 * 60_000)                       // two patients in a room
+	signalsStale  = Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
+)
+
+// judgeRoom judges one room; factors and sources are appended to out.
+func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdict {
+	rv := RoomVerdict{ID: r.ID, Label: r.Label, Area: r.Area, Status: r.Status, Nursing: nursingOf(0), listed: r.Listed}
+	if r.Status == RoomEmpty || r.Status == RoomBlocked {
+		return rv
+	}
+	var store [2]patient
+	views := store[:0]
+	if len(r.Patients) > len(store) {
+		views = make([]patient, 0, len(r.Patients))
+	}
+	for i := range r.Patients {
+		views = views[:i+1]
+		c.view(&r.Patients[i], now, &views[i])
+	}
+	rv.Factors = c.active(views, now, out)
+	c.order(rv.Factors)
+
+	var total Demand
+	if len(views) == 1 {
+		total = c.weigh(&views[0], rv.Factors, now, &rv)
+	} else {
+		for i := range views {
+			var alone judged
+			total += c.weigh(&views[i], c.active(views[i:i+1], now, &alone), now, &rv)
+		}
+	}
+	switch {
+	case len(views) == 0 && r.Status == RoomOccupied:
+		rv.Assumed, total = true, assumedDemand
+	case len(rv.Factors) > 0 && r.Status == RoomUnknown:
+		rv.Status = RoomOccupied
+	}
+	rv.Demand = min(total, maxDemand)
+	rv.Nursing = nursingOf(rv.Demand)
+	c.describe(r, &rv, views, now)
+	return rv
+}
+
+// weigh is the demand of one patient with her newborns. It notes in rv that it
+// had to assume, and an instant when the demand changes although no factor does.
+func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *RoomVerdict) Demand {
+	var inside, other, add, trackFloor, babies Demand
+	for i := range factors {
+		fv := &factors[i]
+		t := c.traits[fv.Factor]
+		if t&isNewborn != 0 {
+			continue
+		}
+		plain := &c.effects[fv.Factor][0]
+		switch {
+		case plain.trackFloor > 0:
+			trackFloor = max(trackFloor, fv.need)
+		case t&isInside != 0 && fv.need >= 2*Nurse:
+			inside = max(inside, fv.need)
+		default:
+			other = max(other, fv.need)
+		}
+		if plain.perBaby > 0 && v.delivering {
+			babies = max(babies, plain.perBaby*Demand(max(fv.babies, 2)-1))
+		}
+		add += fv.add
+	}
+	if v.traits&isMaternal == 0 && (v.mother || v.traits&isNewborn == 0) &&
+		(len(factors) > 0 || rv.Status == RoomOccupied) {
+		other, rv.Assumed = max(other, assumedDemand), true
+	}
+	var track, within Demand
+	if v.traits&isNewborn != 0 {
+		track, within = v.track(0, now)
+	}
+	need := func(add Demand) Demand {
+		d := withAdd(other, add) + max(track, trackFloor)
+		if inside > 0 {
+			already := min(within, Nurse+babies)
+			d = max(d, withAdd(inside+babies, add)+max(track-already, trackFloor))
+		}
+		return d
+	}
+	d := need(add)
+	if v.birth > now {
+		if c.addAtBirth(v, factors, &add); need(add) != d {
+			rv.Next = Soonest(rv.Next, v.birth)
+		}
+	}
+	return d
+}
+
+// addAtBirth takes from add what ends with the birth.
+func (c *Catalogue) addAtBirth(v *patient, factors []FactorVerdict, add *Demand) {
+	for i := range factors {
+		if c.effects[factors[i].Factor][0].addUntilBirth {
+			*add -= factors[i].add
+		}
+	}
+}
+
+// withAdd adds the ADDs: they fill up to one nurse, or come on top of it.
+func withAdd(d, add Demand) Demand {
+	add = min(add, maxAdd)
+	if d < Nurse {
+		return min(Nurse, d+add)
+	}
+	return d + add
+}
+
+// describe fills in what follows from demand and factors.
+func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now Instant) {
+	rv.Score = c.score(rv)
+	if len(rv.Factors) > 0 {
+		rv.Color = colorOf(rv.Score)
+	}
+	var newborn bool
+	var first *FactorVerdict
+	for i := range rv.Factors {
+		fv := &rv.Factors[i]
+		rv.STAT = rv.STAT || fv.Severity == 4
+		rv.Stale = rv.Stale || fv.Stale
+		rv.Next = Soonest(rv.Next, fv.Next)
+		t, e := c.traits[fv.Factor], &c.effects[fv.Factor][0]
+		rv.fatigue = rv.fatigue || e.fatigue
+		if e.boarder > 0 {
+			c.board(rv, views, fv.Factor, e.boarder, now)
+		}
+		if t&(isMaternal|isNewborn) == 0 {
+			continue
+		}
+		// Factors are in order, so of equals the first by class and id stays.
+		if nb := t&isNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.need > first.need {
+			first, newborn = fv, nb
+		}
+	}
+	if first != nil {
+		rv.Primary = first.Factor
+	}
+	if r.Status == RoomUnknown && r.NewestSignal != 0 {
+		if at := r.NewestSignal + signalsStale; now >= at {
+			rv.Stale = true
+		} else {
+			rv.Next = Soonest(rv.Next, c.doubts(rv, at))
+		}
+	}
+	if !rv.Stale {
+		for i := range rv.Factors {
+			rv.Next = Soonest(rv.Next, rv.Factors[i].doubt)
+		}
+	}
+	mothers, second := 0, Instant(0)
+	for i := range views {
+		rv.Birth = rv.Birth || views[i].in&(setOf(SectionLabor)|setOf(SectionCesarean)) != 0
+		if views[i].mother {
+			mothers++
+			if at := r.Patients[i].Arrived; mothers == 2 {
+				second = at
+			}
+		}
+	}
+	if mothers >= 2 {
+		if at := second + doubleAfter; now >= at {
+			rv.Double = true
+		} else {
+			rv.due = Soonest(rv.due, at)
+		}
+	}
+}
+
+// doubts returns at unless the room is doubtful already.
+func (c *Catalogue) doubts(rv *RoomVerdict, at Instant) Instant {
+	if rv.Stale {
+		return 0
+	}
+	return at
+}
+
+// board notes a patient who waits too long for a room.
+func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, after, now Instant) {
+	for i := range views {
+		for j := range views[i].evidence {
+			if ev := &views[i].evidence[j]; ev.Factor == f {
+				if at := ev.Start + after; now >= at {
+					rv.Boarder = true
+				} else {
+					rv.due = Soonest(rv.due, at)
+				}
+			}
+		}
+	}
+	if rv.Boarder {
+		rv.due = 0
+	}
+}
+
+// order sorts by severity, then own demand, then id.
+func (c *Catalogue) order(list []FactorVerdict) {
+	for i := 1; i < len(list); i++ {
+		if !c.before(&list[i], &list[i-1]) {
+			continue
+		}
+		fv := list[i]
+		j := i
+		for ; j > 0 && c.before(&fv, &list[j-1]); j-- {
+			list[j] = list[j-1]
+		}
+		list[j] = fv
+	}
+}
+
+func (c *Catalogue) before(a, b *FactorVerdict) bool {
+	switch {
+	case a.Severity != b.Severity:
+		return a.Severity > b.Severity
+	case a.Demand != b.Demand:
+		return a.Demand > b.Demand
+	default:
+		return c.rank[a.Factor] < c.rank[b.Factor]
+	}
+}
+
+// ratioOf writes a demand as nurses to patients, the heavier of two ratios.
+func ratioOf(d Demand) string {
+	switch {
+	case d <= 0:
+		return ""
+	case d <= Nurse/4:
+		return "1:4"
+	case d <= Nurse/3:
+		return "1:3"
+	case d <= Nurse/2:
+		return "1:2"
+	case d <= Nurse:
+		return "1:1"
+	case d <= 2*Nurse:
+		return "2:1"
+	default:
+		return ">2:1"
+	}
+}
+
+// nursingOf writes the demand of a room; between one and one and a half nurses
+// it is "1:1+".
+func nursingOf(d Demand) string {
+	switch {
+	case d <= 0:
+		return "none"
+	case d > Nurse && d < Nurse+Nurse/2:
+		return "1:1+"
+	default:
+		return ratioOf(d)
+	}
+}

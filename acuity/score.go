@@ -1,0 +1,102 @@
+package acuity
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// The colours begin at these scores. Our defaults; every class-4 room is red by
+// construction: 60·0.85 + 20 = 71.
+const (
+	yellowScore = 20
+	orangeScore = 40
+	redScore    = 70
+)
+
+func colorOf(score int32) Color {
+	switch {
+	case score >= redScore:
+		return ColorRed
+	case score >= orangeScore:
+		return ColorOrange
+	case score >= yellowScore:
+		return ColorYellow
+	default:
+		return ColorGreen
+	}
+}
+
+// What a factor of each class leaves of the severity that is still to be given,
+// as a fraction: the weights are 0, .08, .25, .50 and .85. Our defaults.
+var leaves = [5][2]uint64{{1, 1}, {23, 25}, {3, 4}, {1, 2}, {3, 20}}
+
+// score is 40 points of demand and 60 of severity: 20·min(D,2) + 60·(1-Π(1-w)),
+// rounded half up from exact fractions. One more factor can never lower it.
+func (c *Catalogue) score(rv *RoomVerdict) int32 {
+	num, den, small := uint64(1), uint64(1), true
+	for i := range rv.Factors {
+		fv := &rv.Factors[i]
+		if fv.Severity == 0 || c.counted(rv.Factors, i) {
+			continue
+		}
+		part := leaves[fv.Severity]
+		over, product := bits.Mul64(den, part[1])
+		if over != 0 || product > 1<<53 {
+			small = false
+			break
+		}
+		num, den = num*part[0], product
+	}
+	points := uint64(min(rv.Demand, 2*Nurse)) * 2 // sixths of a point, as all below
+	if small {
+		return int32(((points+363)*den - 360*num) / (6 * den))
+	}
+	return c.bigScore(rv, points)
+}
+
+// bigScore is score with as many digits as a long list of factors needs.
+func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
+	num, den := big.NewInt(1), big.NewInt(1)
+	for i := range rv.Factors {
+		if part := leaves[rv.Factors[i].Severity]; !c.counted(rv.Factors, i) {
+			num.Mul(num, new(big.Int).SetUint64(part[0]))
+			den.Mul(den, new(big.Int).SetUint64(part[1]))
+		}
+	}
+	num.Mul(num, big.NewInt(-360))
+	num.Add(num, new(big.Int).Mul(den, new(big.Int).SetUint64(points+363)))
+	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64())
+}
+
+// counted reports whether the i-th factor says only what its twin says already:
+// all sources of one are sources of the other. The graver of the two counts.
+func (c *Catalogue) counted(list []FactorVerdict, i int) bool {
+	a := &list[i]
+	for j := range list {
+		b := &list[j]
+		if c.effects[a.Factor][0].twin != b.Factor && c.effects[b.Factor][0].twin != a.Factor {
+			continue
+		}
+		// The list is in order of severity: of two, the first is the graver.
+		return j < i && a.Factor != 0 && (within(a.Sources, b.Sources) || within(b.Sources, a.Sources))
+	}
+	return false
+}
+
+// within reports whether all codes of a are codes of b. A statement without a
+// code, such as a listing in a census, is about its own factor only.
+func within(a, b []Source) bool {
+	for i := range a {
+		found := false
+		for j := range b {
+			if a[i].Code != "" && a[i].Code == b[j].Code && a[i].System == b[j].System {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,205 @@
+package acuity
+
+import (
+	"slices"
+	"testing"
+)
+
+// chartOf is a unit of rooms that hold one primary factor each.
+func chartOf(t testing.TB, now Instant, nurses int32, call Tristate, total int32, rooms ...[]charted) *Chart {
+	c := &Chart{Hospital: "h", Unit: UnitChart{HasCensus: true, TotalRooms: total}}
+	if nurses >= 0 {
+		c.Unit.Staffing = []Staffing{{AsOf: now.Add(-hour), Nurses: nurses, Call: call}}
+	}
+	for i, list := range rooms {
+		r := roomOf(t, now, list...)
+		r.ID = int32(i + 1)
+		c.Rooms = append(c.Rooms, *r)
+	}
+	return c
+}
+
+func workedUnit(t testing.TB, now Instant, nurses int32, call Tristate) *Chart {
+	var rooms [][]charted
+	for range 5 {
+		rooms = append(rooms, []charted{{factor: "labor-standard"}})
+	}
+	rooms = append(rooms, []charted{{factor: "triage-initial", age: 5 * minute}}, []charted{{factor: "high-mag", age: 61 * minute}})
+	for range 6 {
+		rooms = append(rooms, []charted{{factor: "pp-couplet"}})
+	}
+	return chartOf(t, now, nurses, call, 20, rooms...)
+}
+
+type axisWant struct {
+	level    Level
+	pressure int32
+	rule     string
+}
+
+func TestTheWorkedUnit(t *testing.T) {
+	now := testStart
+	v := workedUnit(t, now, 8, Yes).Verdict(now)
+	if v.Level != LevelYellow || v.Driving != AxisStaffing || v.Required != 510 || v.Shortfall != 1 || v.Ratio != 94 || v.ShortfallFTE != 30 {
+		t.Errorf("N=8: %s by %s, R %d, shortfall %d, ratio %d", v.Level, v.Driving, v.Required, v.Shortfall, v.Ratio)
+	}
+	for a, want := range map[Axis]axisWant{
+		AxisStaffing: {LevelYellow, 375, "shortfall"},
+		AxisCritical: {LevelGreen, 234, "within_limits"},
+		AxisReserve:  {LevelGreen, 250, "within_limits"},
+	} {
+		if got := (axisWant{v.Axes[a].Level, v.Axes[a].Pressure, v.Axes[a].Rule}); got != want {
+			t.Errorf("N=8, %s: %v, want %v", a, got, want)
+		}
+	}
+	v = workedUnit(t, now, 6, Yes).Verdict(now)
+	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Shortfall != 3 || v.Ratio != 71 || v.Axes[AxisCritical].Level != LevelYellow {
+		t.Errorf("N=6: %s by %s, shortfall %d, ratio %d, critical %s", v.Level, v.Driving, v.Shortfall, v.Ratio, v.Axes[AxisCritical].Level)
+	}
+	if v.DrivingLabel() != "Nurses short of ratio" || v.Axes[AxisStaffing].Detail != "8.5 nurses needed, 6 on duty" {
+		t.Errorf("%q, %q", v.DrivingLabel(), v.Axes[AxisStaffing].Detail)
+	}
+}
+
+func TestOneLaborRoom(t *testing.T) {
+	now := testStart
+	v := chartOf(t, now, 1, No, 10, []charted{{factor: "labor-standard"}}).Verdict(now)
+	if v.Level != LevelYellow || v.Driving != AxisCritical || v.Shortfall != 0 || v.Ratio != 100 {
+		t.Errorf("%s by %s, shortfall %d, ratio %d", v.Level, v.Driving, v.Shortfall, v.Ratio)
+	}
+	if v.Axes[AxisCritical].Pressure != 500 || v.Axes[AxisReserve].Pressure != 500 {
+		t.Errorf("pressures %d, %d; want 500, 500", v.Axes[AxisCritical].Pressure, v.Axes[AxisReserve].Pressure)
+	}
+	small := chartOf(t, now, 1, Yes, 10, []charted{{factor: "labor-standard"}, {factor: "labor-standard"}}, []charted{{factor: "labor-standard"}}).Verdict(now)
+	if small.Axes[AxisStaffing].Level != LevelRed || small.Axes[AxisStaffing].Rule != "coverage" || small.Axes[AxisStaffing].Pressure != 750 {
+		t.Errorf("R=2, N=1: %+v", small.Axes[AxisStaffing])
+	}
+}
+
+func TestStaffingThatIsNotThere(t *testing.T) {
+	now := testStart
+	v := workedUnit(t, now, -1, Unsaid).Verdict(now)
+	for _, a := range []Axis{AxisStaffing, AxisReserve, AxisAcuity} {
+		if v.Axes[a].Known || v.Axes[a].Rule != "unknown" || v.Axes[a].HasValue || v.Axes[a].Pressure != 0 {
+			t.Errorf("%s is known: %+v", a, v.Axes[a])
+		}
+	}
+	if !v.Axes[AxisCritical].Known || v.Axes[AxisCritical].HasValue || !v.Axes[AxisFlow].Known || v.OnDuty != -1 || v.Ratio != -1 || v.Required != 510 {
+		t.Errorf("%+v", v.Axes)
+	}
+	if !slices.ContainsFunc(v.Quality, func(q Quality) bool { return q.Code == "staffing_unknown" }) {
+		t.Errorf("quality %v", v.Quality)
+	}
+	nothing := (&Chart{}).Verdict(now)
+	if nothing.Level != LevelGreen || nothing.Driving == AxisStaffing && nothing.Axes[AxisStaffing].Known {
+		t.Errorf("nothing known: %s by %s", nothing.Level, nothing.Driving)
+	}
+
+	v = workedUnit(t, now, 0, Yes).Verdict(now)
+	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Ratio != 0 || v.Axes[AxisCritical].HasValue || v.Axes[AxisCritical].Level != LevelOrange {
+		t.Errorf("N=0: %s by %s, ratio %d, critical %+v", v.Level, v.Driving, v.Ratio, v.Axes[AxisCritical])
+	}
+	v = chartOf(t, now, 0, No, 10).Verdict(now)
+	if v.Level != LevelYellow || v.Driving != AxisReserve || v.Ratio != -1 {
+		t.Errorf("N=0, empty: %s by %s, ratio %d", v.Level, v.Driving, v.Ratio)
+	}
+	v = chartOf(t, now, 0, Yes, 10, []charted{{factor: "pp-couplet"}}).Verdict(now)
+	if a := v.Axes[AxisStaffing]; a.Level != LevelRed || a.Pressure != 750 {
+		t.Errorf("N=0, one couplet: %+v", a)
+	}
+}
+
+func TestAxes(t *testing.T) {
+	now := testStart
+	labor := []charted{{factor: "labor-standard"}}
+	red := []charted{{factor: "labor-standard"}, {factor: "high-eclampsia", kind: ByDiagnosis}}
+	couplet := []charted{{factor: "pp-couplet"}}
+	boarder := []charted{{factor: "triage-admit", age: 2 * hour}}
+	roster := func(nurses ...RosterNurse) func(*Chart) {
+		return func(c *Chart) { c.Unit.Roster = &Roster{AsOf: now.Add(-hour), Nurses: nurses} }
+	}
+	moves := func(n int) func(*Chart) {
+		return func(c *Chart) {
+			for range n {
+				c.Unit.Moves = append(c.Unit.Moves, now.Add(-119*minute))
+			}
+		}
+	}
+	cases := map[string]struct {
+		nurses int32
+		total  int32
+		rooms  [][]charted
+		change func(*Chart)
+		axis   Axis
+		want   axisWant
+	}{
+		"exactly covered":          {3, 20, [][]charted{labor, labor, labor}, nil, AxisStaffing, axisWant{LevelGreen, 250, "within_limits"}},
+		"orange by shortfall":      {10, 20, [][]charted{labor, labor, labor, labor, labor, labor, labor, labor, labor, labor, labor, couplet, couplet}, nil, AxisStaffing, axisWant{LevelOrange, 667, "shortfall"}},
+		"orange by coverage":       {5, 20, [][]charted{labor, labor, labor, labor, labor, labor}, nil, AxisStaffing, axisWant{LevelOrange, 500, "coverage"}},
+		"one STAT room":            {9, 20, [][]charted{red}, nil, AxisCritical, axisWant{LevelYellow, 250, "c4"}},
+		"two STAT rooms":           {9, 20, [][]charted{red, red}, nil, AxisCritical, axisWant{LevelOrange, 500, "c4"}},
+		"three STAT rooms":         {9, 20, [][]charted{red, red, red}, nil, AxisCritical, axisWant{LevelRed, 750, "c4"}},
+		"STAT and nine of ten":     {10, 20, [][]charted{red, labor, labor, labor, labor, labor, labor, labor, labor}, nil, AxisCritical, axisWant{LevelOrange, 500, "c4_one_to_one"}},
+		"STAT and all bound":       {1, 20, [][]charted{red, labor}, nil, AxisCritical, axisWant{LevelRed, 1000, "c4_one_to_one"}},
+		"all bound, no STAT":       {1, 20, [][]charted{labor, labor}, nil, AxisCritical, axisWant{LevelOrange, 750, "one_to_one"}},
+		"two for a birth":          {1, 20, [][]charted{labor}, nil, AxisReserve, axisWant{LevelYellow, 250, "minimum_two"}},
+		"four of five rooms":       {9, 5, [][]charted{couplet, couplet, couplet, couplet}, nil, AxisCapacity, axisWant{LevelYellow, 250, "occupancy"}},
+		"no room open":             {9, 4, [][]charted{couplet, couplet, couplet, couplet}, nil, AxisCapacity, axisWant{LevelOrange, 750, "occupancy"}},
+		"no room open, one waits":  {9, 2, [][]charted{couplet, boarder}, nil, AxisCapacity, axisWant{LevelRed, 750, "open_zero_waiting"}},
+		"no room in the census":    {9, 0, nil, nil, AxisCapacity, axisWant{LevelGreen, 0, "within_limits"}},
+		"all rooms blocked":        {9, 0, [][]charted{couplet}, func(c *Chart) { c.Rooms[0].Status = RoomBlocked }, AxisCapacity, axisWant{LevelOrange, 500, "open_zero"}},
+		"35 points for a nurse":    {1, 20, [][]charted{{{factor: "labor-standard"}, {factor: "labor-tolac"}}}, nil, AxisAcuity, axisWant{LevelYellow, 250, "score"}},
+		"acuity stays orange":      {1, 20, [][]charted{red}, nil, AxisAcuity, axisWant{LevelOrange, 750, "score"}},
+		"half a move for a nurse":  {4, 20, nil, moves(2), AxisFlow, axisWant{LevelYellow, 250, "turnover"}},
+		"flow stays orange":        {1, 20, nil, moves(9), AxisFlow, axisWant{LevelOrange, 750, "turnover"}},
+		"one boarder":              {9, 20, [][]charted{boarder}, nil, AxisFlow, axisWant{LevelYellow, 250, "boarders"}},
+		"three boarders":           {9, 20, [][]charted{boarder, boarder, boarder}, nil, AxisFlow, axisWant{LevelOrange, 500, "boarders"}},
+		"novices, a third":         {9, 20, nil, roster(RosterNurse{Skill: 0}, RosterNurse{Skill: 1}, RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelGreen, 250, "within_limits"}},
+		"novices, more than half":  {9, 20, nil, roster(RosterNurse{Skill: 0}, RosterNurse{Skill: 0}, RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelOrange, 750, "novices"}},
+		"no expert":                {9, 20, nil, roster(RosterNurse{Skill: 1}, RosterNurse{Skill: -1}), AxisSkill, axisWant{LevelOrange, 500, "no_expert"}},
+		"nobody's skill is known":  {9, 20, nil, roster(RosterNurse{Skill: -1}), AxisSkill, axisWant{LevelGreen, 0, "within_limits"}},
+		"a load of 1.33":           {9, 20, [][]charted{labor, couplet}, roster(RosterNurse{Skill: 2, Rooms: []int32{1, 2, 2, 77}}), AxisSkill, axisWant{LevelYellow, 250, "load"}},
+		"a load of 2 for one":      {9, 20, [][]charted{labor, labor}, roster(RosterNurse{Skill: 2, Rooms: []int32{1, 2}}), AxisSkill, axisWant{LevelOrange, 500, "load"}},
+		"two rooms for two":        {9, 20, [][]charted{labor, labor}, roster(RosterNurse{Skill: 2, Rooms: []int32{1, 2}}, RosterNurse{Skill: 2, Rooms: []int32{1, 2}}), AxisSkill, axisWant{LevelGreen, 0, "within_limits"}},
+		"a tired nurse":            {9, 20, [][]charted{{{factor: "pp-couplet"}, {factor: "pp-burnout-risk"}}}, roster(RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelYellow, 250, "fatigue"}},
+		"STAT with novices alone":  {9, 20, [][]charted{red}, roster(RosterNurse{Skill: 0, Rooms: []int32{1}}, RosterNurse{Skill: 2}, RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelRed, 750, "novices_alone"}},
+		"STAT with nobody":         {9, 20, [][]charted{red}, roster(RosterNurse{Skill: 0}, RosterNurse{Skill: 2}, RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelGreen, 250, "within_limits"}},
+		"STAT with one of unknown": {9, 20, [][]charted{red}, roster(RosterNurse{Skill: -1, Rooms: []int32{1}}, RosterNurse{Skill: 2}), AxisSkill, axisWant{LevelGreen, 0, "within_limits"}},
+	}
+	for name, tc := range cases {
+		c := chartOf(t, now, tc.nurses, Yes, tc.total, tc.rooms...)
+		if tc.change != nil {
+			tc.change(c)
+		}
+		v := c.Verdict(now)
+		a := v.Axes[tc.axis]
+		if got := (axisWant{a.Level, a.Pressure, a.Rule}); !a.Known || got != tc.want {
+			t.Errorf("%s: %v (known %v), want %v", name, got, a.Known, tc.want)
+		}
+	}
+}
+
+func TestTimeAloneChangesTheUnit(t *testing.T) {
+	now := testStart
+	c := chartOf(t, now, 4, No, 20, []charted{{factor: "pp-couplet"}})
+	c.Unit.Moves = []Instant{now.Add(-110 * minute)}
+	c.Unit.Roster = &Roster{AsOf: now.Add(-12*hour + 20*minute), Nurses: []RosterNurse{{Skill: 2}}}
+	c.Unit.Staffing = append(c.Unit.Staffing, Staffing{AsOf: now.Add(15 * minute), Nurses: 4}, Staffing{AsOf: now.Add(30 * minute), Nurses: 3, Call: Yes})
+	if v := c.Verdict(now); v.Next != now.Add(10*minute) || v.Axes[AxisFlow].Value != 250 {
+		t.Errorf("a move leaves after %v, turnover %d", v.Next-now, v.Axes[AxisFlow].Value)
+	}
+	at := now.Add(10 * minute)
+	if v := c.Verdict(at); v.Next != now.Add(20*minute) || v.Axes[AxisFlow].Value != 0 || v.RosterStale {
+		t.Errorf("then the roster: %v", v.Next-now)
+	}
+	if v := c.Verdict(now.Add(20 * minute)); !v.RosterStale || v.Axes[AxisSkill].Known || v.Next != now.Add(30*minute) || v.OnDuty != 4 {
+		t.Errorf("then the plan: %v", v.Next-now)
+	}
+	if v := c.Verdict(now.Add(30 * minute)); v.OnDuty != 3 || v.Call != Yes || v.Next != 0 {
+		t.Errorf("the plan took over: %d nurses, next %v", v.OnDuty, v.Next-now)
+	}
+	waiting := chartOf(t, now, 4, No, 20, []charted{{factor: "triage-admit", age: 119 * minute}})
+	if v := waiting.Verdict(now); v.Next != now.Add(minute) || v.Axes[AxisFlow].Level != LevelGreen {
+		t.Errorf("a boarder from %v", v.Next-now)
+	}
+}
