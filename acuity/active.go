@@ -87,7 +87,7 @@ func settle(views []patient, f Factor, now Instant) (fv FactorVerdict, on bool) 
 		if v.quiet.Factor == f && f != 0 {
 			on = fv.take(v, &v.quiet, now, on)
 		}
-		newborn = newborn || v.c.traitsOf(f)&isNewborn != 0
+		newborn = newborn || v.c.traitsOf(f)&traitNewborn != 0
 	}
 	fv.Stale = fv.Stale && on
 	if newborn {

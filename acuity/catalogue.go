@@ -140,12 +140,12 @@ type effect struct {
 type traits uint8
 
 const (
-	isMaternal   traits = 1 << iota // a primary factor that is not of a newborn
-	isNewborn                       // a primary factor of a newborn
-	isPostpartum                    // a primary factor pp-*
-	isBirth                         // at 2.0 a birth goes on
-	isInside                        // at 2.0 a nurse of the baby is inside
-	isSilent                        // becomes another when it is silent
+	traitMaternal   traits = 1 << iota // a primary factor that is not of a newborn
+	traitNewborn                       // a primary factor of a newborn
+	traitPostpartum                    // a primary factor pp-*
+	traitBirth                         // at 2.0 a birth goes on
+	traitInside                        // at 2.0 a nurse of the baby is inside
+	traitSilent                        // becomes another when it is silent
 )
 
 // floorRule is a further floor of a modifier in some sections; it has no steps.

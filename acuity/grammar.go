@@ -48,12 +48,12 @@ func traitsOf(s *Spec) traits {
 		it bool
 		t  traits
 	}{
-		{s.Primary && !s.newborn, isMaternal},
-		{s.newborn, isNewborn},
-		{s.postpartum, isPostpartum},
-		{plain.birth, isBirth},
-		{plain.inside, isInside},
-		{plain.silent > 0, isSilent},
+		{s.Primary && !s.newborn, traitMaternal},
+		{s.newborn, traitNewborn},
+		{s.postpartum, traitPostpartum},
+		{plain.birth, traitBirth},
+		{plain.inside, traitInside},
+		{plain.silent > 0, traitSilent},
 	} {
 		if has.it {
 			t |= has.t

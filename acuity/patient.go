@@ -27,13 +27,13 @@ func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
 		ev := &p.Evidence[i]
 		t := c.traitsOf(ev.Factor)
 		v.traits |= t
-		if t&isMaternal != 0 {
+		if t&traitMaternal != 0 {
 			v.in |= setOf(c.sectionForTests(ev.Factor, t))
 		}
-		if t&isBirth != 0 {
+		if t&traitBirth != 0 {
 			v.deliver(ev, now)
 		}
-		if t&isSilent != 0 {
+		if t&traitSilent != 0 {
 			v.hush(ev, now)
 		}
 	}
@@ -52,7 +52,7 @@ func (c *Catalogue) traitsOf(f Factor) traits {
 // sectionForTests is the section that a primary factor puts its patient in:
 // recovery after a cesarean is Postpartum, whatever the table calls it.
 func (c *Catalogue) sectionForTests(f Factor, t traits) Section {
-	if t&isPostpartum != 0 {
+	if t&traitPostpartum != 0 {
 		return SectionPostpartum
 	}
 	return c.specs[f].Section
@@ -127,7 +127,7 @@ func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
 	}
 
 	schedule := e.need
-	if e.track && e.withMother != nil && v.traits&isPostpartum != 0 {
+	if e.track && e.withMother != nil && v.traits&traitPostpartum != 0 {
 		schedule = e.withMother
 	}
 	o.need, o.class, o.next = schedule.At(ev.Start, now)
@@ -189,9 +189,9 @@ func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 func (v *patient) newborn(i int, f Factor, now Instant) (need Demand, inside, on bool) {
 	ev := &v.evidence[i]
 	t := v.c.traitsOf(ev.Factor)
-	if t&isNewborn == 0 || f != 0 && ev.Factor != f {
+	if t&traitNewborn == 0 || f != 0 && ev.Factor != f {
 		return 0, false, false
 	}
 	o, on := v.judge(ev, now)
-	return o.need, t&isInside != 0 && o.need >= Nurse, on
+	return o.need, t&traitInside != 0 && o.need >= Nurse, on
 }

@@ -57,14 +57,14 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 	for i := range factors {
 		fv := &factors[i]
 		t := c.traits[fv.Factor]
-		if t&isNewborn != 0 {
+		if t&traitNewborn != 0 {
 			continue
 		}
 		plain := &c.effects[fv.Factor][0]
 		switch {
 		case plain.trackFloor > 0:
 			trackFloor = max(trackFloor, fv.need)
-		case t&isInside != 0 && fv.need >= 2*Nurse:
+		case t&traitInside != 0 && fv.need >= 2*Nurse:
 			inside = max(inside, fv.need)
 		default:
 			other = max(other, fv.need)
@@ -74,12 +74,12 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 		}
 		add += fv.add
 	}
-	if v.traits&isMaternal == 0 && (v.mother || v.traits&isNewborn == 0) &&
+	if v.traits&traitMaternal == 0 && (v.mother || v.traits&traitNewborn == 0) &&
 		(len(factors) > 0 || rv.Status == RoomOccupied) {
 		other, rv.Assumed = max(other, assumedDemand), true
 	}
 	var track, within Demand
-	if v.traits&isNewborn != 0 {
+	if v.traits&traitNewborn != 0 {
 		track, within = v.track(0, now)
 	}
 	need := func(add Demand) Demand {
@@ -135,11 +135,11 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		if e.boarder > 0 {
 			c.board(rv, views, fv.Factor, e.boarder, now)
 		}
-		if t&(isMaternal|isNewborn) == 0 {
+		if t&(traitMaternal|traitNewborn) == 0 {
 			continue
 		}
 		// Factors are in order, so of equals the first by class and id stays.
-		if nb := t&isNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.need > first.need {
+		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.need > first.need {
 			first, newborn = fv, nb
 		}
 	}
