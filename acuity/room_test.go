@@ -43,13 +43,13 @@ func roomOf(t testing.TB, now Instant, list ...charted) *RoomChart {
 	return &RoomChart{ID: 1, Label: "R1", Status: RoomOccupied, Listed: true, Patients: []PatientChart{p}}
 }
 
-func judge(r *RoomChart, now Instant) RoomVerdict {
+func judgeAt(r *RoomChart, now Instant) RoomVerdict {
 	return Default().judgeRoom(r, now, &judged{})
 }
 
 const (
-	minute = time.Minute
-	hour   = time.Hour
+	minutes = time.Minute
+	hours   = time.Hour
 )
 
 func TestGoldenRooms(t *testing.T) {
@@ -65,45 +65,45 @@ func TestGoldenRooms(t *testing.T) {
 		color  Color
 	}{
 		"labor-standard":             {[]charted{{factor: "labor-standard"}}, 0, 60, 20, ColorYellow},
-		"mag alone at 30":            {[]charted{{factor: "high-mag", age: 30 * minute}}, 0, 60, 50, ColorOrange},
-		"mag alone at 61":            {[]charted{{factor: "high-mag", age: 61 * minute}}, 0, 30, 40, ColorOrange},
+		"mag alone at 30":            {[]charted{{factor: "high-mag", age: 30 * minutes}}, 0, 60, 50, ColorOrange},
+		"mag alone at 61":            {[]charted{{factor: "high-mag", age: 61 * minutes}}, 0, 30, 40, ColorOrange},
 		"couplet and GBS":            {[]charted{{factor: "pp-couplet"}, {factor: "high-gbs-positive"}}, 0, 20, 11, ColorGreen},
-		"antepartum, mag 30, O13.3":  {[]charted{{factor: "ap-stable"}, {factor: "high-mag", age: 30 * minute}, diagnosed("high-preeclampsia", hour, "O13.3")}, 0, 60, 59, ColorOrange},
-		"antepartum, mag 61, O13.3":  {[]charted{{factor: "ap-stable"}, {factor: "high-mag", age: 61 * minute}, diagnosed("high-preeclampsia", hour, "O13.3")}, 0, 30, 49, ColorOrange},
-		"induction, mag 30, O14.13":  {[]charted{{factor: "labor-induction"}, {factor: "high-mag", age: 30 * minute}, {factor: "high-preeclampsia", variant: 1}}, 0, 60, 65, ColorOrange},
-		"induction, mag 61, O14.13":  {[]charted{{factor: "labor-induction"}, {factor: "high-mag", age: 61 * minute}, {factor: "high-preeclampsia", variant: 1}}, 0, 60, 65, ColorOrange},
+		"antepartum, mag 30, O13.3":  {[]charted{{factor: "ap-stable"}, {factor: "high-mag", age: 30 * minutes}, diagnosed("high-preeclampsia", hours, "O13.3")}, 0, 60, 59, ColorOrange},
+		"antepartum, mag 61, O13.3":  {[]charted{{factor: "ap-stable"}, {factor: "high-mag", age: 61 * minutes}, diagnosed("high-preeclampsia", hours, "O13.3")}, 0, 30, 49, ColorOrange},
+		"induction, mag 30, O14.13":  {[]charted{{factor: "labor-induction"}, {factor: "high-mag", age: 30 * minutes}, {factor: "high-preeclampsia", variant: 1}}, 0, 60, 65, ColorOrange},
+		"induction, mag 61, O14.13":  {[]charted{{factor: "labor-induction"}, {factor: "high-mag", age: 61 * minutes}, {factor: "high-preeclampsia", variant: 1}}, 0, 60, 65, ColorOrange},
 		"O15.1":                      {[]charted{{factor: "labor-standard"}, diagnosed("high-mag", 0, "O15.1"), diagnosed("high-preeclampsia", 0, "O15.1"), diagnosed("high-eclampsia", 0, "O15.1")}, 0, 60, 77, ColorRed},
-		"O15.1 after two hours":      {[]charted{{factor: "labor-standard"}, diagnosed("high-mag", 2*hour, "O15.1"), diagnosed("high-preeclampsia", 2*hour, "O15.1"), diagnosed("high-eclampsia", 2*hour, "O15.1")}, 0, 60, 77, ColorRed},
+		"O15.1 after two hours":      {[]charted{{factor: "labor-standard"}, diagnosed("high-mag", 2*hours, "O15.1"), diagnosed("high-preeclampsia", 2*hours, "O15.1"), diagnosed("high-eclampsia", 2*hours, "O15.1")}, 0, 60, 77, ColorRed},
 		"cesarean of twins":          {[]charted{{factor: "csection-intraop"}, {factor: "labor-multiple-gestation"}}, 0, 180, 66, ColorOrange},
 		"cesarean of triplets":       {[]charted{{factor: "csection-intraop"}, {factor: "labor-multiple-gestation", count: 3}}, 0, 240, 66, ColorOrange},
-		"cesarean of twins, 1 born":  {[]charted{{factor: "csection-intraop"}, {factor: "labor-multiple-gestation"}}, minute, 180, 66, ColorOrange},
+		"cesarean of twins, 1 born":  {[]charted{{factor: "csection-intraop"}, {factor: "labor-multiple-gestation"}}, minutes, 180, 66, ColorOrange},
 		"Category III":               {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii"}}, 0, 120, 91, ColorRed},
 		"Category III and II":        {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii"}, diagnosed("labor-fhr-cat-ii", 0, "O68")}, 0, 120, 91, ColorRed},
-		"Category III silent 60":     {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: hour}}, 0, 60, 35, ColorYellow},
-		"Category III silent 299":    {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: 299 * minute}}, 0, 60, 35, ColorYellow},
-		"Category III silent 300":    {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: 300 * minute}}, 0, 60, 20, ColorYellow},
-		"one code, two hemorrhages":  {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 5*hour, "O72.1"), diagnosed("pp-hemorrhage", 5*hour, "O72.1")}, 0, 30, 25, ColorYellow},
-		"two codes, two hemorrhages": {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 5*hour, "O46"), diagnosed("pp-hemorrhage", 5*hour, "O72.1")}, 0, 30, 36, ColorYellow},
-		"a hemorrhage after 3 days":  {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 72*hour, "O72.1"), diagnosed("pp-hemorrhage", 72*hour, "O72.1")}, 0, 20, 11, ColorGreen},
+		"Category III silent 60":     {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: hours}}, 0, 60, 35, ColorYellow},
+		"Category III silent 299":    {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: 299 * minutes}}, 0, 60, 35, ColorYellow},
+		"Category III silent 300":    {[]charted{{factor: "labor-standard"}, {factor: "labor-fhr-cat-iii", age: 300 * minutes}}, 0, 60, 20, ColorYellow},
+		"one code, two hemorrhages":  {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 5*hours, "O72.1"), diagnosed("pp-hemorrhage", 5*hours, "O72.1")}, 0, 30, 25, ColorYellow},
+		"two codes, two hemorrhages": {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 5*hours, "O46"), diagnosed("pp-hemorrhage", 5*hours, "O72.1")}, 0, 30, 36, ColorYellow},
+		"a hemorrhage after 3 days":  {[]charted{{factor: "pp-couplet"}, diagnosed("high-hemorrhage", 72*hours, "O72.1"), diagnosed("pp-hemorrhage", 72*hours, "O72.1")}, 0, 20, 11, ColorGreen},
 		"nobody is known":            {nil, 0, 30, 10, ColorGray},
 		"diabetes and insulin":       {[]charted{{factor: "labor-active-lt4"}, diagnosed("high-diabetes-poorly-controlled", 0, "O24.01"), {factor: "high-diabetes-poorly-controlled", variant: 1}}, 0, 69, 53, ColorOrange},
 		"diabetes":                   {[]charted{{factor: "labor-active-lt4"}, diagnosed("high-diabetes-poorly-controlled", 0, "O24.01")}, 0, 39, 28, ColorYellow},
 		"ADDs are capped":            {[]charted{{factor: "labor-active-lt4"}, {factor: "env-labor-support"}, {factor: "env-interpreter"}}, 0, 45, 15, ColorGreen},
 		"ADDs fill up to one nurse":  {[]charted{{factor: "labor-active-lt4"}, {factor: "env-labor-support"}, {factor: "high-diabetes-poorly-controlled"}, {factor: "labor-nitrous-oxide"}}, 0, 45, 34, ColorYellow},
 		"GBS in labor":               {[]charted{{factor: "labor-standard"}, {factor: "high-gbs-positive"}}, 0, 63, 26, ColorYellow},
-		"GBS after birth":            {[]charted{{factor: "labor-standard"}, {factor: "high-gbs-positive"}}, minute, 60, 25, ColorYellow},
-		"TOLAC after birth":          {[]charted{{factor: "labor-standard"}, {factor: "labor-tolac"}}, minute, 60, 20, ColorYellow},
+		"GBS after birth":            {[]charted{{factor: "labor-standard"}, {factor: "high-gbs-positive"}}, minutes, 60, 25, ColorYellow},
+		"TOLAC after birth":          {[]charted{{factor: "labor-standard"}, {factor: "labor-tolac"}}, minutes, 60, 20, ColorYellow},
 		"cardiac in the couplet":     {[]charted{{factor: "pp-couplet"}, {factor: "high-cardiac"}}, 0, 30, 40, ColorOrange},
 		"cardiac in labor":           {[]charted{{factor: "labor-active-lt4"}, {factor: "high-cardiac"}}, 0, 60, 50, ColorOrange},
-		"cardiac after a cesarean":   {[]charted{{factor: "pp-csection", age: 7 * hour}, {factor: "high-cardiac"}}, 0, 30, 42, ColorOrange},
-		"day of the cesarean":        {[]charted{{factor: "pp-csection", age: 7 * hour}, {factor: "pp-csection-day", age: 7 * hour}}, 0, 30, 19, ColorGreen},
+		"cardiac after a cesarean":   {[]charted{{factor: "pp-csection", age: 7 * hours}, {factor: "high-cardiac"}}, 0, 30, 42, ColorOrange},
+		"day of the cesarean":        {[]charted{{factor: "pp-csection", age: 7 * hours}, {factor: "pp-csection-day", age: 7 * hours}}, 0, 30, 19, ColorGreen},
 		"day of it, in labor":        {[]charted{{factor: "labor-active-lt4"}, {factor: "pp-csection-day"}}, 0, 30, 15, ColorGreen},
 		"couplet with its baby":      {[]charted{{factor: "pp-couplet"}, {factor: "nb-continuing", baby: 1}}, 0, 20, 7, ColorGreen},
 		"birth with its baby":        {[]charted{{factor: "labor-vaginal-birth"}, {factor: "nb-stabilization", baby: 1}}, 0, 120, 49, ColorOrange},
-		"birth of twins, both born":  {[]charted{{factor: "labor-vaginal-birth"}, {factor: "labor-multiple-gestation"}, {factor: "nb-stabilization", baby: 1}, {factor: "nb-stabilization", baby: 2}}, minute, 180, 62, ColorOrange},
-		"recovery, baby at 44":       {[]charted{{factor: "pp-immediate-recovery-vag", age: 44 * minute}, {factor: "nb-stabilization", baby: 1, age: 44 * minute}}, 0, 120, 45, ColorOrange},
-		"recovery, baby at 45":       {[]charted{{factor: "pp-immediate-recovery-vag", age: 45 * minute}, {factor: "nb-stabilization", baby: 1, age: 45 * minute}}, 0, 60, 25, ColorYellow},
-		"couplet, baby at 200":       {[]charted{{factor: "pp-recovery-stable"}, {factor: "nb-stabilization", baby: 1, age: 200 * minute}}, 0, 30, 15, ColorGreen},
+		"birth of twins, both born":  {[]charted{{factor: "labor-vaginal-birth"}, {factor: "labor-multiple-gestation"}, {factor: "nb-stabilization", baby: 1}, {factor: "nb-stabilization", baby: 2}}, minutes, 180, 62, ColorOrange},
+		"recovery, baby at 44":       {[]charted{{factor: "pp-immediate-recovery-vag", age: 44 * minutes}, {factor: "nb-stabilization", baby: 1, age: 44 * minutes}}, 0, 120, 45, ColorOrange},
+		"recovery, baby at 45":       {[]charted{{factor: "pp-immediate-recovery-vag", age: 45 * minutes}, {factor: "nb-stabilization", baby: 1, age: 45 * minutes}}, 0, 60, 25, ColorYellow},
+		"couplet, baby at 200":       {[]charted{{factor: "pp-recovery-stable"}, {factor: "nb-stabilization", baby: 1, age: 200 * minutes}}, 0, 30, 15, ColorGreen},
 		"hemorrhage at a birth":      {[]charted{{factor: "labor-vaginal-birth"}, {factor: "pp-hemorrhage"}, {factor: "nb-stabilization", baby: 1}}, 0, 180, 92, ColorRed},
 		"circumcision":               {[]charted{{factor: "pp-couplet"}, {factor: "nb-continuing", baby: 1}, {factor: "nb-surgery", baby: 1}}, 0, 80, 31, ColorYellow},
 		"never more than four":       {[]charted{{factor: "labor-vaginal-birth"}, {factor: "high-prolapsed-cord"}, {factor: "nb-critical", baby: 1}, {factor: "nb-critical", baby: 2}, {factor: "nb-critical", baby: 3}}, 0, 240, 99, ColorRed},
@@ -116,7 +116,7 @@ func TestGoldenRooms(t *testing.T) {
 		if tc.birth != 0 {
 			r.Patients[0].Birth = now.Add(-tc.birth)
 		}
-		v := judge(r, now)
+		v := judgeAt(r, now)
 		if v.Demand != tc.demand || v.Score != tc.score || v.Color != tc.color {
 			t.Errorf("%s: demand %d, score %d, %s; want %d, %d, %s", name, v.Demand, v.Score, v.Color, tc.demand, tc.score, tc.color)
 		}
@@ -128,26 +128,26 @@ func TestRoomsWithoutAPatient(t *testing.T) {
 	for _, status := range []RoomStatus{RoomEmpty, RoomBlocked} {
 		r := roomOf(t, now, charted{factor: "labor-standard"})
 		r.Status = status
-		if v := judge(r, now); v.Demand != 0 || v.Score != 0 || v.Color != ColorGray || len(v.Factors) != 0 || v.Nursing != "none" || v.Next != 0 {
+		if v := judgeAt(r, now); v.Demand != 0 || v.Score != 0 || v.Color != ColorGray || len(v.Factors) != 0 || v.Nursing != "none" || v.Next != 0 {
 			t.Errorf("%s: %+v", status, v)
 		}
 	}
-	signal := now.Add(-hour)
+	signal := now.Add(-hours)
 	silent := &RoomChart{ID: 7, Status: RoomUnknown, NewestSignal: signal}
-	if v := judge(silent, now); v.Demand != 0 || v.Color != ColorGray || v.Status != RoomUnknown || v.Next != signal.Add(48*hour) {
+	if v := judgeAt(silent, now); v.Demand != 0 || v.Color != ColorGray || v.Status != RoomUnknown || v.Next != signal.Add(48*hours) {
 		t.Errorf("known from ingest only: %+v", v)
 	}
-	if v := judge(silent, signal.Add(48*hour)); !v.Stale || v.Next != 0 {
+	if v := judgeAt(silent, signal.Add(48*hours)); !v.Stale || v.Next != 0 {
 		t.Errorf("after 48 hours: %+v", v)
 	}
 	heard := roomOf(t, now, charted{factor: "high-mag"})
 	heard.Status, heard.Listed = RoomUnknown, false
-	if v := judge(heard, now); v.Status != RoomOccupied || !v.Assumed || v.Demand != 60 {
+	if v := judgeAt(heard, now); v.Status != RoomOccupied || !v.Assumed || v.Demand != 60 {
 		t.Errorf("known from ingest, mag: %+v", v)
 	}
 	babies := roomOf(t, now, charted{factor: "nb-intensive", baby: 1}, charted{factor: "nb-intensive", baby: 2})
 	babies.Patients[0].Mother = false
-	v := judge(babies, now)
+	v := judgeAt(babies, now)
 	if v.Demand != 120 || v.Assumed || v.Primary != mustFactor(t, "nb-intensive") || len(v.Factors) != 1 || v.Factors[0].Demand != 120 {
 		t.Errorf("newborns alone: %+v", v)
 	}
@@ -155,18 +155,18 @@ func TestRoomsWithoutAPatient(t *testing.T) {
 
 func TestTwoPatientsInARoom(t *testing.T) {
 	now := testStart
-	r := roomOf(t, now, charted{factor: "triage-initial", age: 5 * minute}, charted{factor: "env-interpreter"})
-	second := roomOf(t, now, charted{factor: "triage-initial", age: 30 * minute}).Patients[0]
-	second.Visit, second.Arrived = "w", now.Add(-14*minute)
+	r := roomOf(t, now, charted{factor: "triage-initial", age: 5 * minutes}, charted{factor: "env-interpreter"})
+	second := roomOf(t, now, charted{factor: "triage-initial", age: 30 * minutes}).Patients[0]
+	second.Visit, second.Arrived = "w", now.Add(-14*minutes)
 	r.Patients = append(r.Patients, second)
-	v := judge(r, now)
-	if v.Demand != 60+6+30 || v.Double || v.due != now.Add(minute) || len(v.Factors) != 2 {
+	v := judgeAt(r, now)
+	if v.Demand != 60+6+30 || v.Double || v.due != now.Add(1*minutes) || len(v.Factors) != 2 {
 		t.Errorf("demand %d, double %v, due %v, factors %d", v.Demand, v.Double, v.due-now, len(v.Factors))
 	}
-	if v.Factors[0].Demand != 60 || v.Factors[0].Since != now.Add(-5*minute) || v.Factors[0].Next != now.Add(15*minute) {
+	if v.Factors[0].Demand != 60 || v.Factors[0].Since != now.Add(-5*minutes) || v.Factors[0].Next != now.Add(15*minutes) {
 		t.Errorf("the entry is that of the graver: %+v", v.Factors[0])
 	}
-	if v = judge(r, now.Add(minute)); !v.Double {
+	if v = judgeAt(r, now.Add(1*minutes)); !v.Double {
 		t.Error("not double after 15 minutes")
 	}
 }
@@ -175,10 +175,10 @@ func TestFactorsOfARoom(t *testing.T) {
 	now := testStart
 	r := roomOf(t, now,
 		charted{factor: "env-interpreter"}, charted{factor: "labor-standard"}, charted{factor: "labor-epidural"},
-		charted{factor: "high-mag", age: 61 * minute}, charted{factor: "high-cardiac"}, charted{factor: "high-hemorrhage", age: 25 * hour},
+		charted{factor: "high-mag", age: 61 * minutes}, charted{factor: "high-cardiac"}, charted{factor: "high-hemorrhage", age: 25 * hours},
 		charted{factor: "nb-continuing", baby: 1}, charted{factor: "high-gbs-positive"},
 	)
-	v := judge(r, now)
+	v := judgeAt(r, now)
 	var got []string
 	for _, f := range v.Factors {
 		got = append(got, fmt.Sprintf("%s %q %d", f.Factor.ID(), f.Ratio, f.Severity))
@@ -210,16 +210,16 @@ func TestNursing(t *testing.T) {
 func TestTheShownEvidence(t *testing.T) {
 	now := testStart
 	r := roomOf(t, now,
-		charted{factor: "high-hemorrhage", age: 5 * hour, kind: ByDiagnosis, code: "O46"},
-		charted{factor: "high-hemorrhage", age: hour, kind: BySite, code: "X1"},
-		charted{factor: "high-hemorrhage", age: hour, kind: ByDiagnosis, code: "O72.1"},
+		charted{factor: "high-hemorrhage", age: 5 * hours, kind: ByDiagnosis, code: "O46"},
+		charted{factor: "high-hemorrhage", age: hours, kind: BySite, code: "X1"},
+		charted{factor: "high-hemorrhage", age: hours, kind: ByDiagnosis, code: "O72.1"},
 	)
-	f := judge(r, now).Factors[0]
-	if f.Since != now.Add(-hour) || f.Kind != ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hour) || len(f.Sources) != 3 {
+	f := judgeAt(r, now).Factors[0]
+	if f.Since != now.Add(-hours) || f.Kind != ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hours) || len(f.Sources) != 3 {
 		t.Errorf("%+v", f)
 	}
 	// At +3 h the two newer ones are of class 2 like the old one, which then shows as the earliest.
-	if f = judge(r, now.Add(3*hour)).Factors[0]; f.Since != now.Add(-5*hour) || f.Severity != 2 {
+	if f = judgeAt(r, now.Add(3*hours)).Factors[0]; f.Since != now.Add(-5*hours) || f.Severity != 2 {
 		t.Errorf("at 4 h: %+v", f)
 	}
 }
@@ -227,24 +227,24 @@ func TestTheShownEvidence(t *testing.T) {
 func TestAHiddenStepIsNoChange(t *testing.T) {
 	now := testStart
 	r := roomOf(t, now,
-		charted{factor: "labor-induction", age: 30 * hour, kind: BySignal},
-		charted{factor: "high-mag", age: 10 * minute}, charted{factor: "high-mag", age: 50 * minute, kind: ByDiagnosis},
+		charted{factor: "labor-induction", age: 30 * hours, kind: BySignal},
+		charted{factor: "high-mag", age: 10 * minutes}, charted{factor: "high-mag", age: 50 * minutes, kind: ByDiagnosis},
 	)
-	v := judge(r, now)
+	v := judgeAt(r, now)
 	for _, f := range v.Factors {
-		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(10*minute) || f.Since != now.Add(-50*minute)) {
+		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(10*minutes) || f.Since != now.Add(-50*minutes)) {
 			t.Errorf("next %v, since %v", f.Next-now, f.Since-now)
 		}
 	}
 	// At +10 min the older one is 1:2 and hidden: the newer one shows, until it steps itself.
-	then := now.Add(10 * minute)
-	v = judge(r, then)
+	then := now.Add(10 * minutes)
+	v = judgeAt(r, then)
 	for _, f := range v.Factors {
-		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(50*minute) || f.Since != now.Add(-10*minute) || f.Ratio != "1:1") {
+		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(50*minutes) || f.Since != now.Add(-10*minutes) || f.Ratio != "1:1") {
 			t.Errorf("then next %v, since %v, %s", f.Next-now, f.Since-now, f.Ratio)
 		}
 	}
-	if want := now.Add(50 * minute); v.Next != want {
+	if want := now.Add(50 * minutes); v.Next != want {
 		t.Errorf("room next %v, want %v", v.Next-now, want-now)
 	}
 }

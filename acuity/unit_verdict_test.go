@@ -9,7 +9,7 @@ import (
 func chartOf(t testing.TB, now Instant, nurses int32, call Tristate, total int32, rooms ...[]charted) *Chart {
 	c := &Chart{Hospital: "h", Unit: UnitChart{HasCensus: true, TotalRooms: total}}
 	if nurses >= 0 {
-		c.Unit.Staffing = []Staffing{{AsOf: now.Add(-hour), Nurses: nurses, Call: call}}
+		c.Unit.Staffing = []Staffing{{AsOf: now.Add(-hours), Nurses: nurses, Call: call}}
 	}
 	for i, list := range rooms {
 		r := roomOf(t, now, list...)
@@ -24,7 +24,7 @@ func workedUnit(t testing.TB, now Instant, nurses int32, call Tristate) *Chart {
 	for range 5 {
 		rooms = append(rooms, []charted{{factor: "labor-standard"}})
 	}
-	rooms = append(rooms, []charted{{factor: "triage-initial", age: 5 * minute}}, []charted{{factor: "high-mag", age: 61 * minute}})
+	rooms = append(rooms, []charted{{factor: "triage-initial", age: 5 * minutes}}, []charted{{factor: "high-mag", age: 61 * minutes}})
 	for range 6 {
 		rooms = append(rooms, []charted{{factor: "pp-couplet"}})
 	}
@@ -114,14 +114,14 @@ func TestAxes(t *testing.T) {
 	labor := []charted{{factor: "labor-standard"}}
 	red := []charted{{factor: "labor-standard"}, {factor: "high-eclampsia", kind: ByDiagnosis}}
 	couplet := []charted{{factor: "pp-couplet"}}
-	boarder := []charted{{factor: "triage-admit", age: 2 * hour}}
+	boarder := []charted{{factor: "triage-admit", age: 2 * hours}}
 	roster := func(nurses ...RosterNurse) func(*Chart) {
-		return func(c *Chart) { c.Unit.Roster = &Roster{AsOf: now.Add(-hour), Nurses: nurses} }
+		return func(c *Chart) { c.Unit.Roster = &Roster{AsOf: now.Add(-hours), Nurses: nurses} }
 	}
 	moves := func(n int) func(*Chart) {
 		return func(c *Chart) {
 			for range n {
-				c.Unit.Moves = append(c.Unit.Moves, now.Add(-119*minute))
+				c.Unit.Moves = append(c.Unit.Moves, now.Add(-119*minutes))
 			}
 		}
 	}
@@ -182,24 +182,24 @@ func TestAxes(t *testing.T) {
 func TestTimeAloneChangesTheUnit(t *testing.T) {
 	now := testStart
 	c := chartOf(t, now, 4, No, 20, []charted{{factor: "pp-couplet"}})
-	c.Unit.Moves = []Instant{now.Add(-110 * minute)}
-	c.Unit.Roster = &Roster{AsOf: now.Add(-12*hour + 20*minute), Nurses: []RosterNurse{{Skill: 2}}}
-	c.Unit.Staffing = append(c.Unit.Staffing, Staffing{AsOf: now.Add(15 * minute), Nurses: 4}, Staffing{AsOf: now.Add(30 * minute), Nurses: 3, Call: Yes})
-	if v := c.Verdict(now); v.Next != now.Add(10*minute) || v.Axes[AxisFlow].Value != 250 {
+	c.Unit.Moves = []Instant{now.Add(-110 * minutes)}
+	c.Unit.Roster = &Roster{AsOf: now.Add(-12*hours + 20*minutes), Nurses: []RosterNurse{{Skill: 2}}}
+	c.Unit.Staffing = append(c.Unit.Staffing, Staffing{AsOf: now.Add(15 * minutes), Nurses: 4}, Staffing{AsOf: now.Add(30 * minutes), Nurses: 3, Call: Yes})
+	if v := c.Verdict(now); v.Next != now.Add(10*minutes) || v.Axes[AxisFlow].Value != 250 {
 		t.Errorf("a move leaves after %v, turnover %d", v.Next-now, v.Axes[AxisFlow].Value)
 	}
-	at := now.Add(10 * minute)
-	if v := c.Verdict(at); v.Next != now.Add(20*minute) || v.Axes[AxisFlow].Value != 0 || v.RosterStale {
+	at := now.Add(10 * minutes)
+	if v := c.Verdict(at); v.Next != now.Add(20*minutes) || v.Axes[AxisFlow].Value != 0 || v.RosterStale {
 		t.Errorf("then the roster: %v", v.Next-now)
 	}
-	if v := c.Verdict(now.Add(20 * minute)); !v.RosterStale || v.Axes[AxisSkill].Known || v.Next != now.Add(30*minute) || v.OnDuty != 4 {
+	if v := c.Verdict(now.Add(20 * minutes)); !v.RosterStale || v.Axes[AxisSkill].Known || v.Next != now.Add(30*minutes) || v.OnDuty != 4 {
 		t.Errorf("then the plan: %v", v.Next-now)
 	}
-	if v := c.Verdict(now.Add(30 * minute)); v.OnDuty != 3 || v.Call != Yes || v.Next != 0 {
+	if v := c.Verdict(now.Add(30 * minutes)); v.OnDuty != 3 || v.Call != Yes || v.Next != 0 {
 		t.Errorf("the plan took over: %d nurses, next %v", v.OnDuty, v.Next-now)
 	}
-	waiting := chartOf(t, now, 4, No, 20, []charted{{factor: "triage-admit", age: 119 * minute}})
-	if v := waiting.Verdict(now); v.Next != now.Add(minute) || v.Axes[AxisFlow].Level != LevelGreen {
+	waiting := chartOf(t, now, 4, No, 20, []charted{{factor: "triage-admit", age: 119 * minutes}})
+	if v := waiting.Verdict(now); v.Next != now.Add(1*minutes) || v.Axes[AxisFlow].Level != LevelGreen {
 		t.Errorf("a boarder from %v", v.Next-now)
 	}
 }
