@@ -1,0 +1,184 @@
+package ingest
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"net/http"
+	"strings"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+	"svc/internal/api"
+)
+
+// eventNames are the values of eventType: HL7 names first, then words.
+var eventNames = []string{
+	"A01", "A02", "A03", "A04", "A08", "A11", "A12", "A13",
+	"admit", "transfer", "discharge", "register", "update", "cancel-admit", "cancel-transfer", "cancel-discharge",
+}
+
+var eventTypes = []acuity.EventType{
+	acuity.A01, acuity.A02, acuity.A03, acuity.A04, acuity.A08, acuity.A11, acuity.A12, acuity.A13,
+}
+
+type adtAnswer struct {
+	common
+	EventType string `json:"eventType"` // its HL7 name
+	Visit     string `json:"visit"`     // opaque
+	RoomID    *int32 `json:"roomId"`    // after the event; null: in none, or pending
+}
+
+func (s *server) adt(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
+	}
+	o := s.observe(r, acuity.ChannelADT)
+	in := s.reader(o)
+	event := in.event(body, "")
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	o.Events = []acuity.Event{event}
+	got, ok := s.submit(w, r, o)
+	if !ok {
+		return
+	}
+	answer := adtAnswer{common: in.answer(got), EventType: eventName(event.Type), Visit: event.Visit}
+	if items := got.change.Items; len(items) > 0 && items[0].HasRoom {
+		answer.RoomID = &items[0].RoomID
+	}
+	api.OK(w, r, answer)
+}
+
+func eventName(t acuity.EventType) string {
+	for i, known := range eventTypes {
+		if known == t {
+			return eventNames[i]
+		}
+	}
+	return ""
+}
+
+// event reads one ADT event. Its faults are in the reader.
+func (r *reader) event(raw []byte, path string) acuity.Event {
+	o, ok := r.open(raw, path)
+	if !ok {
+		return acuity.Event{}
+	}
+	before := len(r.warnings)
+	e := acuity.Event{
+		Visit:         o.identifier("visitId", required, hl7.KindVisit),
+		Patient:       o.identifier("patientId", optional, hl7.KindPatient),
+		MotherVisit:   o.identifier("motherVisitId", optional, hl7.KindVisit),
+		Class:         o.class(),
+		Service:       strings.ToUpper(o.text("service", optional, maxName)),
+		Primary:       o.factor("primaryFactor", true),
+		Place:         o.location("roomId", "location"),
+		Prior:         o.location("priorRoomId", "priorLocation"),
+		DiagnosisMode: acuity.DiagnosisNone,
+	}
+	e.Place.Label = o.text("roomLabel", optional, maxLabel)
+	if i := o.one("eventType", required, eventNames); i >= 0 {
+		e.Type = eventTypes[i%len(eventTypes)]
+	}
+	occurred := o.time("occurredAt", required)
+	e.At, e.Precision = occurred.at, occurred.precision
+	e.RecordedAt = o.plan("recordedAt", optional).at
+	cancels := o.plan("cancelsOccurredAt", optional)
+	diagnoses, listed := o.diagnoses()
+	switch e.Type {
+	case acuity.A11, acuity.A12, acuity.A13:
+		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
+	case acuity.A02, acuity.A03: // change no diagnosis
+	default:
+		if listed {
+			e.Diagnoses, e.DiagnosisMode = diagnoses, acuity.DiagnosisSnapshot
+			if len(diagnoses) == 0 {
+				e.DiagnosisMode = acuity.DiagnosisClear
+			}
+		}
+	}
+	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.Section() == acuity.SectionNewborn
+	id := o.text("eventId", optional, maxID)
+	e.ID, e.Digest = r.identify(id, &e)
+	e.Warnings = append(e.Warnings, r.warnings[before:]...)
+	o.close()
+	return e
+}
+
+// location reads a place: our room id, the sender's four parts, or both.
+func (o object) location(room, place string) acuity.Location {
+	var l acuity.Location
+	if id, ok := o.integer(room, optional, 0, maxRoomID); ok {
+		l.HasRoomID, l.RoomID = true, int32(id) //nolint:gosec // within the bounds
+	}
+	in := o.inner(place)
+	l.PointOfCare = in.text("pointOfCare", optional, maxLabel)
+	l.Room = in.text("room", optional, maxLabel)
+	l.Bed = in.text("bed", optional, maxLabel)
+	l.Facility = in.text("facility", optional, maxLabel)
+	in.close()
+	return l
+}
+
+// identify names an event: by its eventId, else by what makes it the event it is
+// (type, visit, times, place, diagnoses). The digest is of all that it says.
+func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
+	var k key
+	k.number(int64(e.Type))
+	k.text(e.Visit)
+	k.number(int64(e.At))
+	k.number(int64(e.RecordedAt))
+	k.place(e.Place)
+	k.place(e.Prior)
+	k.number(int64(e.Cancels))
+	k.number(int64(e.DiagnosisMode))
+	for i := range e.Diagnoses {
+		d := &e.Diagnoses[i]
+		k.text(string(d.System))
+		k.text(d.Code)
+		k.number(int64(d.OnsetAt))
+	}
+	if eventID == "" {
+		id = r.pseudonym(hl7.KindEvent, "facts\x00"+k.sum())
+	} else {
+		id = r.pseudonym(hl7.KindEvent, "json\x00"+eventID)
+	}
+	k.text(e.Patient)
+	k.text(e.MotherVisit)
+	k.number(int64(e.Class))
+	k.text(e.Service)
+	k.text(e.Primary.ID())
+	for i := range e.Diagnoses {
+		k.text(e.Diagnoses[i].Display)
+	}
+	return id, r.pseudonym(hl7.KindDigest, k.sum())
+}
+
+// key is an unambiguous encoding of facts, to be hashed.
+type key struct{ b []byte }
+
+func (k *key) number(n int64) { k.b = binary.AppendVarint(k.b, n) }
+
+func (k *key) text(s string) {
+	k.number(int64(len(s)))
+	k.b = append(k.b, s...)
+}
+
+func (k *key) place(l acuity.Location) {
+	if l.HasRoomID {
+		k.number(int64(l.RoomID) + 1)
+	} else {
+		k.number(0)
+	}
+	for _, s := range []string{l.Label, l.PointOfCare, l.Room, l.Bed, l.Facility} {
+		k.text(s)
+	}
+}
+
+func (k *key) sum() string {
+	sum := sha256.Sum256(k.b)
+	return string(sum[:])
+}

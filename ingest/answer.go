@@ -1,0 +1,102 @@
+package ingest
+
+import (
+	"slices"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// common is what the answer to every feed has.
+type common struct {
+	Applied   bool           `json:"applied"`  // false: durable, and will be applied
+	Outcome   *string        `json:"outcome"`  // null while pending
+	Position  *string        `json:"position"` // null: there was nothing to keep
+	Activated []factorChange `json:"activated"`
+	Expired   []factorChange `json:"expired"`
+	Unmapped  []unmapped     `json:"unmapped"`
+	Warnings  []warning      `json:"warnings"`
+	Level     *string        `json:"level"` // after; null while pending
+}
+
+type factorChange struct {
+	RoomID    int32    `json:"roomId"`
+	RoomLabel string   `json:"roomLabel"`
+	FactorID  string   `json:"factorId"`
+	Label     string   `json:"label"`
+	Ratio     string   `json:"ratio"`
+	Since     api.Time `json:"since"`
+	Evidence  string   `json:"evidence"`
+}
+
+type unmapped struct {
+	System  string `json:"system"`
+	Code    string `json:"code"`
+	Display string `json:"display"`
+}
+
+type warning struct {
+	Code string `json:"code"`
+	Path string `json:"path,omitempty"`
+}
+
+// The words of the domain on the wire.
+var (
+	outcomes = [...]string{
+		acuity.Applied: "applied", acuity.Duplicate: "duplicate", acuity.Ignored: "ignored",
+		acuity.Rejected: "rejected", acuity.Time: "applied",
+	}
+	levels = [...]string{
+		acuity.LevelGreen: "green", acuity.LevelYellow: "yellow", acuity.LevelOrange: "orange", acuity.LevelRed: "red",
+	}
+	evidences = [...]string{
+		acuity.BySignal: "signal", acuity.ByDiagnosis: "diagnosis", acuity.BySite: "site",
+		acuity.ByManual: "manual", acuity.ByADT: "adt", acuity.ByCensus: "census",
+	}
+)
+
+// answer makes the common part from what became of the observation, and from the
+// warnings of decoding it.
+func (r *reader) answer(got receipt) common {
+	c := common{
+		Applied: got.applied, Activated: []factorChange{}, Expired: []factorChange{},
+		Unmapped: []unmapped{}, Warnings: []warning{},
+	}
+	if got.durable {
+		position := got.position.String()
+		c.Position = &position
+	}
+	all := r.warnings
+	if got.applied {
+		outcome := outcomes[got.change.Outcome]
+		c.Outcome = &outcome
+		all = append(slices.Clone(all), got.change.Warnings...)
+	}
+	for _, w := range all {
+		if one := (warning{w.Code, w.Path}); !slices.Contains(c.Warnings, one) && len(c.Warnings) < maxWarnings {
+			c.Warnings = append(c.Warnings, one)
+		}
+	}
+	if !got.applied || !got.durable {
+		return c
+	}
+	level := levels[got.change.Level]
+	c.Level = &level
+	for i := range got.change.Activated {
+		c.Activated = append(c.Activated, changed(&got.change.Activated[i]))
+	}
+	for i := range got.change.Expired {
+		c.Expired = append(c.Expired, changed(&got.change.Expired[i]))
+	}
+	for _, u := range got.change.Unmapped {
+		c.Unmapped = append(c.Unmapped, unmapped{string(u.System), u.Code, u.Display})
+	}
+	return c
+}
+
+func changed(f *acuity.FactorChange) factorChange {
+	return factorChange{
+		RoomID: f.RoomID, RoomLabel: f.RoomLabel, FactorID: f.Factor.ID(), Label: f.Factor.Label(),
+		Ratio: f.Ratio, Since: api.Time(f.Since.Time()), Evidence: evidences[f.Kind],
+	}
+}

@@ -1,0 +1,119 @@
+package ingest
+
+import (
+	"net/http"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+type batchAnswer struct {
+	common
+	Counts  batchCounts   `json:"counts"`
+	Results []batchResult `json:"results"` // one per event, in the order of the request
+}
+
+type batchCounts struct {
+	Received   int `json:"received"`
+	Applied    int `json:"applied"`
+	Duplicates int `json:"duplicates"`
+	Ignored    int `json:"ignored"`
+	Rejected   int `json:"rejected"`
+}
+
+type batchResult struct {
+	Index  int         `json:"index"`
+	Status string      `json:"status"` // applied duplicate ignored rejected pending
+	Error  *batchError `json:"error,omitempty"`
+}
+
+type batchError struct {
+	Code    string       `json:"code"`
+	Message string       `json:"message"`
+	Details []api.Detail `json:"details,omitempty"`
+}
+
+func (s *server) batch(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBatchBody)
+	if !ok {
+		return
+	}
+	o := s.observe(r, acuity.ChannelBatch)
+	in := s.reader(o)
+	results := in.batch(body, o)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+	if len(o.Events) > 0 {
+		if got, ok = s.submit(w, r, o); !ok {
+			return
+		}
+	}
+	answer := batchAnswer{common: in.answer(got), Results: results}
+	answer.settle(got)
+	api.OK(w, r, answer)
+}
+
+// batch reads the events. Good ones go into the observation, bad ones are listed;
+// faults of the body as a whole are in the reader.
+func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
+	b, ok := r.open(body, "")
+	if !ok {
+		return nil
+	}
+	defer b.close()
+	list, present := b.list("events", required, maxEvents)
+	if present && len(list) == 0 {
+		b.fault("events", "minItems:1")
+	}
+	results := make([]batchResult, len(list))
+	for i, raw := range list {
+		results[i].Index = i
+		one := *r
+		one.faults, one.unknown, one.warnings = nil, nil, nil
+		event := one.event(raw, item("events", i))
+		for _, w := range one.warnings {
+			r.warn(w.Code, w.Path)
+		}
+		if p := one.problem(); p != nil {
+			results[i].Status = outcomes[acuity.Rejected]
+			results[i].Error = &batchError{Code: p.Kind.Code(), Message: p.Message, Details: p.Details}
+			continue
+		}
+		o.Events = append(o.Events, event)
+	}
+	return results
+}
+
+// settle tells what became of each good event, and counts.
+func (a *batchAnswer) settle(got receipt) {
+	a.Counts.Received = len(a.Results)
+	items := got.change.Items
+	for i := range a.Results {
+		result := &a.Results[i]
+		switch {
+		case result.Error != nil:
+			a.Counts.Rejected++
+			continue
+		case len(items) == 0:
+			result.Status = "pending"
+			continue
+		}
+		it := items[0]
+		items = items[1:]
+		result.Status = outcomes[it.Outcome]
+		switch it.Outcome {
+		case acuity.Duplicate:
+			a.Counts.Duplicates++
+		case acuity.Ignored:
+			a.Counts.Ignored++
+		case acuity.Rejected:
+			a.Counts.Rejected++
+			result.Error = &batchError{Code: api.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
+		case acuity.Applied, acuity.Time:
+			a.Counts.Applied++
+		}
+	}
+}

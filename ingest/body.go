@@ -1,0 +1,117 @@
+package ingest
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc/internal/api"
+)
+
+// The limits of bodies, in bytes on the wire. Unpacked a body may be four times
+// as large, and at most a hundred times what was sent.
+const (
+	maxBody      = 1 << 20
+	maxBatchBody = 8 << 20
+	unpackFactor = 4
+	unpackRatio  = 100
+)
+
+const jsonType = "application/json"
+
+// media is the content type of a request.
+type media struct {
+	name    string
+	charset string
+}
+
+// contentType returns the content type if it is one of those taken; without a
+// header it is the first of them.
+func contentType(r *http.Request, taken ...string) (media, *api.Problem) {
+	headers := r.Header["Content-Type"]
+	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
+		return media{name: taken[0]}, nil
+	}
+	name, params, err := mime.ParseMediaType(headers[0])
+	if err != nil || len(headers) > 1 || !slices.Contains(taken, name) {
+		return media{}, &api.Problem{
+			Kind: api.UnsupportedMedia, Message: "This endpoint takes " + strings.Join(taken, ", ") + ".",
+		}
+	}
+	m := media{name: name, charset: params["charset"]}
+	if name == jsonType && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
+		return media{}, &api.Problem{Kind: api.UnsupportedMedia, Message: "JSON is taken in UTF-8."}
+	}
+	return m, nil
+}
+
+// readBody reads a body within its limit and unpacks it.
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api.Problem) {
+	packed := false
+	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ","))); encoding {
+	case "", "identity":
+	case "gzip", "x-gzip":
+		packed = true
+	default:
+		return nil, &api.Problem{Kind: api.UnsupportedMedia, Message: "The content encodings are gzip and identity."}
+	}
+	if r.ContentLength > limit {
+		return nil, &api.Problem{Kind: api.TooLarge}
+	}
+	var body bytes.Buffer
+	if r.ContentLength > 0 {
+		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	}
+	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return nil, &api.Problem{Kind: api.TooLarge}
+		}
+		return nil, &api.Problem{Kind: api.Invalid, Message: "The body ended early."}
+	}
+	if !packed {
+		return body.Bytes(), nil
+	}
+	return unpack(body.Bytes(), limit)
+}
+
+func unpack(packed []byte, limit int64) ([]byte, *api.Problem) {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil, notGzip
+	}
+	most := min(limit*unpackFactor, int64(len(packed))*unpackRatio)
+	body, err := io.ReadAll(io.LimitReader(z, most+1))
+	switch {
+	case int64(len(body)) > most:
+		return nil, &api.Problem{Kind: api.TooLarge, Message: "The unpacked body is larger than this endpoint takes."}
+	case err != nil:
+		return nil, notGzip
+	default:
+		return body, nil
+	}
+}
+
+var notGzip = &api.Problem{Kind: api.Invalid, Message: "The body is not gzip."}
+
+// readJSON reads a JSON body. If it is none it answers itself and returns false.
+func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
+	_, problem := contentType(r, jsonType)
+	var body []byte
+	if problem == nil {
+		body, problem = readBody(w, r, limit)
+	}
+	if problem == nil {
+		problem = checkJSON(body)
+	}
+	if problem != nil {
+		api.Fail(w, r, *problem)
+		return nil, false
+	}
+	return body, true
+}

@@ -1,0 +1,137 @@
+package ingest
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// The bounds of the bodies: lengths in bytes, numbers of elements.
+const (
+	maxLabel     = 100
+	maxCode      = 64
+	maxName      = 64
+	maxID        = 200
+	maxText      = 2000 // of a display or value, before it is reduced
+	maxSignals   = 500
+	maxRooms     = 500
+	maxEvents    = 500
+	maxDiagnoses = 100
+	maxRoomID    = math.MaxInt32
+)
+
+var (
+	signalKinds   = []string{"medication", "observation", "lab", "device"} // in the order of acuity.SignalKind
+	signalSystems = []string{"RxNorm", "LOINC", "SNOMED", "local", "SNOMED-CT"}
+	systemsOf     = []acuity.System{acuity.RxNorm, acuity.LOINC, acuity.SNOMED, acuity.SystemLocal, acuity.SNOMED}
+)
+
+// statuses are those with a meaning; any other one is active, with a warning.
+var statuses = map[string]acuity.SignalStatus{
+	"": acuity.SignalActive, "active": acuity.SignalActive, "in-progress": acuity.SignalActive,
+	"preliminary": acuity.SignalActive, "final": acuity.SignalActive, "amended": acuity.SignalActive,
+	"corrected": acuity.SignalActive,
+	"completed": acuity.SignalEnded, "stopped": acuity.SignalEnded,
+	"cancelled": acuity.SignalEnded, "canceled": acuity.SignalEnded,
+	"entered-in-error": acuity.SignalRetracted, "on-hold": acuity.SignalOnHold,
+}
+
+type clinicalAnswer struct {
+	common
+	RoomID    int32    `json:"roomId"`
+	RoomLabel *string  `json:"roomLabel"`
+	Received  int      `json:"received"` // signals
+	Active    []string `json:"active"`   // factors of the room, once applied
+}
+
+func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
+	}
+	o := s.observe(r, acuity.ChannelClinical)
+	in := s.reader(o)
+	in.clinical(body, o)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	got, ok := s.submit(w, r, o)
+	if !ok {
+		return
+	}
+	answer := clinicalAnswer{common: in.answer(got), RoomID: o.Room.ID, Received: len(o.Signals), Active: []string{}}
+	if o.Room.Label != "" {
+		answer.RoomLabel = &o.Room.Label
+	}
+	for _, f := range got.change.Active {
+		answer.Active = append(answer.Active, f.ID())
+	}
+	api.OK(w, r, answer)
+}
+
+func (r *reader) clinical(body []byte, o *acuity.Observation) {
+	b, ok := r.open(body, "")
+	if !ok {
+		return
+	}
+	defer b.close()
+	o.Room = &acuity.RoomRef{ID: b.room("roomId", required), Label: b.text("roomLabel", optional, maxLabel)}
+	list, _ := b.list("signals", required, maxSignals)
+	for i, raw := range list {
+		if in, ok := b.open(raw, item("signals", i)); ok {
+			o.Signals = append(o.Signals, in.signal(o.Room.ID))
+		}
+	}
+}
+
+// room reads a roomId; 0 also if there is none.
+func (o object) room(name string, n need) int32 {
+	id, _ := o.integer(name, n, 0, maxRoomID)
+	return int32(id) //nolint:gosec // within the bounds
+}
+
+func (o object) signal(room int32) acuity.Signal {
+	defer o.close()
+	s := acuity.Signal{Room: room}
+	s.Kind = acuity.SignalKind(o.one("kind", required, signalKinds) + 1) //nolint:gosec // a small index
+	if i := o.one("system", required, signalSystems); i >= 0 {
+		s.System = systemsOf[i]
+	}
+	s.Code = o.text("code", required, maxCode)
+	s.Display = acuity.MaskDisplay(o.text("display", optional, maxText))
+	s.Value = o.value("value")
+	status := strings.ToLower(o.text("status", optional, maxName))
+	known := false
+	if s.Status, known = statuses[status]; !known {
+		o.warn("status_unknown", o.at("status"))
+	}
+	s.ObservedAt = o.time("observedAt", optional).at
+	s.StartedAt = o.time("startedAt", optional).at
+	return s
+}
+
+// value reads a string or number and reduces it to what may be kept.
+func (o object) value(name string) acuity.Value {
+	raw, ok := o.find(name, optional)
+	switch {
+	case !ok:
+		return acuity.Value{}
+	case raw[0] == '"':
+		text := unquote(raw)
+		if len(text) > maxText {
+			o.fault(o.at(name), "maxLength:"+strconv.Itoa(maxText))
+			return acuity.Value{}
+		}
+		return acuity.ParseValue(text)
+	case isNumber(raw) && len(raw) <= maxName:
+		return acuity.ParseValue(string(raw))
+	default:
+		o.fault(o.at(name), "type:string|number")
+		return acuity.Value{}
+	}
+}

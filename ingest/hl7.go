@@ -1,0 +1,227 @@
+package ingest
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"net/http"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+	"svc/internal/api"
+)
+
+const (
+	textType    = "text/plain"
+	hl7Type     = "application/hl7-v2"
+	maxMessages = 1000 // in one body
+)
+
+type hl7Answer struct {
+	common
+	Ack       string      `json:"ack"`
+	AckCode   string      `json:"ackCode"` // of several the worst
+	ControlID *string     `json:"controlId"`
+	EventType *string     `json:"eventType"`
+	Acks      []hl7Result `json:"acks,omitempty"`
+}
+
+type hl7Result struct {
+	AckCode   string  `json:"ackCode"`
+	ControlID string  `json:"controlId"`
+	EventType string  `json:"eventType"`
+	Outcome   *string `json:"outcome"` // null while pending; rejected if refused
+}
+
+// exchange is one body of messages and the answer to it.
+type exchange struct {
+	batch   hl7.Batch
+	ack     []byte
+	results []hl7Result
+	events  []acuity.Event
+	several bool
+	worst   hl7.AckCode
+}
+
+func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
+	kind, problem := contentType(r, textType, hl7Type, jsonType)
+	var body []byte
+	if problem == nil {
+		body, problem = readBody(w, r, maxBody)
+	}
+	if problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	o := s.observe(r, acuity.ChannelHL7)
+	in := s.reader(o)
+	charset, _ := hl7.CharsetNamed(kind.charset)
+	if kind.name == jsonType {
+		if body, problem = in.message(body); problem != nil {
+			api.Fail(w, r, *problem)
+			return
+		}
+		charset = hl7.UTF8
+	}
+	x, problem := in.exchange(body, charset, o.Hospital)
+	if problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
+	if o.Events = x.events; len(o.Events) > 0 {
+		var ok bool
+		if got, ok = s.submit(w, r, o); !ok {
+			return
+		}
+	}
+	if kind.name != jsonType {
+		w.Header().Set("Content-Type", kind.name+"; charset=utf-8")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, _ = w.Write(x.ack) //nolint:errcheck // the client is gone: nobody is left to tell
+		return
+	}
+	x.answer(w, r, in, got)
+}
+
+// message reads the JSON form of the body.
+func (r *reader) message(body []byte) ([]byte, *api.Problem) {
+	if problem := checkJSON(body); problem != nil {
+		return nil, problem
+	}
+	b, ok := r.open(body, "")
+	if !ok {
+		return nil, r.problem()
+	}
+	raw, ok := b.find("message", required)
+	b.close()
+	switch {
+	case !ok:
+	case raw[0] != '"':
+		b.fault("message", "type:string")
+	default:
+		return []byte(unquote(raw)), nil
+	}
+	return nil, r.problem()
+}
+
+var noMessage = &api.Problem{
+	Kind: api.Invalid, Message: "The body is no HL7 v2 message.", Details: []api.Detail{{Path: "MSH", Rule: "required"}},
+}
+
+// exchange decodes the messages of a body and writes the acknowledgments. They
+// depend on nothing but the bytes: a message that comes again is answered alike.
+func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*exchange, *api.Problem) {
+	batch, err := hl7.Split(body)
+	switch {
+	case err != nil:
+		return nil, noMessage
+	case len(batch.Messages) > maxMessages:
+		return nil, &api.Problem{
+			Kind: api.Invalid, Message: "The body has too many messages.", Details: []api.Detail{{Path: "", Rule: "maxItems:1000"}},
+		}
+	}
+	x := &exchange{batch: batch, several: batch.Framed || len(batch.Messages) > 1, worst: hl7.AA}
+	for _, w := range batch.Warnings {
+		r.warn(w.Code, w.Path)
+	}
+	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone)}
+	options := hl7.Options{Pseudonym: r.pseudonym, Zone: r.zone, ReceivedAt: r.now, Charset: charset}
+	var m hl7.Message
+	acks := make([][]byte, 0, len(batch.Messages))
+	for i, raw := range batch.Messages {
+		a.ID, a.Fault = ackID(), nil
+		if m.Scan(raw) != nil {
+			if !x.several {
+				return nil, noMessage
+			}
+			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
+			acks = append(acks, hl7.AppendError(nil, a))
+			x.add(hl7Result{AckCode: string(hl7.AE)}, hl7.AE)
+			continue
+		}
+		var event acuity.Event
+		if event, a.Fault = m.Facts(options); a.Fault == nil {
+			x.events = append(x.events, event)
+		}
+		for _, w := range event.Warnings {
+			if x.several {
+				w.Path = item("messages", i) + "." + w.Path
+			}
+			r.warn(w.Code, w.Path)
+		}
+		code, _ := m.Code(a)
+		acks = append(acks, m.Ack(nil, a))
+		x.add(hl7Result{AckCode: string(code), ControlID: m.ControlID(), EventType: m.Type()}, code)
+	}
+	if !x.several {
+		x.ack = acks[0]
+		return x, nil
+	}
+	a.ID, a.Fault = ackID(), nil
+	x.ack = hl7.AppendBatch(nil, batch, a, acks)
+	return x, nil
+}
+
+// add notes the answer to one message. Errors are worse than refusals of a kind,
+// for they need a human.
+func (x *exchange) add(result hl7Result, code hl7.AckCode) {
+	x.results = append(x.results, result)
+	if severity(code) > severity(x.worst) {
+		x.worst = code
+	}
+}
+
+func severity(code hl7.AckCode) int {
+	switch code {
+	case hl7.AE, hl7.CE:
+		return 2
+	case hl7.AR, hl7.CR:
+		return 1
+	default:
+		return 0
+	}
+}
+
+// answer answers in JSON.
+func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
+	if len(x.events) == 0 {
+		refused := &api.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
+		if !x.several {
+			refused.ControlID = x.results[0].ControlID
+		}
+		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The message was refused, see ack.", HL7: refused})
+		return
+	}
+	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
+	if x.several {
+		answer.Acks = x.settle(got)
+	} else {
+		answer.ControlID, answer.EventType = &x.results[0].ControlID, &x.results[0].EventType
+	}
+	api.OK(w, r, answer)
+}
+
+// settle tells what became of each message.
+func (x *exchange) settle(got receipt) []hl7Result {
+	items := got.change.Items
+	rejected := outcomes[acuity.Rejected]
+	for i := range x.results {
+		result := &x.results[i]
+		switch {
+		case result.AckCode != string(hl7.AA) && result.AckCode != string(hl7.CA):
+			result.Outcome = &rejected
+		case len(items) > 0:
+			result.Outcome = &outcomes[items[0].Outcome]
+			items = items[1:]
+		}
+	}
+	return x.results
+}
+
+// ackID makes the control id of an acknowledgment: 20 characters, the length that
+// every version allows.
+func ackID() string {
+	var b [10]byte
+	rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return hex.EncodeToString(b[:])
+}

@@ -1,0 +1,182 @@
+// Package ingest takes the feeds of hospitals in over HTTP.
+//
+// A request becomes one [acuity.Observation] of facts, or is refused as a whole
+// with every broken rule named; nothing of a refused request is kept. The
+// observation is appended to the [Log]; then the handler waits until it was
+// [Applied], and the sender's answer tells what this very request did. Names,
+// birth dates and addresses are never decoded into a value, identifiers leave
+// as [Pseudonyms].
+package ingest
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// Position is the place of an observation in the log.
+type Position struct {
+	Partition int32
+	Offset    int64
+}
+
+// String is the form in answers: "partition:offset".
+func (p Position) String() string {
+	return strconv.FormatInt(int64(p.Partition), 10) + ":" + strconv.FormatInt(p.Offset, 10)
+}
+
+// What the ports answer when they cannot do their work.
+var (
+	// ErrAway says that the log did not acknowledge: the outcome may be unclear,
+	// and sending again is harmless.
+	ErrAway = errors.New("the log is away")
+	// ErrTooLarge says that the facts of one request are more than the log takes.
+	ErrTooLarge = errors.New("the facts are larger than the log takes")
+	// ErrPending says that an observation is durable but was not applied in time.
+	ErrPending = errors.New("not applied yet")
+)
+
+// Log is where observations become durable.
+type Log interface {
+	// Append returns when the observation is acknowledged by all replicas that
+	// must have it; else ErrAway or ErrTooLarge. It returns when ctx ends.
+	Append(ctx context.Context, o *acuity.Observation) (Position, error)
+}
+
+// Applied tells what became of an observation.
+type Applied interface {
+	// Wait returns the change that the observation at p made, or ErrPending
+	// when ctx ends before.
+	Wait(ctx context.Context, hospital string, p Position) (acuity.Change, error)
+}
+
+// View is what reads are answered from.
+type View interface {
+	// Wait returns when the view includes p, when ctx ends, or when the view is
+	// away: whether it does is of no consequence for the sender.
+	Wait(ctx context.Context, hospital string, p Position)
+}
+
+// How long a sender waits for each step.
+const (
+	appendWait  = 5 * time.Second
+	appliedWait = 2 * time.Second
+	viewWait    = 100 * time.Millisecond
+	retryAfter  = 2 * time.Second // told to a sender whose request could not be taken
+)
+
+// Config is what the handlers need.
+type Config struct {
+	Shell      *api.Shell // keys, request ids, the clock, the log of requests
+	Log        Log
+	Applied    Applied
+	View       View
+	Zone       func(hospital string) *time.Location // for times without an offset
+	Pseudonyms Pseudonyms
+}
+
+// New returns the handler of all paths under /api/ingest that take facts.
+func New(c Config) http.Handler {
+	r := chi.NewRouter()
+	r.Use(c.Shell.Wrap)
+	r.NotFound(api.NotFound)
+	r.MethodNotAllowed(api.MethodNotAllowed)
+	Mount(r, c)
+	return r
+}
+
+// Mount adds the routes of [New] to a router that has the shell already.
+func Mount(r chi.Router, c Config) {
+	s := server{c}
+	for path, route := range map[string]struct {
+		scope access.Scope
+		serve http.HandlerFunc
+	}{
+		"/api/ingest/adt":      {access.IngestADT, s.adt},
+		"/api/ingest/batch":    {access.IngestBatch, s.batch},
+		"/api/ingest/census":   {access.IngestCensus, s.census},
+		"/api/ingest/clinical": {access.IngestClinical, s.clinical},
+		"/api/ingest/hl7":      {access.IngestHL7, s.hl7},
+		"/api/ingest/roster":   {access.IngestRoster, s.roster},
+		"/api/ingest/staffing": {access.IngestStaffing, s.staffing},
+	} {
+		r.With(c.Shell.Allow(route.scope)).Post(path, route.serve)
+	}
+}
+
+type server struct{ Config }
+
+// observe begins the observation of a request.
+func (s *server) observe(r *http.Request, channel acuity.Channel) *acuity.Observation {
+	caller := api.Caller(r.Context())
+	return &acuity.Observation{
+		Hospital: caller.Hospital, ReceivedAt: acuity.At(s.Shell.Now()), Channel: channel, Source: caller.ID,
+	}
+}
+
+// receipt is what became of an observation. While it is pending there is a
+// position and no change.
+type receipt struct {
+	position Position
+	durable  bool // it is in the log; false: there was nothing to append
+	applied  bool
+	change   acuity.Change
+}
+
+// submit appends the observation and waits until it shows. If it cannot be taken
+// it answers itself and returns false.
+func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observation) (receipt, bool) {
+	got := receipt{durable: true}
+	var err error
+	if got.position, err = s.append(r.Context(), o); err != nil {
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			api.Fail(w, r, api.Problem{Kind: api.TooLarge})
+		default:
+			s.Shell.Log.LogAttrs(r.Context(), slog.LevelWarn, "observation not appended",
+				slog.String("hospital", o.Hospital), slog.Any("error", err))
+			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		}
+		return receipt{}, false
+	}
+	if got.change, err = s.applied(r.Context(), o.Hospital, got.position); err != nil {
+		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
+			s.Shell.Log.LogAttrs(r.Context(), slog.LevelError, "waiting for the change ended",
+				slog.String("hospital", o.Hospital), slog.Any("error", err))
+		}
+		return got, true // durable: it will be applied
+	}
+	if got.change.Outcome == acuity.Rejected {
+		s.Shell.Log.LogAttrs(r.Context(), slog.LevelError, "observation rejected",
+			slog.String("hospital", o.Hospital), slog.String("position", got.position.String()),
+			slog.String("reason", got.change.Reason))
+		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		return receipt{}, false
+	}
+	got.applied = true
+	ctx, cancel := context.WithTimeout(r.Context(), viewWait)
+	defer cancel()
+	s.View.Wait(ctx, o.Hospital, got.position)
+	return got, true
+}
+
+func (s *server) append(ctx context.Context, o *acuity.Observation) (Position, error) {
+	ctx, cancel := context.WithTimeout(ctx, appendWait)
+	defer cancel()
+	return s.Log.Append(ctx, o)
+}
+
+func (s *server) applied(ctx context.Context, hospital string, p Position) (acuity.Change, error) {
+	ctx, cancel := context.WithTimeout(ctx, appliedWait)
+	defer cancel()
+	return s.Applied.Wait(ctx, hospital, p)
+}

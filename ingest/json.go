@@ -1,0 +1,163 @@
+package ingest
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+
+	"svc/internal/api"
+)
+
+// maxDepth is how deep JSON may be nested.
+const maxDepth = 64
+
+// checkJSON reports whether body is one JSON text, in UTF-8 and not too deep.
+// Everything below may then walk it without looking for faults of syntax.
+func checkJSON(body []byte) *api.Problem {
+	rule := ""
+	switch {
+	case !utf8.Valid(body):
+		rule = "utf-8"
+	case depth(body) > maxDepth:
+		rule = "depth:64"
+	case !json.Valid(body):
+		rule = "json"
+	default:
+		return nil
+	}
+	return &api.Problem{
+		Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.",
+		Details: []api.Detail{{Path: "", Rule: rule}},
+	}
+}
+
+// depth returns the deepest nesting of brackets outside of strings.
+func depth(text []byte) int {
+	deepest, open := 0, 0
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			i = afterString(text, i) - 1
+		case '{', '[':
+			open++
+			deepest = max(deepest, open)
+		case '}', ']':
+			open--
+		}
+	}
+	return deepest
+}
+
+// afterString returns the position after the string that begins at i.
+func afterString(text []byte, i int) int {
+	for i++; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
+// afterValue returns the position after the value that begins at i. The text is
+// valid JSON.
+func afterValue(text []byte, i int) int {
+	switch text[i] {
+	case '"':
+		return afterString(text, i)
+	case '{', '[':
+		for open := 0; i < len(text); i++ {
+			switch text[i] {
+			case '"':
+				i = afterString(text, i) - 1
+			case '{', '[':
+				open++
+			case '}', ']':
+				if open--; open == 0 {
+					return i + 1
+				}
+			}
+		}
+		return len(text)
+	default:
+		for i < len(text) && text[i] != ',' && text[i] != '}' && text[i] != ']' && !isSpace(text[i]) {
+			i++
+		}
+		return i
+	}
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
+
+func skipSpace(text []byte, i int) int {
+	for i < len(text) && isSpace(text[i]) {
+		i++
+	}
+	return i
+}
+
+// value returns the JSON text of the value that begins at or after i, and where
+// the text goes on.
+func value(text []byte, i int) (raw []byte, after int) {
+	i = skipSpace(text, i)
+	after = afterValue(text, i)
+	return text[i:after], after
+}
+
+// unquote returns the string of a JSON string.
+func unquote(raw []byte) string {
+	for _, c := range raw {
+		if c == '\\' {
+			var s string
+			if json.Unmarshal(raw, &s) != nil {
+				return "" // cannot be: the text is valid
+			}
+			return s
+		}
+	}
+	return string(raw[1 : len(raw)-1])
+}
+
+// member is one field of a JSON object.
+type member struct {
+	name string
+	raw  []byte
+	seen bool // asked for
+}
+
+// members returns the fields of an object in their order. An explicit null is
+// the same as nothing and is kept, so that the field counts as known.
+func members(object []byte) []member {
+	var all []member
+	for i := skipSpace(object, 1); object[i] != '}'; {
+		var m member
+		var raw []byte
+		raw, i = value(object, i)
+		m.name = unquote(raw)
+		i = skipSpace(object, i) + 1 // the colon
+		m.raw, i = value(object, i)
+		all = append(all, m)
+		if i = skipSpace(object, i); object[i] == ',' {
+			i = skipSpace(object, i+1)
+		}
+	}
+	return all
+}
+
+// elements returns the elements of an array, but no more than most of them, and
+// whether these are all.
+func elements(array []byte, most int) (all [][]byte, complete bool) {
+	for i := skipSpace(array, 1); array[i] != ']'; {
+		if len(all) == most {
+			return all, false
+		}
+		var raw []byte
+		raw, i = value(array, i)
+		all = append(all, raw)
+		if i = skipSpace(array, i); array[i] == ',' {
+			i = skipSpace(array, i+1)
+		}
+	}
+	return all, true
+}
