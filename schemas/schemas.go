@@ -11,16 +11,21 @@
 //
 // Each record has one file per released version under avsc. A released file is
 // never edited (a test pins its digest); a new version is a new file and a new
-// line in [Released], and it must read the bytes of every older one. Bytes of
+// line of [Released], and it must read the bytes of every older one. Bytes of
 // an older version are resolved by the rules of Avro, then decoded as the newest.
 // Bytes of a version that this build does not know are refused with an
 // [UnknownSchemaError]: upgrade the readers first, then the writers.
+//
+// To change a record: copy its file to the next version and edit the copy (what
+// is added has a default), add it to the table in released.go, let the codec
+// write and read the new one, run the tests with -update, and look at what they
+// wrote: no file of an older version may differ.
 //
 // Closed enumerations of the domain are Avro enums whose symbols stand in the
 // order of the domain's numbers, so a new symbol is a new version. Open words
 // (channels, code systems, stable codes) are strings. A factor is its string id,
 // never its index; an id that the catalogue does not know is refused. There are
-// no Avro maps and no floats.
+// no Avro maps, and no floats but the rate of a key.
 //
 // # Nil and empty
 //
