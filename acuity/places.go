@@ -227,7 +227,7 @@ func (b *placeBook) rule(f []string) error {
 	for part := range strings.SplitSeq(f[1], "+") {
 		if when, ok := circumstances[part]; ok {
 			r.when |= when
-			if when != 0 && r.reasons == 0 {
+			if when != 0 && strings.HasPrefix(r.assignedBy, "area:") {
 				name, _, _ := strings.Cut(part, "<")
 				r.assignedBy = "rule:" + name
 			}
