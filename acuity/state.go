@@ -39,10 +39,11 @@ type RoomState struct {
 	Label string
 	Area  string
 
-	// A room that an ADT event made known by itself, until a census lists it.
+	// A room that ADT made known by itself, until a census lists it: by its
+	// location, or, if Room is empty, by a room id.
 	Registered  bool
-	PointOfCare string // as first sent
-	Room        string // PV1-3.2 as first sent
+	PointOfCare string // as sent
+	Room        string // PV1-3.2 as sent
 
 	Listed   bool       // in the newest census
 	Status   RoomStatus // what that census said

@@ -1,10 +1,236 @@
 package acuity
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Unit is the state of one hospital: its facts, and what was derived from them
 // and can be derived again. One goroutine uses it.
+//
+// Facts are in the records of state.go and change by an observation, or by
+// housekeeping on the hospital's clock. All else is derived, in four steps that
+// each look only at what the step before has changed: the story of a visit, its
+// stays in rooms, the clinical statements that belong to it, the chart of a room.
 type Unit struct {
 	hospital string
+	cat      *Catalogue
+
+	facts    UnitState
+	rooms    []*room // ascending by id
+	visits   map[string]*visit
+	mappings map[string]*MappingState
+	seen     map[string]*SeenState
+	codes    map[string]*CodeState
+
+	newborns []*visit            // ascending by id
+	patients map[string][]*visit // by pseudonym
+	maps     *mappings
+	table    roomTable
+	chart    Chart
+	verdict  Verdict
+	previous Verdict // the one before, its slices are used again
+
+	work    work
+	dirty   dirty
+	plain   bool // derive everything anew at each step, see Fold
+	overdue bool // the verdict differs from what was last told
+}
+
+// room is a room with what is derived for it.
+type room struct {
+	RoomState
+	sits    []sit     // of visits that are or were here, by arrival
+	bound   []binding // whose Signals[i] is
+	claims  []claim   // visits that may be the occupant without visit
+	adopter *visit    // the one who is
+	inUnit  bool
+	heard   bool // statements came or went
+	chart   RoomChart
+	marks   mark
+}
+
+// visit is a visit with what is derived for it.
+type visit struct {
+	VisitState
+	story   story
+	spans   []sojourn // stays by ADT and census together, ascending
+	claimed *room     // where it may be the occupant without visit
+	adopts  *room     // where it is
+	mother  *visit    // of a newborn
+	patient string    // as in the index by patient
+	baby    bool      // as in the index of newborns
+	marks   mark
+}
+
+// mark is a set of things to do with a room or visit.
+type mark uint16
+
+const (
+	markRetell  mark = 1 << iota // visit: tell the story anew
+	markWeave                    // visit: join story and censuses anew
+	markAdopt                    // room: find anew who the occupant is
+	markRebind                   // room: find anew whose the statements are
+	markRebuild                  // room: make the chart anew
+	markJudge                    // room: judge the chart anew
+	markTouched                  // room: the input is about it
+	markState                    // either: the record is to be written
+	markView                     // room: the chart is to be written
+)
+
+// work lists what is marked, in the order of marking.
+type work struct {
+	visits  []*visit
+	weave   []*visit
+	adopt   []*room
+	rebind  []*room
+	rebuild []*room
+	touched []*room
+	layout  bool // rooms came or went
+	moved   bool // visits came, went or moved
+
+	weaving weaving
+	spans   []sojourn
+	own     []sojourn
+	episode episode
 }
 
 // NewUnit returns the unit of a hospital of which nothing is known.
-func NewUnit(hospital string) *Unit { return &Unit{hospital: hospital} }
+func NewUnit(hospital string) *Unit {
+	u := &Unit{
+		hospital: hospital,
+		cat:      Default(),
+		visits:   map[string]*visit{},
+		mappings: map[string]*MappingState{},
+		seen:     map[string]*SeenState{},
+		codes:    map[string]*CodeState{},
+		patients: map[string][]*visit{},
+		maps:     newMappings(nil),
+	}
+	u.chart.Hospital = hospital
+	u.verdict = u.chart.Verdict(0)
+	return u
+}
+
+// Chart returns the chart as it is now. It is valid until the next call of
+// Apply, Advance or Reject, and the caller does not change it.
+func (u *Unit) Chart() *Chart { return &u.chart }
+
+// Due returns the instant at which time alone will change the verdict next; 0
+// means never. It may have passed.
+func (u *Unit) Due() Instant {
+	if u.overdue {
+		return max(u.facts.Clock, 1)
+	}
+	if u.verdict.Next == 0 {
+		return 0
+	}
+	return max(u.verdict.Next, u.facts.Clock+1)
+}
+
+// Advance takes the earliest due instant that is not after now. It returns
+// false, and does nothing, if there is none: call it until then before each
+// Apply, with the clock of the observation, and by the wall clock.
+func (u *Unit) Advance(now Instant) (Change, bool) {
+	due := u.Due()
+	if due == 0 || due > now {
+		return Change{}, false
+	}
+	u.begin(due, u.facts.Offset)
+	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
+	u.derive()
+	u.conclude(&in)
+	return in.Change, true
+}
+
+// Reject takes note of an input that cannot be decoded: it changes nothing but
+// the version.
+func (u *Unit) Reject(reason string, at Instant, offset int64) Change {
+	u.begin(max(u.facts.Clock, at), offset)
+	in := intake{Change: Change{Outcome: Rejected, Reason: reason}}
+	u.derive()
+	u.conclude(&in)
+	return in.Change
+}
+
+// begin sets clock and position of a step.
+func (u *Unit) begin(now Instant, offset int64) {
+	before := u.facts.Clock
+	u.facts.Clock, u.facts.Offset = now, offset
+	if before != 0 && now/hourOf != before/hourOf {
+		u.keepHouse(now)
+	}
+}
+
+// room returns the room with an id; nil if it is not known.
+func (u *Unit) room(id int32) *room {
+	if i, ok := slices.BinarySearchFunc(u.rooms, id, byRoomID); ok {
+		return u.rooms[i]
+	}
+	return nil
+}
+
+func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
+
+// addRoom makes a room known; nil beyond the cap.
+func (u *Unit) addRoom(s RoomState) *room {
+	if len(u.rooms) >= capRooms {
+		return nil
+	}
+	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
+	r := &room{RoomState: s}
+	u.rooms = slices.Insert(u.rooms, i, r)
+	u.work.layout = true
+	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
+	return r
+}
+
+// visit returns a visit, made known if it was not.
+func (u *Unit) visit(id string) *visit {
+	v := u.visits[id]
+	if v == nil {
+		v = &visit{VisitState: VisitState{ID: id}}
+		u.visits[id] = v
+		u.markVisit(v, markState|markRetell)
+	}
+	return v
+}
+
+// markRoom notes things to do with a room.
+func (u *Unit) markRoom(r *room, m mark) {
+	fresh := m &^ r.marks
+	r.marks |= m
+	if fresh&markAdopt != 0 {
+		u.work.adopt = append(u.work.adopt, r)
+	}
+	if fresh&markRebind != 0 {
+		u.work.rebind = append(u.work.rebind, r)
+	}
+	if fresh&markRebuild != 0 {
+		u.work.rebuild = append(u.work.rebuild, r)
+	}
+	if fresh&markTouched != 0 {
+		u.work.touched = append(u.work.touched, r)
+	}
+	if fresh&markState != 0 {
+		u.dirty.rooms = append(u.dirty.rooms, r)
+	}
+	if fresh&markView != 0 {
+		u.dirty.views = append(u.dirty.views, r)
+	}
+}
+
+// markVisit notes things to do with a visit.
+func (u *Unit) markVisit(v *visit, m mark) {
+	fresh := m &^ v.marks
+	v.marks |= m
+	if fresh&markRetell != 0 {
+		u.work.visits = append(u.work.visits, v)
+	}
+	if fresh&markWeave != 0 {
+		u.work.weave = append(u.work.weave, v)
+	}
+	if fresh&markState != 0 {
+		u.dirty.visits = append(u.dirty.visits, v)
+	}
+}

@@ -1,0 +1,350 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+)
+
+// Apply takes one observation, the input at offset, and returns what it did.
+// The caller has taken the due instants up to the observation's clock with
+// Advance before. It never fails: what cannot be taken is told in the Change.
+func (u *Unit) Apply(o *Observation, offset int64) Change {
+	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
+	u.dirty.unit = true
+	in := intake{o: o, Change: Change{Outcome: Applied}}
+	if len(o.Events) > 0 {
+		u.takeEvents(&in)
+	}
+	if o.Census != nil {
+		u.takeCensus(&in, o.Census)
+	}
+	if o.Staffing != nil {
+		u.takeStaffing(&in, o.Staffing)
+	}
+	if o.Roster != nil {
+		u.takeRoster(&in, o.Roster)
+	}
+	if len(o.Mappings) > 0 {
+		u.takeMappings(o.Mappings)
+	}
+	if o.Room != nil || len(o.Signals) > 0 {
+		u.takeClinical(&in)
+	}
+	u.derive()
+	u.answerEvents(&in)
+	u.answerClinical(&in)
+	u.conclude(&in)
+	return in.Change
+}
+
+// intake is one observation on its way into the facts.
+type intake struct {
+	Change
+	o       *Observation
+	events  []intakeEvent
+	heard   []Heard // statements of this request
+	room    *room   // of a clinical request
+	census  bool    // a census was taken
+	present int     // rooms in the unit before it
+}
+
+// intakeEvent is where an event went.
+type intakeEvent struct {
+	v  *visit
+	id string
+}
+
+func (in *intake) warn(code, path string) {
+	in.Warnings = append(in.Warnings, Warning{Code: code, Path: path})
+}
+
+// eventPath names an event of a request; one event alone needs no name.
+func (in *intake) eventPath(i int) string {
+	if len(in.o.Events) == 1 {
+		return ""
+	}
+	return "events[" + strconv.Itoa(i) + "]"
+}
+
+// takeEvents adds the events to the sets of their visits.
+func (u *Unit) takeEvents(in *intake) {
+	in.Items = make([]ItemResult, len(in.o.Events))
+	in.events = make([]intakeEvent, len(in.o.Events))
+	for i := range in.o.Events {
+		e := &in.o.Events[i]
+		for _, w := range e.Warnings {
+			in.warn(w.Code, w.Path)
+		}
+		outcome, reason := u.takeEvent(in, i, e)
+		in.Items[i] = ItemResult{Outcome: outcome, Reason: reason}
+	}
+}
+
+// takeEvent adds one event.
+func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
+	if s := u.seen[e.ID]; s != nil && e.ID != "" {
+		if s.Digest != e.Digest {
+			in.warn("event_id_reused", in.eventPath(i))
+		}
+		return Duplicate, ""
+	}
+	if e.Type == EventOther {
+		u.remember(e, in.o.ReceivedAt)
+		return Ignored, fateOther.reason()
+	}
+	id := e.Visit
+	if id == "" && e.Patient != "" {
+		if v := u.visitOf(e.Patient, nil); v != nil {
+			id = v.ID
+		}
+	}
+	if id == "" {
+		return Ignored, "visit_unknown"
+	}
+	v := u.visit(id)
+	if e.ID != "" && slices.ContainsFunc(v.Events, func(o Event) bool { return o.ID == e.ID }) {
+		return Duplicate, ""
+	}
+	u.remember(e, in.o.ReceivedAt)
+	stored := *e
+	stored.Visit, stored.ReceivedAt, stored.Warnings = v.ID, in.o.ReceivedAt, nil
+	if stored.ID != "" {
+		stored.Digest = "" // the identity has it
+	}
+	if n := len(v.Events); n > 0 {
+		stored.share(&v.Events[n-1])
+	}
+	v.Events = append(v.Events, stored)
+	v.Touched = u.facts.Clock
+	v.fold(u)
+	u.meet(&stored)
+	u.markVisit(v, markState|markRetell)
+	u.noteUnmappedDiagnoses(in, &stored)
+	in.events[i] = intakeEvent{v, e.ID}
+	return Applied, ""
+}
+
+// share lets an event use the texts of another one of its visit, for memory.
+func (e *Event) share(o *Event) {
+	for _, p := range [...]struct{ to, from *string }{
+		{&e.Patient, &o.Patient},
+		{&e.MotherVisit, &o.MotherVisit},
+		{&e.MotherPatient, &o.MotherPatient},
+		{&e.Service, &o.Service},
+	} {
+		if *p.to == *p.from {
+			*p.to = *p.from
+		}
+	}
+	if e.Place == o.Place {
+		e.Place = o.Place
+	}
+	switch e.Prior {
+	case o.Place:
+		e.Prior = o.Place
+	case o.Prior:
+		e.Prior = o.Prior
+	}
+}
+
+// remember keeps the identity of an event for 24 h.
+func (u *Unit) remember(e *Event, at Instant) {
+	if e.ID == "" {
+		return
+	}
+	s := &SeenState{ID: e.ID, Digest: e.Digest, At: at}
+	u.seen[e.ID] = s
+	u.dirty.seen = append(u.dirty.seen, s)
+}
+
+// answerEvents tells what became of the events, now that the stories are told.
+func (u *Unit) answerEvents(in *intake) {
+	counts := [Time + 1]int{}
+	for i := range in.Items {
+		item := &in.Items[i]
+		if v := in.events[i].v; v != nil {
+			if t := v.toldOf(in.events[i].id, &in.o.Events[i]); t != nil {
+				if reason := t.fate.reason(); t.fate == fateDuplicate {
+					item.Outcome = Duplicate
+				} else if reason != "" {
+					item.Outcome, item.Reason = Ignored, reason
+				}
+				for _, code := range t.remarks.codes() {
+					in.warn(code, in.eventPath(i))
+				}
+			}
+			if r := u.whereIs(v); r != nil {
+				item.HasRoom, item.RoomID = true, r.ID
+			}
+			if u.withoutRoom(v) {
+				in.warn("location_without_room", in.eventPath(i))
+			}
+		}
+		counts[item.Outcome]++
+	}
+	if n := len(in.Items); n > 0 && counts[Applied] == 0 && in.o.Census == nil && len(in.o.Signals) == 0 {
+		in.Outcome = Ignored
+		if counts[Duplicate] == n {
+			in.Outcome = Duplicate
+		}
+		in.Reason = in.Items[0].Reason
+	}
+}
+
+// meet makes the room of an event known.
+func (u *Unit) meet(e *Event) {
+	if l := &e.Place; l.HasRoomID && u.room(l.RoomID) == nil {
+		label := l.Label
+		if label == "" {
+			label = l.Room
+		}
+		if u.addRoom(RoomState{ID: l.RoomID, Label: label, Registered: true}) != nil {
+			u.relabel()
+			u.markAll()
+		}
+		return
+	}
+	before := len(u.table.own)
+	u.table.see(e.Place)
+	if len(u.table.own) != before {
+		u.markAll() // a number that two points of care use means neither
+	}
+}
+
+// own reports whether only its location makes the room known.
+func (r *room) own() bool { return r.Registered && r.RoomState.Room != "" }
+
+// relabel brings the table of rooms up to the labels known.
+func (u *Unit) relabel() {
+	for _, r := range u.rooms {
+		if r.own() {
+			u.table.forget(r.ID)
+		} else {
+			u.table.know(r.ID, r.Label, r.Area)
+		}
+	}
+}
+
+// toldOf returns what became of an event of the visit.
+func (v *visit) toldOf(id string, e *Event) *told {
+	for i := range v.story.told {
+		t := &v.story.told[i]
+		if t.event.ID == id && (id != "" || t.event.At == e.At && t.event.Type == e.Type) {
+			return t
+		}
+	}
+	return nil
+}
+
+// withoutRoom reports whether the visit is in a unit, but not said in which room.
+func (u *Unit) withoutRoom(v *visit) bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == withoutRoom
+}
+
+// takeStaffing puts a number of nurses in force, now or from then on.
+func (u *Unit) takeStaffing(in *intake, s *Staffing) {
+	n := *s
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	now := u.facts.Clock
+	u.overtake(now)
+	list := u.facts.Staffing
+	if n.AsOf <= now {
+		if len(list) > 0 && list[0].AsOf <= now {
+			if n.AsOf < list[0].AsOf {
+				in.Outcome, in.Reason = Ignored, "staffing_older"
+				in.warn("staffing_older", "asOf")
+				return
+			}
+			if n.Call == Unsaid {
+				n.Call = list[0].Call
+			}
+			list = list[1:]
+		}
+		u.facts.Staffing = slices.Insert(slices.Clone(list), 0, n)
+		return
+	}
+	i, found := slices.BinarySearchFunc(list, n.AsOf, func(s Staffing, at Instant) int { return cmp.Compare(s.AsOf, at) })
+	list = slices.Clone(list)
+	if found {
+		list[i] = n
+	} else if list = slices.Insert(list, i, n); len(list) > capPlans {
+		list = list[:capPlans]
+		in.warn("too_many_plans", "asOf")
+	}
+	u.facts.Staffing = list
+}
+
+// overtake drops what a plan has replaced by now.
+func (u *Unit) overtake(now Instant) {
+	list := u.facts.Staffing
+	for len(list) > 1 && list[1].AsOf <= now {
+		if list[1].Call == Unsaid {
+			list = slices.Clone(list)
+			list[1].Call = list[0].Call
+		}
+		list = list[1:]
+	}
+	u.facts.Staffing = list
+}
+
+// takeRoster puts a roster in force.
+func (u *Unit) takeRoster(in *intake, r *Roster) {
+	n := *r
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	if n.AsOf > in.o.ReceivedAt {
+		if n.AsOf > in.o.ReceivedAt.Add(clockSlack) {
+			in.warn("time_in_future", "asOf")
+		}
+		n.AsOf = in.o.ReceivedAt
+	}
+	if u.facts.Roster != nil && n.AsOf < u.facts.Roster.AsOf {
+		in.Outcome, in.Reason = Ignored, "roster_older"
+		in.warn("roster_older", "asOf")
+		return
+	}
+	if len(n.Nurses) > capRoster {
+		n.Nurses = n.Nurses[:capRoster]
+		in.warn("too_many_nurses", "nurses")
+	}
+	u.facts.Roster = &n
+}
+
+// takeMappings changes the terminology map; all that was ever said is read anew
+// with it.
+func (u *Unit) takeMappings(list []Mapping) {
+	for i := range list {
+		m := list[i]
+		if m.Delete {
+			if u.mappings[m.ID] != nil {
+				delete(u.mappings, m.ID)
+				u.dirty.mappings = append(u.dirty.mappings, m.ID)
+			}
+			continue
+		}
+		if u.mappings[m.ID] == nil && len(u.mappings) >= capMappings {
+			continue
+		}
+		u.mappings[m.ID] = &MappingState{m}
+		u.dirty.mappings = append(u.dirty.mappings, m.ID)
+	}
+	u.compile()
+	for _, r := range u.rooms {
+		u.markRoom(r, markRebuild|markTouched)
+	}
+}
+
+// compile makes the terminology map ready for matching.
+func (u *Unit) compile() {
+	list := make([]Mapping, 0, len(u.mappings))
+	for _, m := range u.mappings {
+		list = append(list, m.Mapping)
+	}
+	slices.SortFunc(list, func(a, b Mapping) int { return cmp.Compare(a.ID, b.ID) })
+	u.maps = newMappings(list)
+}

@@ -1,0 +1,395 @@
+package acuity
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// rebuild makes the chart of a room from the facts of those who are in it.
+func (u *Unit) rebuild(r *room) {
+	if r.own() {
+		if label, own := u.table.label(r.ID); own && label != r.Label {
+			r.Label = label
+			u.markRoom(r, markState)
+		}
+	}
+	c := &r.chart
+	c.ID, c.Label, c.Area, c.Listed = r.ID, r.Label, r.Area, r.known()
+	if c.Label == "" {
+		c.Label = strconv.Itoa(int(r.ID))
+	}
+	c.Patients, c.NewestSignal = c.Patients[:0], 0
+	for i := range r.sits {
+		if s := &r.sits[i]; s.To == 0 && !s.v.story.newborn {
+			u.admit(r, s.v, s.From)
+		}
+	}
+	if r.anonymous() {
+		u.admitOccupant(r)
+	}
+	u.admitAlone(r)
+	switch {
+	case len(c.Patients) > 0:
+		c.Status = RoomOccupied
+	case r.Listed && r.Status == RoomBlocked:
+		c.Status = RoomBlocked
+	case c.Listed:
+		c.Status = RoomEmpty
+	default:
+		c.Status = RoomUnknown
+		u.admitUnknown(r)
+	}
+}
+
+// admit adds the entry of a mother, or of another patient who is no newborn.
+func (u *Unit) admit(r *room, v *visit, arrived Instant) {
+	p := r.entry()
+	p.Visit, p.Arrived, p.Mother = v.ID, arrived, true
+	e := &u.work.episode
+	u.gather(e, binding{v, toVisit}, r)
+	facts := u.factsOf(v)
+	e.diagnoses = append(e.diagnoses[:0], v.story.diagnoses...)
+	e.state(facts)
+	e.babies = v.story.babies
+	e.primaries = e.primaries[:0]
+
+	birth, cesarean := Instant(0), false
+	if facts != nil {
+		birth, cesarean = facts.birth(), facts.Cesarean
+	}
+	for _, n := range u.newborns {
+		if n.mother == v && n.story.openedAt != 0 {
+			birth = Soonest(birth, n.story.openedAt) // X14
+			e.babies = max(e.babies, n.story.babies)
+		}
+	}
+	chosen, kind := u.primary(r, v, facts, birth, cesarean)
+	e.choose(chosen, kind, 0)
+	p.Birth = Soonest(birth, v.story.birth)
+	if u.cat.Spec(chosen.Factor).postpartum {
+		p.Birth = Soonest(p.Birth, chosen.Since)
+	}
+	u.addBabies(r, e, v, facts)
+	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	u.addBabyEvidence(r, p, v)
+}
+
+// admitOccupant adds the entry of somebody whom a census sees without a visit.
+func (u *Unit) admitOccupant(r *room) {
+	p, o := r.entry(), r.Occupant
+	p.Visit, p.Arrived, p.Mother = "room:"+strconv.Itoa(int(r.ID)), o.First, true
+	e := &u.work.episode
+	u.gather(e, binding{kind: toOccupant}, r)
+	e.diagnoses, e.primaries, e.babies = e.diagnoses[:0], e.primaries[:0], 0
+	e.state(&o.Facts)
+	p.Birth = o.Facts.birth()
+	chosen := u.byCensus(r, &o.Facts, o.First, p.Birth)
+	e.choose(chosen, ByCensus, 0)
+	if u.cat.Spec(chosen.Factor).postpartum {
+		p.Birth = Soonest(p.Birth, chosen.Since)
+	}
+	u.addBabies(r, e, nil, &o.Facts)
+	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	u.addBabyEvidence(r, p, nil)
+}
+
+// admitAlone adds one entry for the newborns of a room without a mother.
+func (u *Unit) admitAlone(r *room) {
+	if len(r.chart.Patients) > 0 {
+		return
+	}
+	var first *sit
+	for i := range r.sits {
+		if s := &r.sits[i]; s.To == 0 && s.v.story.newborn {
+			first = s
+			break
+		}
+	}
+	if first == nil {
+		return
+	}
+	p, e := r.entry(), &u.work.episode
+	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
+	e.signals, e.diagnoses, e.listed, e.primaries, e.babies = e.signals[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	u.addBabies(r, e, nil, nil)
+	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	u.addBabyEvidence(r, p, nil)
+}
+
+// admitUnknown adds the entry of a room that only clinical ingest knows.
+func (u *Unit) admitUnknown(r *room) {
+	e := &u.work.episode
+	u.gather(e, binding{kind: toRoom}, r)
+	for i := range e.signals {
+		r.chart.NewestSignal = max(r.chart.NewestSignal, e.signals[i].orderTime())
+	}
+	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	list := u.cat.evidence(e, u.maps)
+	if len(list) == 0 {
+		return
+	}
+	p := r.entry()
+	p.Visit, p.Arrived, p.Birth, p.Mother = "room:"+strconv.Itoa(int(r.ID)), 0, 0, true
+	p.Evidence = append(p.Evidence[:0], list...)
+}
+
+// entry appends an entry to the chart, using the memory of one that was there.
+func (r *room) entry() *PatientChart {
+	n := len(r.chart.Patients)
+	if n < cap(r.chart.Patients) {
+		r.chart.Patients = r.chart.Patients[:n+1]
+	} else {
+		r.chart.Patients = append(r.chart.Patients, PatientChart{})
+	}
+	return &r.chart.Patients[n]
+}
+
+// factsOf returns what censuses say about a visit, also as the occupant whom
+// they did not name; nil if nothing.
+func (u *Unit) factsOf(v *visit) *CensusFacts {
+	if v.adopts == nil || v.adopts.Occupant == nil {
+		return v.Facts
+	}
+	f := v.adopts.Occupant.Facts
+	if old := v.Facts; old != nil {
+		if f.Primary == 0 && f.Area == "" {
+			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
+		}
+		if f.DeliveredAt == 0 {
+			f.DeliveredAt = old.DeliveredAt
+		}
+		f.Cesarean = f.Cesarean || old.Cesarean
+		if len(f.Listed) == 0 {
+			f.Listed = old.Listed
+		}
+		if len(f.Diagnoses) == 0 {
+			f.Diagnoses = old.Diagnoses
+		}
+		if len(f.Newborns) == 0 {
+			f.Newborns = old.Newborns
+		}
+	}
+	return &f
+}
+
+// birth returns the earliest birth that censuses tell of; 0: none.
+func (f *CensusFacts) birth() Instant {
+	at := f.DeliveredAt
+	for i := range f.Diagnoses {
+		d := &f.Diagnoses[i]
+		if (d.System == ICD10CM || d.System == SystemNone) && strings.HasPrefix(normalICD10(d.Code), "Z37") {
+			at = Soonest(at, d.Start)
+		}
+	}
+	return at
+}
+
+// state adds what censuses say to an episode; nil: nothing.
+func (e *episode) state(f *CensusFacts) {
+	e.listed = e.listed[:0]
+	if f == nil {
+		return
+	}
+	e.listed = append(e.listed, f.Listed...)
+	for i := range f.Diagnoses {
+		d := &f.Diagnoses[i]
+		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: ChannelCensus})
+	}
+}
+
+// choose adds a primary to an episode; the zero choice adds nothing.
+func (e *episode) choose(c choice, kind EvidenceKind, baby uint8) {
+	if c.Factor == 0 {
+		return
+	}
+	ev := Evidence{
+		Factor: c.Factor, Baby: baby, Kind: kind, Start: c.Since, Last: c.Since,
+		AssignedBy: c.AssignedBy, Source: Source{Feed: ChannelADT},
+	}
+	if kind == ByCensus {
+		ev.Source.Feed = ChannelCensus
+	}
+	if c.AssignedBy == "site" {
+		ev.Kind = BySite
+	}
+	e.primaries = append(e.primaries, ev)
+}
+
+// primary returns the primary of a visit by ADT and census: of both the one that
+// spoke last. What a census states explicitly holds until ADT brings the patient
+// to another area (X12).
+func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, cesarean bool) (choice, EvidenceKind) {
+	adt := v.story.primary(&u.table, birth, cesarean)
+	if facts == nil {
+		return adt, ByADT
+	}
+	seen, here := u.seenIn(v, r)
+	placed := v.story.placedAt()
+	same := placed != 0 && u.placedIn(v, r)
+	census := u.byCensus(r, facts, max(seen.First, seen.From), birth)
+	switch {
+	case adt.Factor == 0:
+		return census, ByCensus
+	case facts.Primary != 0:
+		if placed <= seen.Last || u.sameArea(v, facts) {
+			return census, ByCensus
+		}
+	case !here || same || census.Factor == 0: // ADT knows more than the name of an area
+	case placed <= seen.Last:
+		if census.Factor == adt.Factor {
+			return adt, ByADT
+		}
+		return census, ByCensus
+	}
+	return adt, ByADT
+}
+
+// seenIn returns the newest stay by census, and whether it is in the room.
+func (u *Unit) seenIn(v *visit, r *room) (Stay, bool) {
+	if v.adopts != nil && v.adopts.Occupant != nil {
+		return v.adopts.Occupant.Stay, v.adopts == r
+	}
+	if n := len(v.Stays); n > 0 {
+		return v.Stays[n-1], v.Stays[n-1].Room == r.ID
+	}
+	return Stay{}, false
+}
+
+// placedAt returns when ADT brought the visit to where it is; 0: never.
+func (s *story) placedAt() Instant {
+	if n := len(s.stays); n > 0 && s.stays[n-1].To == 0 {
+		return s.stays[n-1].From
+	}
+	return 0
+}
+
+// placedIn reports whether ADT has the visit in the room.
+func (u *Unit) placedIn(v *visit, r *room) bool {
+	p := u.table.resolve(v.story.stays[len(v.story.stays)-1].Place)
+	return p.Kind == inRoom && p.Room == r.ID
+}
+
+// sameArea reports whether ADT has the visit in an area of the kind that the
+// census row named.
+func (u *Unit) sameArea(v *visit, f *CensusFacts) bool {
+	l := &v.story.stays[len(v.story.stays)-1].Place
+	adt := careFacts{PointOfCare: l.PointOfCare, Service: v.story.service, Label: l.Room}
+	u.table.describe(l, &adt)
+	b := places()
+	return b.areaOf(&adt) == b.areaOf(&careFacts{Area: f.Area, Service: f.Service})
+}
+
+// byCensus returns the primary that a census row gives.
+func (u *Unit) byCensus(r *room, f *CensusFacts, from, birth Instant) choice {
+	at := from
+	if f.PrimarySince != 0 {
+		at = f.PrimarySince
+	}
+	return primaryOf(&careFacts{
+		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean,
+	})
+}
+
+// addBabies adds the primaries of the newborns of an entry: those whom ADT has
+// in the room, and those whom a census lists with the mother.
+func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
+	baby, unnamed := uint8(0), 0
+	for i := range r.sits {
+		s := &r.sits[i]
+		if s.To != 0 || !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+			continue
+		}
+		baby++
+		c, kind := u.newbornPrimary(r, s, facts)
+		e.choose(c, kind, baby)
+		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n NewbornSeen) bool { return n.Visit == s.v.ID }) {
+			unnamed++
+		}
+	}
+	if facts == nil {
+		return
+	}
+	for _, n := range facts.Newborns {
+		if n.Visit == "" && unnamed > 0 {
+			unnamed-- // ADT knows it already
+			continue
+		}
+		if n.Visit != "" {
+			if v := u.visits[n.Visit]; v != nil && len(v.spans) > 0 {
+				continue // here and counted, or elsewhere by now
+			}
+		}
+		baby++
+		c := choice{Factor: n.Primary, Since: n.Since, AssignedBy: "explicit"}
+		if n.Primary == 0 {
+			born := facts.birth()
+			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
+		}
+		e.choose(c, ByCensus, baby)
+	}
+}
+
+// isOf reports whether a newborn in the room belongs to the entry of a mother:
+// its own if she is here, else the one who came last; nil: there is no mother.
+func (u *Unit) isOf(r *room, v, mother *visit) bool {
+	var last *visit
+	for i := range r.sits {
+		if s := &r.sits[i]; s.To == 0 && !s.v.story.newborn {
+			last = s.v
+			if v.mother == s.v {
+				return mother == s.v
+			}
+		}
+	}
+	return last == mother
+}
+
+// newbornPrimary returns the primary of a newborn visit.
+func (u *Unit) newbornPrimary(r *room, s *sit, facts *CensusFacts) (choice, EvidenceKind) {
+	v := s.v
+	if facts != nil {
+		for _, n := range facts.Newborns {
+			if n.Visit == v.ID && n.Primary != 0 {
+				return choice{Factor: n.Primary, Since: n.Since, AssignedBy: "explicit"}, ByCensus
+			}
+		}
+	}
+	own := u.factsOf(v)
+	if own != nil && own.Primary != 0 {
+		return choice{Factor: own.Primary, Since: own.PrimarySince, AssignedBy: "explicit"}, ByCensus
+	}
+	born := Instant(0)
+	if facts != nil {
+		born = facts.DeliveredAt
+	}
+	if c := v.story.primary(&u.table, born, false); c.Factor != 0 {
+		return c, ByADT
+	}
+	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), ByADT
+}
+
+// addBabyEvidence adds what is said about the newborns themselves.
+func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
+	baby := uint8(0)
+	for i := range r.sits {
+		s := &r.sits[i]
+		if s.To != 0 || !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+			continue
+		}
+		baby++
+		e := &u.work.episode
+		u.gather(e, binding{s.v, toVisit}, r)
+		e.diagnoses = append(e.diagnoses[:0], s.v.story.diagnoses...)
+		e.state(u.factsOf(s.v))
+		e.primaries, e.babies = e.primaries[:0], 0
+		if len(e.signals)+len(e.diagnoses)+len(e.listed) == 0 {
+			continue
+		}
+		for _, ev := range u.cat.evidence(e, u.maps) {
+			ev.Baby = baby
+			p.Evidence = append(p.Evidence, ev)
+		}
+	}
+}

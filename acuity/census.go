@@ -1,0 +1,382 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
+// scoring-decisions 57). Its time is its asOf, but not later than its receipt.
+func (u *Unit) takeCensus(in *intake, c *Census) {
+	at := in.o.ReceivedAt
+	if c.AsOf != 0 {
+		if c.AsOf > at.Add(clockSlack) {
+			in.warn("time_in_future", "asOf")
+		}
+		at = min(at, c.AsOf)
+	}
+	if u.facts.HasCensus && at < u.facts.CensusAt {
+		in.Outcome, in.Reason = Ignored, "census_older"
+		in.warn("census_older", "asOf")
+		return
+	}
+	in.census, in.present = true, len(u.chart.Rooms)
+	t := taking{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}}
+	t.freeze()
+	for i := range c.Rooms {
+		t.row(&c.Rooms[i])
+	}
+	for i := range c.Rooms { // those named first: nobody is in two rooms
+		if row := &c.Rooms[i]; row.Status == RoomOccupied && row.Visit != "" {
+			t.named(row)
+		}
+	}
+	for i := range c.Rooms {
+		if row := &c.Rooms[i]; row.Status == RoomOccupied && row.Visit == "" {
+			t.unnamed(row)
+		}
+	}
+	t.leave()
+	u.facts.HasCensus, u.facts.CensusAt = true, at
+	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms))) //nolint:gosec // capped
+	u.relabel()
+	u.markAll()
+	for _, r := range u.rooms {
+		u.markRoom(r, markTouched|markState)
+	}
+}
+
+// taking is one census on its way into the facts.
+type taking struct {
+	unit       *Unit
+	in         *intake
+	at, before Instant // this census, the one before
+	shown      map[*visit]bool
+	rooms      map[int32]bool
+	seated     map[int32]bool
+}
+
+// freeze makes facts of what was decided about the occupants whom the census
+// before did not name: ADT said by now who they are.
+func (t *taking) freeze() {
+	for _, r := range t.unit.rooms {
+		v := r.adopter
+		if v == nil || r.Occupant == nil {
+			continue
+		}
+		t.unit.takeOver(v, r)
+	}
+}
+
+// takeOver gives a visit what censuses said about the occupant of a room.
+func (u *Unit) takeOver(v *visit, r *room) {
+	o := r.Occupant
+	v.Facts = u.factsOf(v)
+	s := o.Stay
+	for _, sp := range v.spans {
+		if sp.Kind == inRoom && sp.Room == r.ID && sp.holds(o.Last) {
+			s.From = max(s.From, min(sp.From, s.First))
+			s.First = max(s.First, min(sp.From, s.Last))
+		}
+	}
+	v.addStay(s)
+	r.Occupant, r.adopter, v.adopts = nil, nil, nil
+	v.Touched = u.facts.Clock
+	u.markVisit(v, markState|markWeave)
+	u.markRoom(r, markState|markAdopt)
+}
+
+// addStay adds a stay by census.
+func (v *visit) addStay(s Stay) {
+	if n := len(v.Stays); n >= capStays {
+		v.Stays = slices.Delete(v.Stays, 0, n-capStays+1)
+	}
+	v.Stays = append(v.Stays, s)
+}
+
+// row takes what a row says about the room.
+func (t *taking) row(row *CensusRoom) {
+	if t.rooms[row.ID] {
+		t.in.warn("room_twice", "rooms")
+		return
+	}
+	r := t.unit.room(row.ID)
+	if r == nil {
+		if r = t.unit.addRoom(RoomState{ID: row.ID}); r == nil {
+			t.in.warn("too_many_rooms", "rooms")
+			return
+		}
+	}
+	t.rooms[row.ID] = true
+	if row.Label != "" {
+		r.Label = row.Label
+	}
+	if row.Area != "" {
+		r.Area = row.Area
+	}
+	r.Listed, r.Status, r.Clinical, r.Placed = true, row.Status, false, false
+	r.Registered, r.PointOfCare, r.RoomState.Room = false, "", ""
+}
+
+// named takes a row that says which visit is in the room.
+func (t *taking) named(row *CensusRoom) {
+	u := t.unit
+	v, r := u.visit(row.Visit), u.room(row.ID)
+	if r == nil || t.shown[v] {
+		return
+	}
+	elsewhere := false
+	for _, s := range v.spans {
+		if s.holds(t.before) && (s.Kind != inRoom || s.Room != row.ID) {
+			elsewhere = true
+		}
+	}
+	if r.Occupant != nil && r.anonymous() && !elsewhere && t.unit.facts.HasCensus {
+		u.takeOver(v, r) // a visit that is missing on one side continues
+	}
+	t.show(v, row)
+}
+
+// unnamed takes a row that does not: it is the visit that is there at the time,
+// else somebody without a visit.
+func (t *taking) unnamed(row *CensusRoom) {
+	u := t.unit
+	r := u.room(row.ID)
+	if r == nil || t.seated[row.ID] {
+		return
+	}
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && !b.v.story.newborn {
+		t.show(b.v, row)
+		return
+	}
+	o := r.Occupant
+	if o == nil || r.occupantEnd() != 0 {
+		t.end(r)
+		from := t.before + 1
+		if !u.facts.HasCensus {
+			from = 1
+		}
+		o = &Occupant{Stay: Stay{Room: r.ID, From: min(from, t.at), First: t.at}}
+		r.Occupant = o
+	}
+	o.Last = t.at
+	t.describe(&o.Facts, row)
+	t.seat(row.ID)
+}
+
+// show notes that the census sees a visit in a room.
+func (t *taking) show(v *visit, row *CensusRoom) {
+	t.shown[v] = true
+	t.seat(row.ID)
+	if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && v.Stays[n-1].Room == row.ID {
+		v.Stays[n-1].Last = t.at
+	} else {
+		if n > 0 && v.Stays[n-1].To == 0 {
+			v.Stays[n-1].To = t.at
+		}
+		from := t.before + 1
+		if !t.unit.facts.HasCensus {
+			from = 1
+		}
+		if n > 0 || len(v.spans) > 0 {
+			from = t.at
+		}
+		v.addStay(Stay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
+	}
+	if v.Facts == nil {
+		v.Facts = &CensusFacts{}
+	}
+	t.describe(v.Facts, row)
+	v.Touched = t.unit.facts.Clock
+	t.unit.markVisit(v, markState|markWeave)
+}
+
+func (t *taking) seat(id int32) {
+	if t.seated == nil {
+		t.seated = map[int32]bool{}
+	}
+	t.seated[id] = true
+}
+
+// leave ends what this census does not show any more.
+func (t *taking) leave() {
+	u := t.unit
+	for _, v := range u.visits {
+		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
+			v.Stays[n-1].To = t.at
+			u.markVisit(v, markState|markWeave)
+		}
+	}
+	for _, r := range u.rooms {
+		if r.Occupant != nil && r.Occupant.Last != t.at {
+			t.end(r)
+		}
+		if !t.rooms[r.ID] {
+			u.unlist(r)
+		}
+	}
+}
+
+// end closes the stay of an occupant without a visit.
+func (t *taking) end(r *room) {
+	if r.Occupant == nil {
+		return
+	}
+	s := r.Occupant.Stay
+	s.To = t.at
+	if end := r.occupantEnd(); end != 0 {
+		s.To = min(s.To, end)
+	}
+	r.Occupant = nil
+	if n := len(r.Past); n >= capPast {
+		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
+	}
+	r.Past = append(r.Past, s)
+	t.unit.markRoom(r, markState|markAdopt)
+}
+
+// unlist takes a room out of the newest census. What belongs to nobody else
+// goes with it; what belongs to a visit stays with the visit.
+func (u *Unit) unlist(r *room) {
+	r.Listed, r.Status, r.Clinical, r.Placed = false, RoomUnknown, false, false
+	for i := range r.bound {
+		if v := r.bound[i].v; v != nil {
+			v.keep(r.Signals[i])
+			u.markVisit(v, markState)
+		}
+	}
+	clear(r.Signals)
+	r.Signals, r.bound = r.Signals[:0], r.bound[:0]
+	u.markRoom(r, markState)
+}
+
+// describe takes what a row says about the patient; what it does not mention
+// stays as it was.
+func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
+	t.explicit(f, row)
+	if row.Area != "" {
+		f.Area = row.Area
+	}
+	if row.Service != "" {
+		f.Service = row.Service
+	}
+	if row.Class != 0 {
+		f.Class = row.Class
+	}
+	if row.DeliveredAt != 0 {
+		f.DeliveredAt = min(row.DeliveredAt, t.in.o.ReceivedAt)
+	}
+	f.Cesarean = f.Cesarean || row.Cesarean
+	if row.HasModifiers {
+		f.Listed = t.list(f.Listed, row.Modifiers)
+	}
+	if row.HasDiagnoses {
+		f.Diagnoses = t.stand(f.Diagnoses, row.Diagnoses)
+		t.unit.noteUnmappedStanding(t.in, f.Diagnoses, row.ID)
+	}
+	if row.HasNewborns {
+		f.Newborns = t.born(f, row.Newborns)
+	}
+}
+
+// explicit takes the primary factor that a row states. A row that states none
+// but an area, a service or a class asks for the table again.
+func (t *taking) explicit(f *CensusFacts, row *CensusRoom) {
+	switch {
+	case row.Primary == 0:
+		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||
+			row.Class != 0 && row.Class != f.Class
+		if moved {
+			f.Primary, f.PrimarySince = 0, t.at
+		}
+		return
+	case row.PrimarySince != 0:
+		f.PrimarySince = min(row.PrimarySince, t.in.o.ReceivedAt)
+	case row.Primary == f.Primary && f.PrimarySince != 0:
+	case row.DeliveredAt != 0 && t.unit.cat.Spec(row.Primary).postpartum:
+		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)
+		if row.Primary.ID() == "pp-recovery-stable" {
+			f.PrimarySince = f.PrimarySince.Add(turnoverWindow)
+		}
+	default:
+		f.PrimarySince = t.at
+	}
+	f.Primary = row.Primary
+}
+
+// list returns the modifiers listed now; one listed before keeps its start.
+func (t *taking) list(before []Listed, now []Factor) []Listed {
+	next := make([]Listed, 0, len(now))
+	for _, f := range now {
+		if slices.ContainsFunc(next, func(l Listed) bool { return l.Factor == f }) || len(next) == capListed {
+			continue
+		}
+		l := Listed{Factor: f, Since: t.at, Last: t.at}
+		for _, b := range before {
+			if b.Factor == f {
+				l.Since = b.Since
+			}
+		}
+		next = append(next, l)
+	}
+	return next
+}
+
+// stand returns the diagnoses that stand now; one that stood before keeps its
+// start, unless its onset is given anew.
+func (t *taking) stand(before []Standing, now []Diagnosis) []Standing {
+	next := make([]Standing, 0, len(now))
+	for _, d := range now {
+		if len(next) == capStanding {
+			break
+		}
+		s := Standing{Diagnosis: d, Start: t.at, Last: t.at}
+		for _, b := range before {
+			if b.System == d.System && b.Code == d.Code {
+				s.Start = b.Start
+			}
+		}
+		if d.OnsetAt != 0 {
+			s.Start = min(d.OnsetAt, t.in.o.ReceivedAt)
+		}
+		next = append(next, s)
+	}
+	return next
+}
+
+// born returns the newborns listed now. One whose primary is the same as before
+// keeps its clock; that of the first care starts with the birth.
+func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
+	before := slices.Clone(f.Newborns)
+	next := make([]NewbornSeen, 0, len(now))
+	for _, b := range now {
+		if len(next) == capNewborns {
+			break
+		}
+		n := NewbornSeen{Visit: b.Visit, Primary: b.Primary, Since: t.at}
+		if b.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
+			n.Since = f.DeliveredAt
+		}
+		for i, o := range before {
+			if o.Visit == b.Visit && o.Primary == b.Primary {
+				n.Since = o.Since
+				before = slices.Delete(before, i, i+1)
+				break
+			}
+		}
+		next = append(next, n)
+	}
+	return next
+}
+
+// countRemoved returns how many rooms a census took out of the unit.
+func countRemoved(before, after []RoomVerdict) int32 {
+	gone := int32(0)
+	for i := range before {
+		_, there := slices.BinarySearchFunc(after, before[i].ID, func(r RoomVerdict, id int32) int { return cmp.Compare(r.ID, id) })
+		if !there {
+			gone++
+		}
+	}
+	return gone
+}

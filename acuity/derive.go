@@ -1,0 +1,345 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// sit is the presence of a visit in a room.
+type sit struct {
+	v        *visit
+	From, To Instant // To 0: still
+}
+
+func (s sit) holds(t Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
+
+// derive brings everything derived up to the facts, touching only what the
+// marks ask for. Its result does not depend on the order of the marks.
+func (u *Unit) derive() {
+	if u.plain {
+		u.forgetDerived()
+		u.markAll()
+	}
+	u.retell()
+	u.chooseOccupants()
+	u.seat()
+	for _, r := range u.work.rebind {
+		r.marks &^= markRebind
+		u.rebind(r)
+	}
+	u.work.rebind = u.work.rebind[:0]
+	for _, r := range u.work.rebuild {
+		r.marks &^= markRebuild
+		u.rebuild(r)
+		u.markRoom(r, markView|markJudge)
+	}
+	u.arrange()
+}
+
+// markAll asks for everything anew: after a restore, a census, a mapping or a
+// change of the rooms known.
+func (u *Unit) markAll() {
+	for _, v := range u.visits {
+		u.markVisit(v, markRetell|markWeave)
+	}
+	for _, r := range u.rooms {
+		u.markRoom(r, markAdopt|markRebind|markRebuild)
+	}
+}
+
+// retell tells the marked visits anew.
+func (u *Unit) retell() {
+	how := telling{SameRoom: u.table.sameRoom}
+	for _, v := range u.work.visits {
+		v.marks &^= markRetell
+		how.FoldAt = v.FoldAt
+		v.story = tell(v.Events, how)
+		u.enlist(v)
+		u.markVisit(v, markWeave)
+		u.work.moved = true
+	}
+	u.work.visits = u.work.visits[:0]
+}
+
+// chooseOccupants finds the visits that censuses saw without naming them: of
+// several that ADT has in the room, the one that came last.
+func (u *Unit) chooseOccupants() {
+	for i := 0; i < len(u.work.weave); i++ {
+		v := u.work.weave[i]
+		r, from := u.stake(v, &u.work.weaving)
+		if v.claimed != nil {
+			v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
+			u.markRoom(v.claimed, markAdopt)
+		}
+		v.claimed = r
+		if r != nil {
+			r.claims = append(r.claims, claim{v, from})
+			u.markRoom(r, markAdopt)
+		}
+	}
+	for _, r := range u.work.adopt {
+		r.marks &^= markAdopt
+		var best claim
+		for _, c := range r.claims {
+			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
+				best = c
+			}
+		}
+		if r.Occupant == nil {
+			best.v = nil
+		}
+		if r.adopter == best.v {
+			continue
+		}
+		if old := r.adopter; old != nil && old.adopts == r {
+			old.adopts = nil
+			u.markVisit(old, markWeave)
+		}
+		r.adopter = best.v
+		if best.v != nil {
+			best.v.adopts = r
+			u.markVisit(best.v, markWeave)
+		}
+		u.markRoom(r, markRebind|markRebuild)
+	}
+	u.work.adopt = u.work.adopt[:0]
+}
+
+// seat weaves the marked visits, mothers before newborns, and puts them into
+// the rooms.
+func (u *Unit) seat() {
+	if len(u.work.weave) == 0 {
+		return
+	}
+	for _, v := range u.work.weave {
+		if !v.story.newborn {
+			u.move(v, u.weave(v, &u.work.weaving, u.work.spans[:0]))
+		}
+	}
+	for _, v := range u.newborns { // births are told to the mothers
+		if v.marks&markWeave != 0 || u.follows(v) {
+			u.stirBound(binding{v: v.mother})
+			u.move(v, u.weaveNewborn(v))
+			u.stirBound(binding{v: v.mother})
+		}
+	}
+	for _, v := range u.work.weave {
+		v.marks &^= markWeave
+	}
+	u.work.weave = u.work.weave[:0]
+}
+
+// follows reports whether the newborn may have to go where its mother went.
+func (u *Unit) follows(v *visit) bool {
+	if v.mother != nil && v.mother.marks&markWeave != 0 {
+		return true
+	}
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil && r.marks&markRebind != 0 {
+			return true
+		}
+	}
+	return u.motherOf(v) != v.mother
+}
+
+// weaveNewborn returns the stays of a newborn.
+func (u *Unit) weaveNewborn(v *visit) []sojourn {
+	own := u.weave(v, &u.work.weaving, u.work.own[:0])
+	u.work.own = own
+	v.mother = u.motherOf(v)
+	if v.mother == nil || v.story.openedAt == 0 {
+		return append(u.work.spans[:0], own...)
+	}
+	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
+		own = own[:len(own)-1]
+	}
+	return withMother(own, v.mother.spans, v.story.openedAt, v.story.closedAt, u.work.spans[:0])
+}
+
+// motherOf returns the mother's visit of a newborn, by the links that were sent,
+// never by name; without one, whoever was in the room that it was placed in.
+func (u *Unit) motherOf(v *visit) *visit {
+	if id := v.story.motherVisit; id != "" && id != v.ID {
+		if m := u.visits[id]; m != nil {
+			return m
+		}
+	}
+	if p := v.story.motherPatient; p != "" {
+		if m := u.visitOf(p, v); m != nil {
+			return m
+		}
+	}
+	if v.story.motherVisit != "" || v.story.motherPatient != "" || len(v.story.stays) == 0 {
+		return nil
+	}
+	s := &v.story.stays[len(v.story.stays)-1]
+	p := u.table.resolve(s.Place)
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := u.room(p.Room); r != nil {
+		for i := len(r.sits) - 1; i >= 0; i-- {
+			if m := r.sits[i]; m.holds(s.From) && !m.v.story.newborn {
+				return m.v
+			}
+		}
+	}
+	return nil
+}
+
+// visitOf returns the newest open visit of a patient, else her newest; nil if
+// there is none.
+func (u *Unit) visitOf(patient string, not *visit) *visit {
+	var best *visit
+	better := func(v *visit) bool {
+		if best == nil || v.story.open != best.story.open {
+			return best == nil || v.story.open
+		}
+		return cmp.Or(cmp.Compare(v.story.openedAt, best.story.openedAt), cmp.Compare(v.ID, best.ID)) > 0
+	}
+	for _, v := range u.patients[patient] {
+		if v != not && !v.story.newborn && better(v) {
+			best = v
+		}
+	}
+	return best
+}
+
+// enlist keeps the indexes by patient and of newborns.
+func (u *Unit) enlist(v *visit) {
+	if p := v.story.patient; p != v.patient {
+		u.delist(v)
+		if p != "" {
+			u.patients[p] = append(u.patients[p], v)
+		}
+		v.patient = p
+	}
+	if v.story.newborn != v.baby {
+		v.baby = v.story.newborn
+		if v.baby {
+			i, _ := slices.BinarySearchFunc(u.newborns, v.ID, byVisitID)
+			u.newborns = slices.Insert(u.newborns, i, v)
+		} else {
+			u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
+		}
+	}
+}
+
+func byVisitID(v *visit, id string) int { return cmp.Compare(v.ID, id) }
+
+// delist takes a visit out of the index by patient.
+func (u *Unit) delist(v *visit) {
+	if v.patient == "" {
+		return
+	}
+	left := slices.DeleteFunc(u.patients[v.patient], func(o *visit) bool { return o == v })
+	if len(left) == 0 {
+		delete(u.patients, v.patient)
+	} else {
+		u.patients[v.patient] = left
+	}
+	v.patient = ""
+}
+
+// move puts a visit into its rooms, and asks for the charts of all rooms that
+// it is or was in.
+func (u *Unit) move(v *visit, to []sojourn) {
+	u.work.spans = to
+	u.stir(v)
+	if slices.Equal(v.spans, to) {
+		return
+	}
+	u.unseat(v)
+	u.work.moved = true
+	v.spans = append(v.spans[:0], to...)
+	for _, s := range v.spans {
+		r := u.roomOf(s.placement)
+		if r == nil {
+			continue
+		}
+		n := sit{v: v, From: s.From, To: s.To}
+		i, _ := slices.BinarySearchFunc(r.sits, n, compareSits)
+		r.sits = slices.Insert(r.sits, i, n)
+	}
+	u.stir(v)
+}
+
+// roomOf returns the room of a placement, made known if ADT alone names it.
+func (u *Unit) roomOf(p placement) *room {
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := u.room(p.Room); r != nil {
+		return r
+	}
+	s := RoomState{ID: p.Room, Registered: true}
+	if o := u.table.slots[p.Room]; o != nil {
+		s.Label, _ = u.table.label(p.Room)
+		s.PointOfCare, s.Room = o.pointOfCare, o.room
+	}
+	return u.addRoom(s)
+}
+
+// unseat takes a visit out of all rooms.
+func (u *Unit) unseat(v *visit) {
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
+			r.sits = slices.DeleteFunc(r.sits, func(o sit) bool { return o.v == v })
+		}
+	}
+}
+
+// stir asks for the statements and the charts of a visit's rooms anew.
+func (u *Unit) stir(v *visit) {
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
+			u.markRoom(r, markRebind|markRebuild)
+		}
+	}
+}
+
+// arrange puts the charts of the rooms in the unit together.
+func (u *Unit) arrange() {
+	rebuilt := u.work.rebuild
+	u.work.rebuild = u.work.rebuild[:0]
+	for _, r := range rebuilt {
+		if in := u.isIn(r); in != r.inUnit {
+			r.inUnit = in
+			u.work.layout = true
+		}
+	}
+	if u.work.layout {
+		u.work.layout = false
+		u.chart.Rooms = u.chart.Rooms[:0]
+		for _, r := range u.rooms {
+			if r.inUnit {
+				u.chart.Rooms = append(u.chart.Rooms, r.chart)
+			}
+		}
+		return
+	}
+	for _, r := range rebuilt {
+		if i, ok := u.chartOf(r.ID); ok {
+			u.chart.Rooms[i] = r.chart
+		}
+	}
+}
+
+// chartOf returns where the chart of a room is.
+func (u *Unit) chartOf(id int32) (int, bool) {
+	return slices.BinarySearchFunc(u.chart.Rooms, id, func(r RoomChart, id int32) int { return cmp.Compare(r.ID, id) })
+}
+
+// isIn reports whether a room belongs to the unit: the newest census lists it,
+// or since then somebody was placed or something was said there.
+func (u *Unit) isIn(r *room) bool {
+	if r.Listed || r.Clinical || r.Placed {
+		return true
+	}
+	for _, s := range r.sits {
+		if s.To == 0 || s.To > u.facts.CensusAt {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,173 @@
+package acuity
+
+import "slices"
+
+// hourOf is an hour of the hospital's clock.
+const hourOf Instant = 3_600_000
+
+// keepHouse settles and forgets what is old enough. It runs at the first step of
+// each hour of the hospital's clock, so a restored unit does it at the same steps.
+func (u *Unit) keepHouse(now Instant) {
+	for id, s := range u.seen {
+		if s.At.Add(forgetSeen) <= now {
+			delete(u.seen, id)
+			u.dirty.gone = append(u.dirty.gone, u.seenKey(id))
+		}
+	}
+	for _, r := range u.rooms {
+		u.settle(r, now)
+		old := func(s Stay) bool { return s.To.Add(settleAfter) <= now }
+		if slices.ContainsFunc(r.Past, old) {
+			r.Past = slices.DeleteFunc(r.Past, old)
+			u.markRoom(r, markState|markRebind|markRebuild)
+		}
+	}
+	forgot := false
+	for _, v := range u.visits {
+		if u.isOver(v, now) {
+			u.forget(v)
+			forgot = true
+		}
+	}
+	if forgot {
+		u.table = roomTable{}
+		u.learn()
+		u.markAll()
+	}
+}
+
+// isOver reports whether a visit can be forgotten: 7 days after its discharge,
+// or after the last word about it if it is nowhere.
+func (u *Unit) isOver(v *visit, now Instant) bool {
+	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
+		return false
+	}
+	return max(v.Touched, v.story.closedAt).Add(forgetVisit) <= now
+}
+
+// forget drops a visit. The rooms that it made known stay in the unit.
+func (u *Unit) forget(v *visit) {
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
+			r.Placed = true
+			u.markRoom(r, markState)
+		}
+	}
+	u.unseat(v)
+	u.delist(v)
+	if v.claimed != nil {
+		v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
+	}
+	if v.adopts != nil {
+		v.adopts.adopter = nil
+	}
+	u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
+	for _, n := range u.newborns {
+		if n.mother == v {
+			n.mother = nil
+			u.markVisit(n, markWeave)
+		}
+	}
+	for _, r := range u.rooms {
+		for i := range r.bound {
+			if r.bound[i].v == v {
+				r.bound[i] = binding{}
+			}
+		}
+	}
+	delete(u.visits, v.ID)
+	v.marks |= markRetell | markWeave | markState // it is on no list from now on
+	gone := func(o *visit) bool { return o == v }
+	u.work.visits = slices.DeleteFunc(u.work.visits, gone)
+	u.work.weave = slices.DeleteFunc(u.work.weave, gone)
+	u.dirty.visits = slices.DeleteFunc(u.dirty.visits, gone)
+	u.dirty.gone = append(u.dirty.gone, u.visitKey(v.ID))
+	u.work.moved = true
+}
+
+// learn fills the table of rooms from the facts.
+func (u *Unit) learn() {
+	u.relabel()
+	for _, v := range u.visits {
+		for i := range v.Events {
+			u.table.see(v.Events[i].Place)
+		}
+	}
+}
+
+// fold makes one event of the oldest ones of a visit that has too many
+// (clinical-decisions R10): where the patient was after them, and with which
+// diagnoses. Cancels of what was folded come too late from then on.
+func (v *visit) fold(u *Unit) {
+	if len(v.Events) <= capEvents && v.size() <= capEventBytes {
+		return
+	}
+	order := slices.Clone(v.Events)
+	slices.SortFunc(order, func(a, b Event) int { return compareEvents(&a, &b) })
+	n := len(order) / 4
+	for n+1 < len(order) && order[n].At == order[n-1].At {
+		n++
+	}
+	old, rest := order[:n], order[n:]
+	until := max(v.FoldAt, old[n-1].At)
+	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt})
+	v.Folded += int32(n) //nolint:gosec // at most capEvents
+	v.FoldAt = until
+	v.Events = append(v.base(&s), rest...)
+}
+
+// base returns the events that tell a story again, in short.
+func (v *visit) base(s *story) []Event {
+	if len(s.stays) == 0 && !s.open && s.closedAt == 0 {
+		return nil
+	}
+	e := Event{
+		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: s.patient, MotherVisit: s.motherVisit,
+		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
+	}
+	for i := range s.told {
+		if t := &s.told[i]; t.fate == fateApplied {
+			e.ReceivedAt = max(e.ReceivedAt, t.event.ReceivedAt)
+			if t.event.Primary != 0 {
+				e.Primary = t.event.Primary
+			}
+			if t.event.Reasons != 0 {
+				e.Reasons = t.event.Reasons
+			}
+		}
+	}
+	if n := len(s.stays); n > 0 {
+		e.At, e.Place = s.stays[n-1].From, s.stays[n-1].Place
+	}
+	e.PlaceNull = e.Place.IsZero()
+	if len(s.diagnoses) > 0 {
+		e.DiagnosisMode = DiagnosisSnapshot
+		for i := range s.diagnoses {
+			d := s.diagnoses[i].Diagnosis
+			d.OnsetAt = s.diagnoses[i].Start
+			e.Diagnoses = append(e.Diagnoses, d)
+		}
+	}
+	if s.open {
+		return []Event{e}
+	}
+	end := Event{ID: foldedID + "-end", Type: A03, At: s.closedAt, ReceivedAt: e.ReceivedAt, Visit: v.ID}
+	if len(s.stays) == 0 {
+		return []Event{end}
+	}
+	return []Event{e, end}
+}
+
+// size is about how many bytes the record of the events takes.
+func (v *visit) size() int {
+	n := 0
+	for i := range v.Events {
+		e := &v.Events[i]
+		n += 160 + len(e.ID) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
+			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
+		for j := range e.Diagnoses {
+			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
+		}
+	}
+	return n
+}

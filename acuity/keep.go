@@ -1,0 +1,212 @@
+package acuity
+
+import (
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// dirty lists what is to be written since the last call of Dirty and View.
+type dirty struct {
+	unit     bool
+	rooms    []*room
+	visits   []*visit
+	seen     []*SeenState
+	mappings []string
+	codes    []string
+	gone     []string // keys
+	views    []*room
+}
+
+// The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
+const (
+	kindUnit    = "unit"
+	kindRoom    = "room"
+	kindVisit   = "visit"
+	kindMapping = "mapping"
+	kindSeen    = "seen"
+	kindCode    = "code"
+)
+
+func (u *Unit) key(kind, id string) string { return u.hospital + "/" + kind + "/" + id }
+func (u *Unit) roomKey(id int32) string    { return u.key(kindRoom, strconv.Itoa(int(id))) }
+func (u *Unit) visitKey(id string) string  { return u.key(kindVisit, id) }
+func (u *Unit) seenKey(id string) string   { return u.key(kindSeen, digest(id)) }
+
+// digest names a text of any length; texts here are pseudonyms or codes.
+func digest(text string) string {
+	h := fnv.New128a()
+	h.Write([]byte(text))
+	return fmt.Sprintf("%x", h.Sum(nil))
+}
+
+// Dirty calls write for each state record that changed since the last call; a
+// nil State takes the record away. A key may come twice, the last one counts.
+// The record is valid until write returns.
+func (u *Unit) Dirty(write func(key string, s State)) {
+	d := &u.dirty
+	for _, k := range d.gone {
+		write(k, nil)
+	}
+	for _, m := range d.mappings {
+		if s := u.mappings[m]; s != nil {
+			write(u.key(kindMapping, m), s)
+		} else {
+			write(u.key(kindMapping, m), nil)
+		}
+	}
+	for _, s := range d.seen {
+		if u.seen[s.ID] == s {
+			write(u.seenKey(s.ID), s)
+		}
+	}
+	for _, k := range d.codes {
+		write(u.key(kindCode, digest(k)), u.codes[k])
+	}
+	for _, v := range d.visits {
+		v.marks &^= markState
+		write(u.visitKey(v.ID), &v.VisitState)
+	}
+	for _, r := range d.rooms {
+		r.marks &^= markState
+		write(u.roomKey(r.ID), &r.RoomState)
+	}
+	if d.unit {
+		write(u.hospital+"/"+kindUnit, &u.facts)
+	}
+	*d = dirty{
+		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), views: d.views,
+		mappings: emptied(d.mappings), codes: emptied(d.codes), gone: emptied(d.gone),
+	}
+}
+
+// emptied returns an empty slice in the memory of a small one.
+func emptied[T any](s []T) []T {
+	clear(s)
+	if cap(s) > 64 {
+		return nil
+	}
+	return s[:0]
+}
+
+// View calls write for each room whose chart changed since the last call; a nil
+// chart says that the room is not in the unit. The chart is valid until write
+// returns.
+func (u *Unit) View(write func(room int32, c *RoomChart)) {
+	for _, r := range u.dirty.views {
+		r.marks &^= markView
+		if r.inUnit {
+			write(r.ID, &r.chart)
+		} else {
+			write(r.ID, nil)
+		}
+	}
+	u.dirty.views = emptied(u.dirty.views)
+}
+
+// Restore takes a state record of the changelog; nil takes away the one with the
+// key. Records may come in any order and more than once, the last one of a key
+// counts. Call Restored after the last.
+func (u *Unit) Restore(key string, s State) error {
+	rest, ok := strings.CutPrefix(key, u.hospital+"/")
+	if !ok {
+		return fmt.Errorf("restore %q: another hospital", key)
+	}
+	kind, id, _ := strings.Cut(rest, "/")
+	switch s := s.(type) {
+	case nil:
+		return u.drop(kind, id)
+	case *UnitState:
+		u.facts = *s
+	case *RoomState:
+		if r := u.room(s.ID); r != nil {
+			r.RoomState = *s
+			return nil
+		}
+		i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
+		u.rooms = slices.Insert(u.rooms, i, &room{RoomState: *s})
+	case *VisitState:
+		v := &visit{VisitState: *s}
+		for i := range v.Events {
+			v.Events[i].Visit = v.ID
+			if i > 0 {
+				v.Events[i].share(&v.Events[i-1])
+			}
+		}
+		u.visits[s.ID] = v
+	case *SeenState:
+		u.seen[s.ID] = s
+	case *MappingState:
+		u.mappings[s.ID] = s
+	case *CodeState:
+		u.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
+	}
+	return nil
+}
+
+// drop takes a record away.
+func (u *Unit) drop(kind, id string) error {
+	switch kind {
+	case kindUnit:
+		u.facts = UnitState{}
+	case kindRoom:
+		n, err := strconv.ParseInt(id, 10, 32)
+		if err != nil {
+			return fmt.Errorf("restore room %q: %w", id, err)
+		}
+		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return r.ID == int32(n) })
+	case kindVisit:
+		delete(u.visits, id)
+	case kindMapping:
+		delete(u.mappings, id)
+	case kindSeen:
+		for k := range u.seen {
+			if digest(k) == id {
+				delete(u.seen, k)
+			}
+		}
+	case kindCode:
+		for k := range u.codes {
+			if digest(k) == id {
+				delete(u.codes, k)
+			}
+		}
+	default:
+		return fmt.Errorf("restore kind %q: not known", kind)
+	}
+	return nil
+}
+
+// Restored makes everything derived from the facts restored. If the verdict is
+// not what was last told, because the rules have changed since, an instant is
+// due at once. Afterwards nothing is dirty but the views of all rooms.
+func (u *Unit) Restored() {
+	u.compile()
+	u.learn()
+	u.work.layout = true
+	u.markAll()
+	u.derive()
+	u.head()
+	u.judge()
+	u.chart.Unit.Version, u.chart.Unit.Since = u.facts.Version, u.facts.Since
+	u.verdict.Version, u.verdict.AsOf = u.facts.Version, u.facts.Since
+	u.overdue = u.facts.Version > 0 && u.verdict.Level != u.facts.Level
+	for _, r := range u.rooms {
+		color := ColorGray
+		if rv := u.verdict.room(r.ID); r.inUnit && rv != nil {
+			color = rv.Color
+		}
+		u.overdue = u.overdue || color != r.Color
+		r.marks &^= markTouched
+	}
+	u.work.touched = u.work.touched[:0]
+	for _, r := range u.dirty.rooms {
+		r.marks &^= markState
+	}
+	for _, v := range u.dirty.visits {
+		v.marks &^= markState
+	}
+	u.dirty = dirty{views: u.dirty.views}
+}

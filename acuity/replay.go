@@ -1,0 +1,61 @@
+package acuity
+
+// Folded is what a log of observations amounts to.
+type Folded struct {
+	Chart   *Chart
+	Verdict Verdict  // at the instant asked for
+	Changes []Change // one per observation and due instant, in order
+}
+
+// Fold is the plain reference for [Unit]: it takes the observations of one
+// hospital in the order of their log, and after each one makes everything
+// derived anew, from all facts, without anything kept from before. A Unit that
+// took the same observations has the same chart and made the same changes. The
+// offset of an observation in the changes is its index.
+func Fold(observations []Observation, now Instant) Folded {
+	hospital := ""
+	if len(observations) > 0 {
+		hospital = observations[0].Hospital
+	}
+	u := NewUnit(hospital)
+	u.plain = true
+	var out Folded
+	for i := range observations {
+		o := &observations[i]
+		out.Changes = u.advance(out.Changes, max(o.ReceivedAt, o.AppliedAt))
+		out.Changes = append(out.Changes, u.Apply(o, int64(i)))
+	}
+	out.Changes = u.advance(out.Changes, now)
+	out.Chart = u.Chart()
+	out.Verdict = out.Chart.Verdict(now)
+	return out
+}
+
+// advance takes all due instants up to now.
+func (u *Unit) advance(changes []Change, now Instant) []Change {
+	for {
+		c, more := u.Advance(now)
+		if !more {
+			return changes
+		}
+		changes = append(changes, c)
+	}
+}
+
+// forgetDerived drops everything that is derived from the facts.
+func (u *Unit) forgetDerived() {
+	for _, v := range u.visits {
+		*v = visit{VisitState: v.VisitState, marks: v.marks & (markState | markRetell | markWeave)}
+	}
+	for _, r := range u.rooms {
+		*r = room{
+			RoomState: r.RoomState,
+			marks:     r.marks & (markState | markTouched | markView | markAdopt | markRebind | markRebuild),
+		}
+	}
+	u.newborns, u.patients = nil, map[string][]*visit{}
+	u.table = roomTable{}
+	u.learn()
+	u.compile()
+	u.work.layout, u.work.moved = true, true
+}

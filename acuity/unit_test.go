@@ -1,0 +1,115 @@
+package acuity
+
+import (
+	"testing"
+	"time"
+)
+
+const testHospital = "st-test"
+
+// day is the start of the tests' time.
+var day = At(time.Date(2026, 3, 4, 8, 0, 0, 0, time.UTC))
+
+// clockAt returns the instant that many minutes into the tests' time.
+func clockAt(n int) Instant { return day.Add(time.Duration(n) * time.Minute) }
+
+// feed feeds a unit, with the due instants that fall between.
+func feed(u *Unit, list ...Observation) []Change {
+	var changes []Change
+	for i := range list {
+		list[i].Hospital = testHospital
+		changes = u.advance(changes, list[i].ReceivedAt)
+		changes = append(changes, u.Apply(&list[i], u.facts.Offset+1))
+	}
+	return changes
+}
+
+// spoken is a clinical request about one room.
+func spoken(at Instant, room int32, signals ...Signal) Observation {
+	for i := range signals {
+		signals[i].Room = room
+	}
+	return Observation{ReceivedAt: at, Channel: ChannelClinical, Room: &RoomRef{ID: room}, Signals: signals}
+}
+
+// arrival is one event of one visit.
+func arrival(at Instant, e Event) Observation {
+	if e.At == 0 {
+		e.At = at
+	}
+	return Observation{ReceivedAt: at, Channel: ChannelADT, Events: []Event{e}}
+}
+
+func magnesium(at Instant, status SignalStatus) Signal {
+	return Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: at, Status: status}
+}
+
+func last(changes []Change) Change { return changes[len(changes)-1] }
+
+func ids(list []FactorChange) []string {
+	var out []string
+	for _, c := range list {
+		out = append(out, c.Factor.ID())
+	}
+	return out
+}
+
+func TestMagnesiumSteps(t *testing.T) {
+	u := NewUnit(testHospital)
+	c := last(feed(u, spoken(clockAt(0), 4, magnesium(clockAt(0), SignalActive))))
+	if got := ids(c.Activated); len(got) != 1 || got[0] != "high-mag" {
+		t.Fatalf("activated %v, want high-mag", got)
+	}
+	if len(c.Effects) != 1 || c.Effects[0].RoomID != 4 || c.Effects[0].Color != ColorOrange || c.Effects[0].Score != 50 {
+		t.Fatalf("effects %+v, want room 4 orange with 50", c.Effects)
+	}
+	if c.Version != 1 || c.Outcome != Applied || len(c.Active) != 1 {
+		t.Errorf("change %+v", c)
+	}
+	if due := u.Due(); due != clockAt(60) {
+		t.Fatalf("due %v, want an hour later", due.Time())
+	}
+	if _, more := u.Advance(clockAt(60) - 1); more {
+		t.Error("advanced before the hour")
+	}
+	step, more := u.Advance(clockAt(61))
+	if !more || step.AppliedAt != clockAt(60) || step.Outcome != Time || step.Cause != CauseTime || len(step.Effects) != 0 {
+		t.Errorf("step %+v", step)
+	}
+	if rv := u.verdict.room(4); rv.Score != 40 || rv.Demand != 30 {
+		t.Errorf("room %+v, want 40 and half a nurse", rv)
+	}
+	c = last(feed(u, spoken(clockAt(90), 4, magnesium(clockAt(0), SignalEnded))))
+	if got := ids(c.Expired); len(got) != 1 || got[0] != "high-mag" {
+		t.Fatalf("expired %v, want high-mag", got)
+	}
+	if len(c.Effects) != 1 || c.Effects[0].Color != ColorGray || c.Effects[0].PriorColor != ColorOrange {
+		t.Fatalf("effects %+v, want orange to gray", c.Effects)
+	}
+}
+
+func TestVisitTakesItsEvidenceAlong(t *testing.T) {
+	place := func(room string) Location { return Location{PointOfCare: "LDR", Room: room} }
+	u := NewUnit(testHospital)
+	c := last(feed(u, arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v1", Class: 'I', Place: place("L1")})))
+	if len(c.Items) != 1 || !c.Items[0].HasRoom {
+		t.Fatalf("items %+v", c.Items)
+	}
+	first := c.Items[0].RoomID
+	feed(u, spoken(clockAt(5), first, magnesium(clockAt(5), SignalActive)))
+	c = last(feed(u, arrival(clockAt(10), Event{ID: "b", Type: A02, Visit: "v1", Place: place("L2")})))
+	second := c.Items[0].RoomID
+	if second == first {
+		t.Fatal("did not move")
+	}
+	if rv := u.verdict.room(second); !rv.has(mustFactor(t, "high-mag")) || !rv.has(mustFactor(t, "labor-standard")) {
+		t.Errorf("second room %+v", rv)
+	}
+	if rv := u.verdict.room(first); rv.Status != RoomEmpty || len(rv.Factors) != 0 {
+		t.Errorf("first room %+v", rv)
+	}
+	c = last(feed(u, arrival(clockAt(20), Event{ID: "b", Type: A02, Visit: "v1", Place: place("L2")})))
+	if c.Outcome != Duplicate {
+		t.Errorf("outcome %v, want a duplicate", c.Outcome)
+	}
+}
