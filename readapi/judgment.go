@@ -1,0 +1,112 @@
+package readapi
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+type server struct {
+	charts Charts
+	shell  *api.Shell
+
+	mu   sync.RWMutex
+	kept map[string]*judgment // by hospital
+}
+
+// maxKept bounds the memory for judgments, of about 100 KB each.
+const maxKept = 4096
+
+// judgment is the verdict of one state of one hospital, from an instant on and
+// until time alone changes it. It is not changed once it is made.
+type judgment struct {
+	token Token
+	chart *acuity.Chart
+	from  acuity.Instant
+	until acuity.Instant // 0: never
+
+	unit, level func() (rendered, error) // made at most once, when first asked for
+}
+
+// holds reports whether the judgment is that of an instant, too.
+func (j *judgment) holds(now acuity.Instant) bool {
+	return now >= j.from && (j.until == 0 || now < j.until)
+}
+
+// judgment returns that of the hospital at now, the kept one if it still holds.
+func (s *server) judgment(ctx context.Context, hospital string, now acuity.Instant) (*judgment, error) {
+	s.mu.RLock()
+	kept := s.kept[hospital]
+	s.mu.RUnlock()
+	var have Token
+	if kept != nil {
+		have = kept.token
+	}
+	chart, token, err := s.charts.Chart(ctx, hospital, have)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the port's errors are ours
+	}
+	if chart == nil {
+		chart = kept.chart
+		now = max(now, chart.Unit.Clock)
+		if kept.holds(now) {
+			return kept, nil
+		}
+	}
+	j := judge(chart, token, now)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kept == nil && len(s.kept) >= maxKept {
+		for other := range s.kept { // any: it costs its next reader one judgment
+			delete(s.kept, other)
+			break
+		}
+	}
+	s.kept[hospital] = j
+	return j, nil
+}
+
+// judge finds the verdict at now, by way of every instant since the chart was
+// written at which time alone changed it: asOf is the last of them. Our clock
+// may run behind the one that wrote the chart; then it is judged as written.
+func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
+	now = max(now, chart.Unit.Clock)
+	from := chart.Unit.Clock
+	v := chart.Verdict(from)
+	for v.Next > from && v.Next <= now {
+		from = v.Next
+		v = chart.Verdict(from)
+		v.AsOf = from
+	}
+	return &judgment{
+		token: token, chart: chart, from: from, until: v.Next,
+		unit:  sync.OnceValues(func() (rendered, error) { return render(unitStateOf(&v)) }),
+		level: sync.OnceValues(func() (rendered, error) { return render(levelOf(&v)) }),
+	}
+}
+
+// answer sends what was rendered, or 304 if the client has it.
+func answer(w http.ResponseWriter, r *http.Request, get func() (rendered, error)) {
+	body, err := get()
+	if err != nil {
+		panic(err) // a verdict that cannot be written: the shell logs it and answers 500
+	}
+	h := w.Header()
+	h["Etag"] = body.etag
+	h["Cache-Control"] = privateNoCache
+	h["Vary"] = byKey
+	if matches(r.Header["If-None-Match"], body.etag[0]) {
+		w.WriteHeader(http.StatusNotModified)
+		return
+	}
+	api.OK(w, r, body.data)
+}
+
+// Shared header values, so that an answer does not allocate them anew.
+var (
+	privateNoCache = []string{"private, no-cache"}
+	byKey          = []string{"Authorization"}
+)

@@ -1,0 +1,47 @@
+package readapi
+
+import (
+	"testing"
+
+	"svc/acuity"
+)
+
+func TestDecimal(t *testing.T) {
+	for want, d := range map[string]decimal{
+		"0": {0, 2}, "8.5": {850, 2}, "0.94": {94, 2}, "0.07": {7, 2}, "-0.5": {-500, 3}, "-12.005": {-12005, 3},
+		"100": {1000, 1}, "37.5": {375, 1}, "7": {7, 0}, "-1": {-1000, 3},
+	} {
+		if got, err := d.MarshalJSON(); err != nil || string(got) != want {
+			t.Errorf("%+v: %s, want %s (%v)", d, got, want, err)
+		}
+	}
+}
+
+func TestNurses(t *testing.T) {
+	for d, want := range map[acuity.Demand]string{20: "0.33", 40: "0.67", 510: "8.5", 3: "0.05", 0: "0", 180: "3"} {
+		if got, err := nurses(d).MarshalJSON(); err != nil || string(got) != want {
+			t.Errorf("%d: %s, want %s (%v)", d, got, want, err)
+		}
+	}
+}
+
+func TestTenure(t *testing.T) {
+	const today = 20_000
+	at := acuity.Instant(today) * 24 * 3600 * 1000
+	got := tenureOf([]acuity.RosterNurse{
+		{HiredDays: today - 365},
+		{HiredDays: today - 366},
+		{HiredDays: today - 1826},
+		{HiredDays: today - 1827},
+		{HiredDays: today - 3652},
+		{HiredDays: today - 3653},
+		{HiredDays: today + 5},
+		{},
+	}, at)
+	if got.Under1 != 2 || got.From1to5 != 2 || got.From5to10 != 2 || got.Over10 != 1 || got.Unknown != 1 || *got.MedianYears != (decimal{50, 1}) {
+		t.Errorf("%+v, median %+v", got, got.MedianYears)
+	}
+	if none := tenureOf([]acuity.RosterNurse{{}}, at); none.MedianYears != nil {
+		t.Errorf("median of nothing: %+v", none.MedianYears)
+	}
+}

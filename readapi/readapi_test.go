@@ -1,0 +1,353 @@
+package readapi_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/readapi"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+const minutes = time.Minute
+
+var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
+
+// house is the read API over charts in memory, at a clock of its own.
+type house struct {
+	http.Handler
+	now   acuity.Instant
+	chart *acuity.Chart
+	token readapi.Token
+	err   error
+	given int // how often the whole chart was handed out
+}
+
+func (h *house) Chart(_ context.Context, hospital string, have readapi.Token) (*acuity.Chart, readapi.Token, error) {
+	switch {
+	case h.err != nil:
+		return nil, readapi.Token{}, fmt.Errorf("read: %w", h.err)
+	case hospital != "north" || h.chart == nil:
+		return nil, readapi.Token{}, readapi.ErrNoUnit
+	case have == h.token:
+		return nil, have, nil
+	}
+	h.given++
+	return h.chart, h.token, nil
+}
+
+func newHouse(chart *acuity.Chart) *house {
+	h := &house{now: noon, chart: chart, token: readapi.Token{Generation: "g", Version: 1}}
+	register := access.NewRegister(func() time.Time { return h.now.Time() })
+	for token, key := range map[string]access.Key{
+		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
+		"svc_south":  {ID: "key_2", Hospital: "south", Scopes: []access.Scope{access.ReadUnitState}},
+		"svc_narrow": {ID: "key_3", Hospital: "north", Scopes: []access.Scope{access.ReadStatus}},
+	} {
+		key.Hash = access.Hash(token)
+		register.SetKey(key)
+	}
+	h.Handler = readapi.New(readapi.Config{Charts: h, Shell: &api.Shell{
+		Now: func() time.Time { return h.now.Time() }, Lookup: register.Lookup,
+		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
+	}})
+	return h
+}
+
+func (h *house) get(t testing.TB, path string, headers ...string) *http.Response {
+	t.Helper()
+	return h.do(t, http.MethodGet, path, append([]string{"Authorization", "Bearer svc_north"}, headers...)...)
+}
+
+func (h *house) do(t testing.TB, method, path string, headers ...string) *http.Response {
+	t.Helper()
+	r := httptest.NewRequest(method, path, nil)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}
+
+// data returns the data of a 200.
+func data(t interface {
+	Helper()
+	Fatalf(string, ...any)
+}, r *http.Response,
+) string {
+	t.Helper()
+	var body struct {
+		Data json.RawMessage
+		Meta struct{ HospitalID string }
+	}
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil || r.StatusCode != http.StatusOK || body.Meta.HospitalID != "north" {
+		t.Fatalf("status %d, hospital %q, %v", r.StatusCode, body.Meta.HospitalID, err)
+	}
+	return string(body.Data)
+}
+
+func code(t *testing.T, r *http.Response) string {
+	t.Helper()
+	var body struct{ Error struct{ Code string } }
+	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+		t.Fatal(err)
+	}
+	return body.Error.Code
+}
+
+func evidence(t interface{ Fatalf(string, ...any) }, id string, kind acuity.EvidenceKind, start acuity.Instant, source acuity.Source) acuity.Evidence {
+	f, ok := acuity.FactorByID(id)
+	if !ok {
+		t.Fatalf("no factor %s", id)
+	}
+	return acuity.Evidence{Factor: f, Kind: kind, Start: start, Last: start, Source: source}
+}
+
+// worked is the worked unit of the scoring rules: eight nurses for 8.5.
+func worked(t testing.TB) *acuity.Chart {
+	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
+		Version: 17, Since: noon.Add(-3 * minutes), Clock: noon,
+		HasCensus: true, CensusAt: noon.Add(-10 * minutes), TotalRooms: 20,
+		Staffing: []acuity.Staffing{{AsOf: noon.Add(-60 * minutes), Nurses: 8, Call: acuity.Yes}},
+		Unplaced: 1,
+		Roster: &acuity.Roster{AsOf: noon.Add(-4 * 60 * minutes), Nurses: []acuity.RosterNurse{
+			{ExternalID: "nurse-a", JobCode: "RN", Skill: 2, HiredDays: 22375 - 4000, Rooms: []int32{3, 1}},
+			{ExternalID: "nurse-b", Skill: 1, HiredDays: 22375 - 400, Rooms: []int32{3, 99, 3}},
+			{ExternalID: "nurse-c", Skill: 0, HiredDays: 22375 - 100},
+			{ExternalID: "nurse-d", Skill: -1},
+		}},
+	}}
+	adt := acuity.Source{Feed: acuity.ChannelADT}
+	add := func(label string, list ...acuity.Evidence) {
+		c.Rooms = append(c.Rooms, acuity.RoomChart{
+			ID: int32(len(c.Rooms) + 1), Label: label, Area: "L&D", Status: acuity.RoomOccupied, Listed: true,
+			Patients: []acuity.PatientChart{{Visit: "canary-visit", Mother: true, Arrived: noon.Add(-180 * minutes), Evidence: list}},
+		})
+	}
+	for i := range 5 {
+		add(fmt.Sprintf("LDR %d", i+1), evidence(t, "labor-standard", acuity.ByADT, noon.Add(-90*minutes), adt))
+	}
+	add("Triage 1", evidence(t, "triage-initial", acuity.ByADT, noon.Add(-5*minutes), adt))
+	add("AP 1", evidence(t, "high-mag", acuity.BySignal, noon.Add(-61*minutes),
+		acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}))
+	c.Rooms[6].Patients[0].Evidence = append(c.Rooms[6].Patients[0].Evidence, evidence(t, "ap-stable", acuity.ByCensus, noon.Add(-300*minutes), acuity.Source{Feed: acuity.ChannelCensus}))
+	for i := range 6 {
+		add(fmt.Sprintf("PP %d", i+1), evidence(t, "pp-couplet", acuity.ByADT, noon.Add(-200*minutes), adt))
+	}
+	c.Rooms = append(c.Rooms, acuity.RoomChart{ID: 40, Label: "OR 1", Status: acuity.RoomBlocked, Listed: true})
+	return c
+}
+
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	var pretty bytes.Buffer
+	got = strings.Replace(got, acuity.Default().Version(), "the version of the rules", 1) // theirs to change
+	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	pretty.WriteByte('\n')
+	file := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(file, pretty.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pretty.String() != string(want) {
+		t.Errorf("%s differs:\n%s", file, pretty.String())
+	}
+}
+
+func TestGolden(t *testing.T) {
+	h := newHouse(worked(t))
+	golden(t, "unit-state.json", data(t, h.get(t, "/api/v1/unit-state")))
+	golden(t, "level.json", data(t, h.get(t, "/api/v1/level")))
+	golden(t, "unit-state-empty.json", data(t, newHouse(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: 1, Since: noon, Clock: noon}}).get(t, "/api/v1/unit-state")))
+}
+
+func TestNoPseudonymLeaves(t *testing.T) {
+	if strings.Contains(data(t, newHouse(worked(t)).get(t, "/api/v1/unit-state")), "canary") {
+		t.Error("the pseudonym of a visit is in the answer")
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, token string
+		err                 error
+		status              int
+		code                string
+	}{
+		"no key":           {"GET", "/api/v1/level", "", nil, 401, "unauthorized"},
+		"no scope":         {"GET", "/api/v1/level", "svc_narrow", nil, 403, "forbidden_scope"},
+		"no state":         {"GET", "/api/v1/unit-state", "svc_south", nil, 404, "not_found"},
+		"no state, level":  {"GET", "/api/v1/level", "svc_south", nil, 404, "not_found"},
+		"away":             {"GET", "/api/v1/unit-state", "svc_north", readapi.ErrAway, 503, "internal"},
+		"broken":           {"GET", "/api/v1/level", "svc_north", errors.New("broken"), 500, "internal"},
+		"unknown path":     {"GET", "/api/v1/nothing", "svc_north", nil, 404, "not_found"},
+		"unknown, no key":  {"GET", "/nothing", "", nil, 404, "not_found"},
+		"method":           {"POST", "/api/v1/level", "svc_north", nil, 405, "invalid_request"},
+		"method, no key":   {"DELETE", "/api/v1/unit-state", "", nil, 405, "invalid_request"},
+		"away, not no key": {"GET", "/api/v1/level", "svc_unknown", readapi.ErrAway, 401, "unauthorized"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(worked(t))
+			h.err = c.err
+			r := h.do(t, c.method, c.path, "Authorization", "Bearer "+c.token)
+			if got := code(t, r); r.StatusCode != c.status || got != c.code {
+				t.Errorf("%d %s, want %d %s", r.StatusCode, got, c.status, c.code)
+			}
+			if (r.Header.Get("Retry-After") != "") != (c.status == 503) {
+				t.Errorf("Retry-After %q with %d", r.Header.Get("Retry-After"), c.status)
+			}
+			if c.status == 405 && r.Header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("Allow %q", r.Header.Get("Allow"))
+			}
+			if r.Header.Get("Etag") != "" {
+				t.Error("an error has an entity tag")
+			}
+		})
+	}
+}
+
+func TestEntityTags(t *testing.T) {
+	h := newHouse(worked(t))
+	first := h.get(t, "/api/v1/unit-state")
+	tag := first.Header.Get("Etag")
+	if !strings.HasPrefix(tag, `W/"`) || first.Header.Get("Cache-Control") != "private, no-cache" {
+		t.Errorf("headers %v", first.Header)
+	}
+	h.now = h.now.Add(minutes) // another time of request, the same state
+	for name, c := range map[string]struct {
+		header string
+		status int
+	}{
+		"the tag":        {tag, 304},
+		"as strong":      {strings.TrimPrefix(tag, "W/"), 304},
+		"in a list":      {`"other", ` + tag, 304},
+		"any":            {"*", 304},
+		"another":        {`W/"other"`, 200},
+		"level's":        {h.get(t, "/api/v1/level").Header.Get("Etag"), 200},
+		"without quotes": {strings.Trim(strings.TrimPrefix(tag, "W/"), `"`), 200},
+	} {
+		r := h.get(t, "/api/v1/unit-state", "If-None-Match", c.header)
+		if r.StatusCode != c.status || r.Header.Get("Etag") != tag {
+			t.Errorf("%s: %d with tag %s", name, r.StatusCode, r.Header.Get("Etag"))
+		}
+		if c.status == 304 && r.ContentLength > 0 {
+			t.Errorf("%s: 304 with a body", name)
+		}
+	}
+	h.now = noon.Add(16 * minutes) // triage-initial falls at 20 min
+	if r := h.get(t, "/api/v1/unit-state", "If-None-Match", tag); r.StatusCode != 200 {
+		t.Errorf("after a change by time: %d", r.StatusCode)
+	}
+	if r := h.do(t, http.MethodHead, "/api/v1/level", "Authorization", "Bearer svc_north"); r.StatusCode != 200 || r.Header.Get("Etag") == "" || r.Header.Get("Content-Length") == "" {
+		t.Errorf("HEAD: %d %v", r.StatusCode, r.Header)
+	}
+}
+
+func TestAsOf(t *testing.T) {
+	h := newHouse(worked(t))
+	for name, c := range map[string]struct {
+		at   acuity.Instant
+		want string
+	}{
+		"as written":           {noon, "2031-04-05T11:57:00.000Z"},
+		"our clock is behind":  {noon.Add(-minutes), "2031-04-05T11:57:00.000Z"},
+		"just before the step": {noon.Add(15*minutes) - 1, "2031-04-05T11:57:00.000Z"},
+		"at the step":          {noon.Add(15 * minutes), "2031-04-05T12:15:00.000Z"},
+		"after the step":       {noon.Add(40 * minutes), "2031-04-05T12:15:00.000Z"},
+		"after several": { // stale roster at 20:00
+			noon.Add(8 * 60 * minutes), "2031-04-05T20:00:00.000Z",
+		},
+	} {
+		h.now = c.at
+		var got struct{ AsOf string }
+		if err := json.Unmarshal([]byte(data(t, h.get(t, "/api/v1/unit-state"))), &got); err != nil || got.AsOf != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, got.AsOf, c.want, err)
+		}
+	}
+	if h.given != 1 {
+		t.Errorf("the chart was asked for %d times", h.given)
+	}
+}
+
+// A kept answer is the fresh one, at any instant and after any change.
+func TestKeptAnswersAreFresh(t *testing.T) {
+	ids := []string{"labor-standard", "triage-initial", "triage-admit", "pp-couplet", "pp-recovery-stable", "high-mag", "high-hemorrhage", "mews-active", "labor-vaginal-birth", "high-eclampsia"}
+	for _, id := range ids {
+		evidence(t, id, acuity.ByADT, noon, acuity.Source{})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		draw := func(version int64, clock acuity.Instant) *acuity.Chart {
+			c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version, Since: clock, Clock: clock, HasCensus: true, TotalRooms: 5}}
+			if n := rapid.Int32Range(-1, 4).Draw(t, "nurses"); n >= 0 {
+				c.Unit.Staffing = []acuity.Staffing{{AsOf: clock, Nurses: n}, {AsOf: clock.Add(45 * minutes), Nurses: n + 1}}
+			}
+			if ago := rapid.IntRange(-1, 130).Draw(t, "move"); ago >= 0 {
+				c.Unit.Moves = []acuity.Instant{clock.Add(-time.Duration(ago) * minutes)}
+			}
+			for id := range rapid.Int32Range(0, 4).Draw(t, "rooms") {
+				r := acuity.RoomChart{ID: id, Status: acuity.RoomOccupied, Listed: true, Patients: []acuity.PatientChart{{Visit: "v", Mother: true, Arrived: clock}}}
+				for range rapid.IntRange(0, 3).Draw(t, "factors") {
+					e := evidence(t, rapid.SampledFrom(ids).Draw(t, "factor"), acuity.ByADT, clock.Add(-time.Duration(rapid.IntRange(0, 500).Draw(t, "age"))*minutes), acuity.Source{})
+					if e.Factor.IsPrimary() || len(r.Patients[0].Evidence) > 0 {
+						r.Patients[0].Evidence = append(r.Patients[0].Evidence, e)
+					}
+				}
+				c.Rooms = append(c.Rooms, r)
+			}
+			return c
+		}
+		kept := newHouse(draw(1, noon))
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			kept.now = kept.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(t, "later")) * minutes)
+			if rapid.IntRange(0, 3).Draw(t, "change") == 0 {
+				kept.token.Version++
+				kept.chart = draw(kept.token.Version, kept.now)
+			}
+			fresh := newHouse(kept.chart)
+			fresh.now = kept.now
+			for _, path := range []string{"/api/v1/level", "/api/v1/unit-state"} {
+				headers := []string{"Authorization", "Bearer svc_north"}
+				got, want := ask(kept, path, headers), ask(fresh, path, headers)
+				if data(t, got) != data(t, want) || got.Header.Get("Etag") != want.Header.Get("Etag") {
+					t.Fatalf("%s at %v differs from a fresh answer", path, kept.now.Time())
+				}
+			}
+		}
+		if kept.given > int(kept.token.Version) {
+			t.Fatalf("%d charts for %d versions", kept.given, kept.token.Version)
+		}
+	})
+}
+
+func ask(h http.Handler, path string, headers []string) *http.Response {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set(headers[0], headers[1])
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w.Result()
+}

@@ -1,0 +1,183 @@
+package readapi
+
+import (
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// level is the data of GET /api/v1/level.
+type level struct {
+	Level            string `json:"level"`
+	DrivingAxis      string `json:"drivingAxis"`
+	DrivingAxisLabel string `json:"drivingAxisLabel"`
+	RatioShortfall   int32  `json:"ratioShortfall"` // whole nurses
+}
+
+// unitState is the data of GET /api/v1/unit-state. Nothing in it is the time of
+// the request, so that equal states have equal entity tags.
+type unitState struct {
+	Level            string `json:"level"`
+	LevelRank        uint8  `json:"levelRank"`
+	DrivingAxis      string `json:"drivingAxis"`
+	DrivingAxisLabel string `json:"drivingAxisLabel"`
+	Axes             []axis `json:"axes"`
+
+	RatioShortfall     int32    `json:"ratioShortfall"`
+	RatioShortfallFTE  decimal  `json:"ratioShortfallFte"`
+	NursesRequired     decimal  `json:"nursesRequired"`
+	NursesOnDuty       *int32   `json:"nursesOnDuty"`
+	CallStaffAvailable *bool    `json:"callStaffAvailable"`
+	NurseAcuityRatio   *decimal `json:"nurseAcuityRatio"`
+
+	Roster *roster `json:"roster"`
+	Rooms  []room  `json:"rooms"`
+
+	UnplacedPatients int32     `json:"unplacedPatients"`
+	DataQuality      []quality `json:"dataQuality"`
+	Version          int64     `json:"version"`
+	AsOf             api.Time  `json:"asOf"`
+	NextChangeAt     api.Time  `json:"nextChangeAt"`
+	RulesVersion     string    `json:"rulesVersion"`
+}
+
+type axis struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Level    *string  `json:"level"`
+	Pressure decimal  `json:"pressure"`
+	Value    *decimal `json:"value"`
+	Status   string   `json:"status"`
+	Detail   string   `json:"detail"`
+	Rule     string   `json:"rule"`
+}
+
+type room struct {
+	RoomID         int32    `json:"roomId"`
+	RoomLabel      string   `json:"roomLabel"`
+	Area           string   `json:"area"`
+	Status         string   `json:"status"`
+	Color          string   `json:"color"`
+	Score          int32    `json:"score"`
+	NursesRequired decimal  `json:"nursesRequired"`
+	NursingLevel   string   `json:"nursingLevel"`
+	PrimaryFactor  *string  `json:"primaryFactor"`
+	Factors        []factor `json:"factors"`
+	NextChangeAt   api.Time `json:"nextChangeAt"`
+	Stale          bool     `json:"stale"`
+}
+
+type factor struct {
+	ID           string   `json:"id"`
+	Label        string   `json:"label"`
+	Kind         string   `json:"kind"` // primary or modifier
+	Section      string   `json:"section"`
+	Since        api.Time `json:"since"`
+	Evidence     string   `json:"evidence"`
+	Ratio        *string  `json:"ratio"`
+	Severity     uint8    `json:"severity"`
+	NextChangeAt api.Time `json:"nextChangeAt"`
+	Sources      []source `json:"sources"`
+}
+
+type source struct {
+	Feed   string `json:"feed"`
+	System string `json:"system"`
+	Code   string `json:"code"`
+}
+
+type quality struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func levelOf(v *acuity.Verdict) *level {
+	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
+}
+
+func unitStateOf(v *acuity.Verdict) *unitState {
+	u := &unitState{
+		Level: v.Level.String(), LevelRank: uint8(v.Level),
+		DrivingAxis: v.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
+		Axes:           make([]axis, len(v.Axes)),
+		RatioShortfall: v.Shortfall, RatioShortfallFTE: nurses(v.ShortfallFTE),
+		NursesRequired: nurses(v.Required),
+		Roster:         rosterOf(v),
+		Rooms:          make([]room, len(v.Rooms)),
+
+		UnplacedPatients: v.Unplaced, DataQuality: make([]quality, len(v.Quality)),
+		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
+		RulesVersion: acuity.Default().Version(),
+	}
+	if v.OnDuty >= 0 {
+		u.NursesOnDuty = &v.OnDuty
+	}
+	if v.Call != acuity.Unsaid {
+		yes := v.Call == acuity.Yes
+		u.CallStaffAvailable = &yes
+	}
+	if v.Ratio >= 0 {
+		u.NurseAcuityRatio = &decimal{int64(v.Ratio), 2}
+	}
+	for i := range v.Axes {
+		u.Axes[i] = axisOf(acuity.Axis(i), &v.Axes[i]) //nolint:gosec // seven axes
+	}
+	for i := range v.Rooms {
+		u.Rooms[i] = roomOf(&v.Rooms[i])
+	}
+	for i, q := range v.Quality {
+		u.DataQuality[i] = quality(q)
+	}
+	return u
+}
+
+func axisOf(id acuity.Axis, v *acuity.AxisVerdict) axis {
+	a := axis{
+		ID: id.String(), Label: id.Label(), Status: "unknown",
+		Pressure: decimal{int64(v.Pressure), 1}, Detail: v.Detail, Rule: v.Rule,
+	}
+	if v.Known {
+		level := v.Level.String()
+		a.Status, a.Level = "known", &level
+	}
+	if v.HasValue {
+		a.Value = &decimal{v.Value, 3}
+	}
+	return a
+}
+
+func roomOf(v *acuity.RoomVerdict) room {
+	r := room{
+		RoomID: v.ID, RoomLabel: v.Label, Area: v.Area,
+		Status: v.Status.String(), Color: v.Color.String(), Score: v.Score,
+		NursesRequired: nurses(v.Demand), NursingLevel: v.Nursing,
+		Factors: make([]factor, len(v.Factors)), NextChangeAt: instant(v.Next), Stale: v.Stale,
+	}
+	if v.Primary != 0 {
+		id := v.Primary.ID()
+		r.PrimaryFactor = &id
+	}
+	for i := range v.Factors {
+		r.Factors[i] = factorOf(&v.Factors[i])
+	}
+	return r
+}
+
+func factorOf(v *acuity.FactorVerdict) factor {
+	f := factor{
+		ID: v.Factor.ID(), Label: v.Factor.Label(), Kind: "modifier", Section: v.Factor.Section().String(),
+		Since: instant(v.Since), Evidence: v.Kind.String(), Severity: v.Severity,
+		NextChangeAt: instant(v.Next), Sources: make([]source, len(v.Sources)),
+	}
+	if v.Factor.IsPrimary() {
+		f.Kind = "primary"
+	}
+	if v.Ratio != "" {
+		f.Ratio = &v.Ratio
+	}
+	for i, s := range v.Sources {
+		f.Sources[i] = source{string(s.Feed), string(s.System), s.Code}
+	}
+	return f
+}
+
+func instant(i acuity.Instant) api.Time { return api.Time(i.Time()) }
