@@ -1,10 +1,15 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 var (
@@ -21,27 +26,30 @@ type Config struct {
 	Instance  string // stable name of this process within the group
 	Input     string // topic
 	Changelog string // topic with the same number of partitions
-	NewTask   func(partition int32) Task
+	// NewTask returns the task of a partition. It and the restore run beside
+	// the work on other partitions.
+	NewTask func(partition int32) Task
 
-	// Gaps allows offsets of the input to be missing: it is compacted, or
-	// written in transactions. Without it a missing offset stops the
-	// partition.
-	Gaps bool
-	// Route names the topic of an output by its key; nil: all go to the
+	// Sparse says that offsets of the input may be missing, because it is
+	// compacted or written in transactions, and that not every input leaves
+	// a trace in the changelog. Without it a missing offset, or a commit that
+	// the changelog does not know, stops the loop.
+	Sparse bool
+	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
 	Route func(key []byte) string
 	// CommitEvery is how long inputs are gathered after a commit; 0: 10 ms;
 	// negative: each poll is committed.
 	CommitEvery time.Duration
 	// Keep returns the lowest changelog offset of a partition that somebody
-	// else still reads. Set it where the broker never compacts: what lies
+	// else still needs. Set it where the broker never compacts: what lies
 	// before it and before the checkpoint is then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
 	// Leave gives the partitions to the others at once when ctx ends. Without
-	// it a restart within 10 s keeps them.
+	// it they wait 10 s for a restart of this instance.
 	Leave bool
-	// CheckpointBytes is the least growth of a changelog between two
-	// checkpoints; 0: 64 MB.
+	// CheckpointBytes is the least growth of a changelog partition between
+	// two checkpoints; 0: 64 MB.
 	CheckpointBytes int64
 	// Stats takes the figures; nil: nobody looks.
 	Stats *Stats
@@ -50,19 +58,191 @@ type Config struct {
 // Stats are the figures of a loop, free to read at any time.
 type Stats struct {
 	Partitions    atomic.Int64 // owned and restored now
-	Lag           atomic.Int64 // inputs not yet applied on those
+	Lag           atomic.Int64 // inputs of those not yet applied, as of the last fetch
 	Records       atomic.Int64 // inputs applied and committed
-	Rejected      atomic.Int64 // of those, poison
+	Rejected      atomic.Int64 // inputs handed to Reject, aborted transactions included
 	Commits       atomic.Int64 // transactions
-	Aborts        atomic.Int64
-	Restores      atomic.Int64 // of a partition
-	RestoredBytes atomic.Int64
-	Checkpoints   atomic.Int64
+	Aborts        atomic.Int64 // transactions
+	Restores      atomic.Int64 // of one partition each
+	RestoredBytes atomic.Int64 // keys and values read by them
+	Checkpoints   atomic.Int64 // of one partition each
 	Sessions      atomic.Int64 // opened; each beyond the first is a recovery
-	LastCommit    atomic.Int64 // unix ms
+	LastCommit    atomic.Int64 // unix ms; 0: none yet
+}
+
+// errReopen ends a session, but not the loop.
+var errReopen = errors.New("session is unusable")
+
+// gapError ends a session; the same one again and again is no accident.
+type gapError struct {
+	partition  int32
+	want, have int64
+}
+
+// Error says which offsets are missing.
+func (e gapError) Error() string {
+	return fmt.Sprintf("partition %d: offset %d follows on %d", e.partition, e.have, e.want-1)
 }
 
 // Process reads the input, drives a task per partition and writes what they
 // say, until ctx ends (nil) or an error no restart of the loop can help:
-// [ErrFenced], [ErrAlarm]. Several instances of a group share the partitions.
-func (c *Cluster) Process(ctx context.Context, cfg Config) error { return nil }
+// [ErrFenced], [ErrAlarm]. Instances of a group share the partitions and take
+// over from each other.
+func (c *Cluster) Process(ctx context.Context, cfg Config) error {
+	if cfg.Stats == nil {
+		cfg.Stats = new(Stats)
+	}
+	if cfg.CommitEvery == 0 {
+		cfg.CommitEvery = 10 * time.Millisecond
+	}
+	cfg.CheckpointBytes = cmp.Or(cfg.CheckpointBytes, 64<<20)
+	c.advise(ctx)
+	id := cfg.Group + "-" + cfg.Instance
+	if c.embedded {
+		// After a crash this broker may take a known transactional id for
+		// one with a transaction under way.
+		id += "-" + unique()
+	}
+	batch, err := c.batchBytes(ctx, cfg.Changelog)
+	if err != nil {
+		return err
+	}
+	generation, err := c.Generation(ctx, cfg.Changelog)
+	if err != nil {
+		return err
+	}
+	var gap gapError
+	for failures, gaps := 0, 0; ctx.Err() == nil; {
+		l := &loop{
+			cluster: c, cfg: cfg, id: id, batch: batch, generation: generation, log: c.log.With("group", cfg.Group),
+			parts: map[int32]*part{}, ready: map[int32]*part{}, marks: map[int32]mark{}, wake: func() {},
+		}
+		err := l.run(ctx)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
+			return err
+		}
+		if failures++; l.commits > 0 {
+			failures = 0
+		}
+		if found, ok := errors.AsType[gapError](err); !ok {
+			gaps = 0
+		} else if gaps++; found != gap {
+			gap, gaps = found, 1
+		} else if gaps >= 3 {
+			return fmt.Errorf("%w: %w", ErrAlarm, err)
+		}
+		l.log.WarnContext(ctx, "stream session reopens", "error", err, "failures", failures)
+		select {
+		case <-ctx.Done():
+		case <-time.After(min(20*time.Millisecond<<min(failures, 6), time.Second)):
+		}
+	}
+	return nil
+}
+
+// loop is one session: what it knows is dropped with it.
+type loop struct {
+	cluster *Cluster
+	cfg     Config
+	id      string // transactional id and static member
+	batch   int32  // bytes, at most, of a batch
+
+	generation string // of the changelog
+	log        logger
+
+	session *kgo.GroupTransactSession
+	parts   map[int32]*part // owned; only the loop's goroutine
+	last    time.Time       // end of the last commit
+	commits int
+	shrunk  bool         // a partition was revoked since the last transaction
+	applied int          // inputs of the transaction
+	records []kgo.Record // of the transaction, reused
+
+	mu     sync.Mutex
+	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
+	marks  map[int32]mark     // checkpoints as fetched with the offsets
+	fatal  error              // found by the group's goroutine
+	roused bool               // the next poll returns at once
+	wake   context.CancelFunc // ends the poll under way
+}
+
+// run opens the session and turns until it breaks or ctx ends.
+func (l *loop) run(ctx context.Context) error {
+	if err := l.open(ctx); err != nil {
+		return err
+	}
+	defer l.close(ctx)
+	// Requests under way are not cancelled by the end of ctx: half a
+	// transaction is worse than a late one. A cluster that is away must not
+	// hold the shutdown for ever, though.
+	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
+	for ctx.Err() == nil {
+		if err := l.turn(ctx, free); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// open starts the session of the stable name; the restores run in its group's
+// goroutine, before the first record of a partition is fetched.
+func (l *loop) open(ctx context.Context) error {
+	opts := l.cluster.with(
+		kgo.ConsumerGroup(l.cfg.Group),
+		kgo.ConsumeTopics(l.cfg.Input),
+		kgo.TransactionalID(l.id),
+		kgo.SessionTimeout(10*time.Second),
+		kgo.HeartbeatInterval(2*time.Second),
+		kgo.TransactionTimeout(10*time.Second),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.Balancers(kgo.CooperativeStickyBalancer()),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0),
+		kgo.ProducerBatchMaxBytes(l.batch),
+		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
+		// Fence our killed predecessor first: its open transaction would
+		// hold the offset fetch and the restore until it times out.
+		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) {
+			if _, _, err := cl.ProducerID(ctx); err != nil {
+				l.log.WarnContext(ctx, "producer id is late", "error", err)
+			}
+			l.rouse() // what was revoked is gone now
+		}),
+		kgo.OnOffsetsFetched(l.fetched),
+		kgo.AdjustFetchOffsetsFn(l.assigned),
+	)
+	if !l.cluster.embedded {
+		opts = append(opts, kgo.InstanceID(l.id))
+	}
+	session, err := kgo.NewGroupTransactSession(opts...)
+	if err != nil {
+		return fmt.Errorf("open session: %w", err)
+	}
+	l.session = session
+	l.cfg.Stats.Sessions.Add(1)
+	return ctx.Err()
+}
+
+// close drops all memory and ends the session. A static member stays in its
+// group unless it says that it leaves.
+func (l *loop) close(ctx context.Context) {
+	l.session.Close()
+	if l.cfg.Leave && ctx.Err() != nil && !l.cluster.embedded {
+		l.leave(context.WithoutCancel(ctx))
+	}
+	for p := range l.parts {
+		l.drop(p)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, p := range l.ready {
+		p.task.Close()
+	}
+}

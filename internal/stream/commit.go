@@ -1,0 +1,220 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// commit writes what the tasks say and the positions of their inputs, both or
+// neither. There are three outcomes: committed, and the memory stands; aborted
+// or unclear, and the memory is dropped and read back; and a session that
+// cannot go on, which is the error.
+func (l *loop) commit(ctx, free context.Context, fault error) error {
+	if err := l.session.Begin(); err != nil {
+		return fmt.Errorf("%w: begin: %w", errReopen, err)
+	}
+	if fault == nil {
+		fault = l.produce(free)
+	}
+	if free.Err() != nil {
+		return fmt.Errorf("%w: %w", errReopen, free.Err())
+	}
+	if fault != nil {
+		l.log.WarnContext(ctx, "transaction is given up", "error", fault)
+	}
+	// Not only what was polled is committed: also the position of a partition
+	// in which only time passed, so that the broker refuses us if we are no
+	// longer its owner.
+	end := kgo.PreTxnCommitFnContext(free, func(req *kmsg.TxnOffsetCommitRequest) error {
+		l.positions(req)
+		return nil
+	})
+	ok, err := l.session.End(end, kgo.TransactionEndTry(fault == nil))
+	l.shrunk = false
+	switch {
+	case errors.Is(err, kerr.FencedInstanceID):
+		return fmt.Errorf("%w: %s", ErrFenced, l.id)
+	case err != nil:
+		l.cfg.Stats.Aborts.Add(1)
+		return fmt.Errorf("%w: end: %w", errReopen, err)
+	case ok:
+		l.keep(ctx)
+		return nil
+	}
+	l.cfg.Stats.Aborts.Add(1)
+	if _, gap := errors.AsType[gapError](fault); gap {
+		return fault
+	}
+	return l.reread(ctx)
+}
+
+// produce writes the outputs and the next slice of a checkpoint. A promise that
+// failed would not fail the end of the transaction, so it is an error here.
+func (l *loop) produce(free context.Context) error {
+	var (
+		mu     sync.Mutex
+		failed error
+	)
+	promise := func(_ *kgo.Record, err error) {
+		if err != nil {
+			mu.Lock()
+			failed = err
+			mu.Unlock()
+		}
+	}
+	// The records must not move while the client has them: it keeps their
+	// addresses until the promise.
+	l.records = l.records[:0]
+	for n, p := range l.parts {
+		l.gather(n, p)
+	}
+	for i := range l.records {
+		l.session.Produce(free, &l.records[i], promise)
+	}
+	if err := l.session.Client().Flush(free); err != nil {
+		return fmt.Errorf("flush: %w", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if failed != nil {
+		return fmt.Errorf("produce: %w", failed)
+	}
+	for _, p := range l.parts {
+		p.rewrite.written(l.records)
+	}
+	return nil
+}
+
+// gather collects what one partition has to write.
+func (l *loop) gather(partition int32, p *part) {
+	if p.dirty {
+		p.task.Outputs(func(key, value []byte) {
+			topic := l.cfg.Changelog
+			if l.cfg.Route != nil {
+				if other := l.cfg.Route(key); other != "" {
+					topic = other
+				}
+			}
+			if topic == l.cfg.Changelog {
+				p.grown += int64(len(key) + len(value))
+				p.rewrite.supersede(key)
+			}
+			l.records = append(l.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value})
+		})
+	}
+	if p.rewrite == nil && p.grown > max(l.cfg.CheckpointBytes, 3*p.mark.live) {
+		p.rewrite = newRewrite(p.task)
+	}
+	if p.rewrite != nil {
+		p.rewrite.first = len(l.records)
+		p.rewrite.slice(func(key, value []byte) {
+			l.records = append(l.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value})
+		})
+		p.rewrite.count = len(l.records) - p.rewrite.first
+	}
+}
+
+// positions completes a commit: each touched partition, and with each its
+// checkpoint, which a commit without metadata would erase.
+func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
+	at := -1
+	for i := range req.Topics {
+		if req.Topics[i].Topic == l.cfg.Input {
+			at = i
+		}
+	}
+	if at < 0 {
+		t := kmsg.NewTxnOffsetCommitRequestTopic()
+		t.Topic = l.cfg.Input
+		req.Topics = append(req.Topics, t)
+		at = len(req.Topics) - 1
+	}
+	t := &req.Topics[at]
+	missing := map[int32]*part{}
+	for n, p := range l.parts {
+		if p.dirty || p.rewrite != nil {
+			missing[n] = p
+		}
+	}
+	for i := range t.Partitions {
+		rp := &t.Partitions[i]
+		p := l.parts[rp.Partition]
+		if p == nil {
+			continue
+		}
+		rp.Metadata = p.nextMark().encode()
+		delete(missing, rp.Partition)
+	}
+	for n, p := range missing {
+		rp := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+		rp.Partition, rp.Offset, rp.LeaderEpoch, rp.Metadata = n, p.next, -1, p.nextMark().encode()
+		t.Partitions = append(t.Partitions, rp)
+	}
+	if len(t.Partitions) == 0 {
+		req.Topics = append(req.Topics[:at], req.Topics[at+1:]...)
+	}
+}
+
+// keep lets the memory stand.
+func (l *loop) keep(ctx context.Context) {
+	l.last = time.Now()
+	l.commits++
+	stats := l.cfg.Stats
+	stats.Commits.Add(1)
+	stats.Records.Add(int64(l.applied))
+	stats.LastCommit.Store(l.last.UnixMilli())
+	for n, p := range l.parts {
+		if p.dirty {
+			p.dirty = false
+			p.task.Committed()
+		}
+		if p.rewrite.done() {
+			p.mark, p.grown, p.rewrite = p.nextMark(), 0, nil
+			stats.Checkpoints.Add(1)
+			l.log.InfoContext(ctx, "checkpoint written", "partition", n, "offset", p.mark.from, "bytes", p.mark.live)
+			l.trim(ctx, n, p.mark.from)
+		}
+	}
+}
+
+// reread drops the memory of all partitions and restores those we own, in
+// place; what the client was rewound to and the changelog knows is skipped.
+func (l *loop) reread(ctx context.Context) error {
+	marks := map[int32]mark{}
+	for n, p := range l.parts {
+		marks[n] = p.mark
+		l.drop(n)
+	}
+	owned := l.session.Client().CommittedOffsets()[l.cfg.Input]
+	want := map[int32]start{}
+	l.mu.Lock()
+	for n, at := range owned {
+		if l.ready[n] != nil {
+			continue // restored since; taken after the next poll
+		}
+		m, ok := marks[n]
+		if !ok {
+			m = l.marks[n]
+		}
+		want[n] = start{committed: at.Offset, mark: m}
+	}
+	l.mu.Unlock()
+	parts, err := l.restore(ctx, want)
+	if err != nil {
+		if errors.Is(err, ErrAlarm) {
+			return err
+		}
+		return fmt.Errorf("%w: %w", errReopen, err)
+	}
+	for n, p := range parts {
+		l.parts[n] = p
+	}
+	return nil
+}

@@ -1,0 +1,281 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// cable is a network that can be cut, as the death of a process does it.
+type cable struct {
+	net *kfake.VirtualNetwork
+
+	mu    sync.Mutex
+	cut   bool
+	conns []net.Conn
+}
+
+func (c *cable) dial(ctx context.Context, network, host string) (net.Conn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.cut {
+		return nil, errors.New("cut")
+	}
+	conn, err := c.net.DialContext(ctx, network, host)
+	if err == nil {
+		c.conns = append(c.conns, conn)
+	}
+	return conn, err
+}
+
+func (c *cable) pull() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = true
+	for _, conn := range c.conns {
+		_ = conn.Close()
+	}
+}
+
+func (c *cable) plug() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = false
+}
+
+func (r *rig) wired() (*Cluster, *cable) {
+	r.t.Helper()
+	w := &cable{net: r.net}
+	c, err := Dial(r.t.Context(), Options{Brokers: []string{"localhost:9092"}, Log: r.log, Dial: w.dial})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c, w
+}
+
+func transactional(req kmsg.Request) bool {
+	p, ok := req.(*kmsg.ProduceRequest)
+	return ok && p.TransactionID != nil
+}
+
+// Each fault strikes several times while inputs flow; whatever the session
+// makes of it, every input is applied exactly once.
+func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
+	faults := map[string]kfake.Fault{
+		"offset commit refused":    {Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.IllegalGeneration, Count: 3},
+		"coordinator loads":        {Keys: []kmsg.Key{kmsg.TxnOffsetCommit}, Err: kerr.CoordinatorLoadInProgress, Count: 5},
+		"member unknown":           {Keys: []kmsg.Key{kmsg.TxnOffsetCommit, kmsg.Heartbeat}, Err: kerr.UnknownMemberID, Count: 4},
+		"end unclear":              {Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.UnknownServerError, Count: 3, TopLevel: true},
+		"end timed out, but done":  {Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.RequestTimedOut, Count: 3, TopLevel: true},
+		"end fenced":               {Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidProducerEpoch, Count: 3, TopLevel: true},
+		"transaction state":        {Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidTxnState, Count: 2, TopLevel: true},
+		"produce refused":          {Keys: []kmsg.Key{kmsg.Produce}, When: transactional, Err: kerr.InvalidTxnState, Count: 3},
+		"produce appended, but no": {Keys: []kmsg.Key{kmsg.Produce}, When: transactional, Err: kerr.NotEnoughReplicasAfterAppend, Count: 3},
+		"too large":                {Keys: []kmsg.Key{kmsg.Produce}, When: transactional, Err: kerr.MessageTooLarge, Count: 3},
+		"producer id":              {Keys: []kmsg.Key{kmsg.InitProducerID}, Err: kerr.CoordinatorNotAvailable, Count: 3, TopLevel: true},
+		"fetch refused":            {Keys: []kmsg.Key{kmsg.Fetch}, Err: kerr.NotLeaderForPartition, Count: 5},
+		"offset fetch":             {Keys: []kmsg.Key{kmsg.OffsetFetch}, Err: kerr.UnstableOffsetCommit, Count: 3},
+	}
+	for name, fault := range faults {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				stop := r.process(r.cluster, Config{})
+				r.send(15)
+				r.await("applied", 15, r.applied)
+				h := r.broker.Fault(fault)
+				defer h.Remove()
+				r.send(60)
+				r.await("applied", 75, r.applied)
+				r.send(15)
+				r.await("applied", 90, r.applied)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				r.exact(90)
+			})
+		})
+	}
+}
+
+// A killed instance is replaced by one of the same name, again and again, also
+// in the middle of transactions.
+func TestKilledInstanceIsReplaced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		total := 0
+		for range 8 {
+			cluster, wire := r.wired()
+			stop := r.process(cluster, Config{})
+			r.send(20)
+			total += 20
+			time.Sleep(time.Duration(total%7) * 3 * time.Millisecond)
+			wire.pull()
+			stopped := make(chan struct{})
+			go func() {
+				_ = stop()
+				cluster.Close()
+				close(stopped)
+			}()
+			defer func() { <-stopped }()
+		}
+		stop := r.process(r.cluster, Config{})
+		r.await("applied", int64(total), r.applied)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(total)
+	})
+}
+
+func TestInstancesShareAndTakeOver(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var one, two Stats
+		first := r.process(r.cluster, Config{Instance: "one", Stats: &one})
+		r.send(15)
+		r.await("applied", 15, r.applied)
+		other, wire := r.wired()
+		second := r.process(other, Config{Instance: "two", Stats: &two})
+		total := 15
+		for two.Partitions.Load() == 0 {
+			r.send(3)
+			total += 3
+			time.Sleep(50 * time.Millisecond)
+		}
+		r.await("applied", int64(total), r.applied)
+		r.await("a partition given up", -2, func() int64 { return -one.Partitions.Load() })
+		if n := one.Partitions.Load() + two.Partitions.Load(); n != parts {
+			t.Fatalf("%d partitions owned by two", n)
+		}
+		// The second dies; the first takes all back after the session timeout.
+		wire.pull()
+		r.send(30)
+		total += 30
+		r.await("applied", int64(total), r.applied)
+		if n := one.Partitions.Load(); n != parts {
+			t.Fatalf("the survivor owns %d", n)
+		}
+		_ = second()
+		other.Close()
+		// A third comes and leaves: its partitions are given back at once.
+		third := r.dial()
+		var three Stats
+		leave := r.process(third, Config{Instance: "three", Leave: true, Stats: &three})
+		r.await("partitions of the third", 1, three.Partitions.Load)
+		if err := leave(); err != nil {
+			t.Fatal(err)
+		}
+		third.Close()
+		began := time.Now()
+		r.await("partitions of the first", parts, one.Partitions.Load)
+		if took := time.Since(began); took > 5*time.Second {
+			t.Fatalf("taken back after %s", took)
+		}
+		r.send(15)
+		total += 15
+		r.await("applied", int64(total), r.applied)
+		if err := first(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(total)
+	})
+}
+
+// Two processes under one name: exactly one of them must go.
+func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var one, two Stats
+		ended := make(chan error, 2)
+		start := func(c *Cluster, stats *Stats) {
+			cfg := Config{Group: "g", Instance: "one", Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: stats}
+			go func() { ended <- c.Process(ctx, cfg) }()
+		}
+		start(r.cluster, &one)
+		r.await("partitions", parts, one.Partitions.Load)
+		other := r.dial()
+		defer other.Close()
+		start(other, &two)
+		r.send(9)
+		if err := <-ended; !errors.Is(err, ErrFenced) {
+			t.Fatalf("the first to end does with %v", err)
+		}
+		r.await("applied", 9, r.applied)
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatalf("the other ends with %v", err)
+		}
+		r.exact(9)
+	})
+}
+
+// A restore waits for a transaction of somebody else that is still open, and
+// takes what it commits.
+func TestRestoreWaitsForOpenTransaction(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(3)
+		cl, err := kgo.NewClient(r.cluster.with(kgo.TransactionalID("other"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer cl.Close()
+		if err := cl.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		// The other instance has applied 1:0, and has not yet committed.
+		for _, kv := range [][2]string{{"in", "0"}, {"n/k1", "1"}} {
+			if err := cl.ProduceSync(t.Context(), &kgo.Record{Topic: logTopic, Partition: 1, Key: []byte(kv[0]), Value: []byte(kv[1])}).FirstErr(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		time.Sleep(5 * time.Second)
+		if n := stats.Restores.Load(); n != 0 {
+			t.Fatalf("%d partitions restored past an open transaction", n)
+		}
+		if err := cl.EndTransaction(t.Context(), kgo.TryCommit); err != nil {
+			t.Fatal(err)
+		}
+		r.await("applied", 3, r.applied)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(3)
+	})
+}
+
+func TestMissingInputStopsWithAlarm(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(9)
+		if err := r.broker.DeleteRecords(inTopic, 1, 2); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			done <- r.cluster.Process(t.Context(), Config{Group: "g", Instance: "one", Input: inTopic, Changelog: logTopic, NewTask: newCounter})
+		}()
+		if err := <-done; !errors.Is(err, ErrAlarm) {
+			t.Fatalf("got %v, not an alarm", err)
+		}
+	})
+}

@@ -1,0 +1,119 @@
+package stream
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestProcessAppliesEachInputOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(30)
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		r.await("records", 30, stats.Records.Load)
+		r.send(30)
+		r.await("records", 60, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(60)
+	})
+}
+
+func TestProcessGoesOnAfterRestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		total := 0
+		for range 5 {
+			var stats Stats
+			stop := r.process(r.cluster, Config{Stats: &stats})
+			r.send(12)
+			total += 12
+			r.await("records", 12, stats.Records.Load)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r.exact(total)
+	})
+}
+
+func TestTimersFireWithoutInput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		began := time.Now()
+		if _, err := r.cluster.Publisher(inTopic).Append(t.Context(), []byte("k"), []byte("wait 4h"), 1); err != nil {
+			t.Fatal(err)
+		}
+		due := began.Add(4 * time.Hour).UTC().Format(time.TimeOnly)
+		time.Sleep(4*time.Hour + time.Second)
+		synctest.Wait()
+		if _, last := r.changes(); last["1/fired/"+due] != due {
+			t.Fatalf("no timer fired at %s: %v", due, last)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestPoisonIsRejectedAndPassed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(3)
+		if _, err := r.cluster.Publisher(inTopic).Append(t.Context(), []byte("k"), []byte("poison"), 2); err != nil {
+			t.Fatal(err)
+		}
+		r.send(3)
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		r.await("records", 7, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(7)
+		if _, last := r.changes(); last["2/rejected/test"] != "1" {
+			t.Fatalf("input 2:1 is not rejected: %v", last)
+		}
+		if n := stats.Rejected.Load(); n != 1 {
+			t.Fatalf("%d rejected", n)
+		}
+	})
+}
+
+func TestLostChangelogStopsWithAlarm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		r.send(6)
+		var stats Stats
+		stop := r.process(r.cluster, Config{Stats: &stats})
+		r.await("records", 6, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.broker.DeleteTopic(logTopic); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // virtual: until the client has forgotten the topic
+		if err := r.cluster.Ensure(t.Context(), Topic{Name: logTopic, Partitions: parts, Compact: true}); err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan error, 1)
+		go func() {
+			done <- r.cluster.Process(t.Context(), Config{Group: "g", Instance: "one", Input: inTopic, Changelog: logTopic, NewTask: newCounter})
+		}()
+		if err := <-done; !errors.Is(err, ErrAlarm) {
+			t.Fatalf("got %v, not an alarm", err)
+		}
+	})
+}

@@ -1,0 +1,267 @@
+package stream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+type offsets = map[string]map[int32]kgo.Offset
+
+// start is where a partition stands by its group: the committed input offset
+// (below 0: none) and the last checkpoint of its changelog.
+type start struct {
+	committed int64
+	mark      mark
+}
+
+// fetched takes the checkpoints that came with the committed offsets.
+func (l *loop) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			if t.Topic != l.cfg.Input {
+				continue
+			}
+			for _, p := range t.Partitions {
+				delete(l.marks, p.Partition)
+				if p.Metadata != nil {
+					l.marks[p.Partition] = decodeMark(*p.Metadata, l.generation)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// assigned restores the partitions that the group gives us, before their first
+// record is fetched. An error loses the assignment, and the group joins again.
+func (l *loop) assigned(ctx context.Context, m offsets) (offsets, error) {
+	want := map[int32]start{}
+	l.mu.Lock()
+	for n, at := range m[l.cfg.Input] {
+		want[n] = start{committed: at.EpochOffset().Offset, mark: l.marks[n]}
+	}
+	l.mu.Unlock()
+	parts, err := l.restore(ctx, want)
+	defer l.rouse()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err != nil {
+		if errors.Is(err, ErrAlarm) {
+			l.fatal = err
+		} else {
+			l.log.WarnContext(ctx, "restore is repeated", "error", err)
+		}
+		return nil, err
+	}
+	for n, p := range parts {
+		m[l.cfg.Input][n] = kgo.NewOffset().At(p.next)
+		if old := l.ready[n]; old != nil {
+			old.task.Close()
+		}
+		l.ready[n] = p
+	}
+	return m, nil
+}
+
+// restore reads the changelog of partitions, from the last checkpoint of each
+// to a barrier: a record of our own, outside of any transaction. Reading only
+// what is committed it is reached when every transaction before it has ended,
+// also one of somebody else that is still open.
+func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*part, error) {
+	if len(want) == 0 {
+		return nil, nil
+	}
+	began := time.Now()
+	ends, err := l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input)
+	if err = errors.Join(err, ends.Error()); err != nil {
+		return nil, fmt.Errorf("restore: list ends: %w", err)
+	}
+	parts := make(map[int32]*part, len(want))
+	from := make(map[int32]int64, len(want))
+	for n, s := range want {
+		s.mark.log = l.generation
+		parts[n] = &part{task: l.cfg.NewTask(n), mark: s.mark, since: began}
+		from[n] = s.mark.from
+	}
+	err = l.fold(ctx, parts, from)
+	for n, p := range parts {
+		if err != nil {
+			break
+		}
+		end, _ := ends.Lookup(l.cfg.Input, n)
+		err = l.begin(p, n, want[n].committed, end.Offset)
+	}
+	if err != nil {
+		for _, p := range parts {
+			p.task.Close()
+		}
+		if errors.Is(err, kerr.UnknownTopicID) {
+			err = fmt.Errorf("%w: a topic was recreated below us: %w", ErrAlarm, err)
+		}
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	var read int64
+	for _, p := range parts {
+		read += p.grown
+		p.grown = max(p.grown-p.mark.live, 0)
+	}
+	l.cfg.Stats.Restores.Add(int64(len(parts)))
+	l.cfg.Stats.RestoredBytes.Add(read)
+	l.log.InfoContext(ctx, "partitions restored", "partitions", len(parts), "bytes", read, "ms", time.Since(began).Milliseconds())
+	return parts, nil
+}
+
+// begin finds where a restored partition goes on: at the larger of what the
+// group has committed and what the changelog has seen.
+func (l *loop) begin(p *part, partition int32, committed, end int64) error {
+	seen, err := p.task.Restored()
+	if err != nil {
+		return fmt.Errorf("partition %d: %w", partition, err)
+	}
+	if committed > seen && !l.cfg.Sparse {
+		return fmt.Errorf("%w: partition %d of %s is committed up to %d, its changelog %s ends at %d: was it deleted?",
+			ErrAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
+	}
+	p.next = max(seen, committed, 0)
+	if p.next > end {
+		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
+			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
+	}
+	p.end = end
+	return nil
+}
+
+// fold hands the changelogs to the tasks, partitions in parallel.
+func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]int64) error {
+	numbers := make([]int32, 0, len(parts))
+	for n := range parts {
+		numbers = append(numbers, n)
+	}
+	return l.cluster.readTo(ctx, l.cfg.Changelog, from, numbers, func(r Record) error {
+		p := parts[r.Partition]
+		p.grown += int64(len(r.Key) + len(r.Value))
+		return p.task.Restore(r)
+	})
+}
+
+// barrierKey is the key of records that mark a place in a log and mean nothing
+// else. No caller's key begins with a zero byte.
+var barrierKey = []byte("\x00barrier")
+
+// isBarrier says that a record is no caller's.
+func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
+
+// barriers appends one to each partition and returns their offsets.
+func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
+	records := make([]*kgo.Record, len(partitions))
+	for i, n := range partitions {
+		records[i] = &kgo.Record{Topic: topic, Partition: n, Key: barrierKey, Value: []byte(unique())}
+	}
+	results := c.client.ProduceSync(ctx, records...)
+	if err := results.FirstErr(); err != nil {
+		return nil, fmt.Errorf("append barrier to %s: %w", topic, err)
+	}
+	at := make(map[int32]int64, len(partitions))
+	for _, r := range records {
+		at[r.Partition] = r.Offset
+	}
+	return at, nil
+}
+
+// readTo reads committed records of partitions up to barriers that it appends,
+// each partition in order, different ones in parallel.
+func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
+	until, err := c.barriers(ctx, topic, partitions)
+	if err != nil {
+		return err
+	}
+	begin := make(map[int32]kgo.Offset, len(partitions))
+	for _, n := range partitions {
+		begin[n] = kgo.NewOffset().AtStart()
+		if at := from[n]; at > 0 && at <= until[n] {
+			begin[n] = kgo.NewOffset().At(at)
+		}
+	}
+	reader, err := kgo.NewClient(c.with(
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: begin}),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.FetchMaxPartitionBytes(8<<20),
+	)...)
+	if err != nil {
+		return fmt.Errorf("open reader: %w", err)
+	}
+	defer reader.Close()
+	for len(until) > 0 {
+		fetches := reader.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		for _, e := range fetches.Errors() {
+			return fmt.Errorf("read %s partition %d: %w", topic, e.Partition, e.Err)
+		}
+		if err := c.readBatch(fetches, until, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readBatch hands on what one poll brought and strikes off the partitions that
+// have reached their barrier.
+func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each func(Record) error) error {
+	var (
+		mu   sync.Mutex
+		errs []error
+		wait sync.WaitGroup
+		done []int32
+	)
+	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
+		barrier, open := until[fp.Partition]
+		if !open {
+			return
+		}
+		wait.Go(func() {
+			for _, r := range fp.Records {
+				if r.Offset >= barrier {
+					mu.Lock()
+					done = append(done, fp.Partition)
+					mu.Unlock()
+					return
+				}
+				if isBarrier(r.Key) {
+					continue
+				}
+				if err := each(recordOf(r)); err != nil {
+					mu.Lock()
+					errs = append(errs, fmt.Errorf("record %d:%d: %w", r.Partition, r.Offset, err))
+					mu.Unlock()
+					return
+				}
+			}
+		})
+	})
+	wait.Wait()
+	for _, n := range done {
+		delete(until, n)
+	}
+	return errors.Join(errs...)
+}
+
+func recordOf(r *kgo.Record) Record {
+	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
+}
+
+// unique returns a value that was never used before.
+func unique() string { return uuid.NewString() }
