@@ -61,29 +61,25 @@ func (r *reader) refuse(fault string) {
 
 // long reads an int or a long. Most take one byte.
 func (r *reader) long() int64 {
-	if r.pos < len(r.buf) {
-		if b := r.buf[r.pos]; b < 0x80 {
-			r.pos++
-			return int64(b>>1) ^ -int64(b&1)
-		}
+	b := r.buf[r.pos:]
+	if len(b) > 0 && b[0] < 0x80 {
+		r.pos++
+		return int64(b[0]>>1) ^ -int64(b[0]&1)
 	}
-	return r.varint()
-}
-
-func (r *reader) varint() int64 {
 	var u uint64
-	for i, b := range r.buf[r.pos:] {
-		if i == 9 && b > 1 {
-			r.refuse("number too long")
-			return 0
+	for i, c := range b {
+		if c >= 0x80 && i < 9 {
+			u |= uint64(c&0x7F) << (7 * i & 63)
+			continue
 		}
-		u |= uint64(b&0x7F) << (7 * i)
-		if b < 0x80 {
-			r.pos += i + 1
-			return int64(u>>1) ^ -int64(u&1)
+		if i == 9 && c > 1 {
+			break
 		}
+		u |= uint64(c) << (7 * i & 63)
+		r.pos += i + 1
+		return int64(u>>1) ^ -int64(u&1)
 	}
-	r.refuse("end of bytes in a number")
+	r.refuse("number that does not end, or is too long")
 	return 0
 }
 
