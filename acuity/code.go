@@ -73,12 +73,27 @@ const maxICD10 = 7
 // dot. It returns the code as it is, without work, if it is so already.
 func normalICD10(code string) string {
 	code = strings.TrimSpace(code)
+	plain := true
 	for i := range len(code) {
 		if c := code[i]; c == '.' || (c >= 'a' && c <= 'z') {
-			return strings.ToUpper(strings.ReplaceAll(code, ".", ""))
+			plain = false
+			break
 		}
 	}
-	return code
+	if plain {
+		return code
+	}
+	b := make([]byte, 0, 16)
+	for i := range len(code) {
+		switch c := code[i]; {
+		case c == '.':
+		case c >= 'a' && c <= 'z':
+			b = append(b, c-'a'+'A')
+		default:
+			b = append(b, c)
+		}
+	}
+	return string(b)
 }
 
 // isICD10Shape reports whether a code looks like one of ICD-10-CM: letter, digit,

@@ -139,7 +139,8 @@ func winners(all []statement) []statement {
 			n++
 		}
 		last := all[n-1]
-		takesBack := last.Status == SignalRetracted && !last.medication && n-i > 1
+		takesBack := last.Status == SignalRetracted && !last.medication &&
+			slices.ContainsFunc(all[i:n], func(s statement) bool { return s.Status != SignalRetracted })
 		if !takesBack {
 			kept = append(kept, last)
 		}
@@ -254,7 +255,7 @@ func (f *folder) refused(e *Evidence, s *statement) bool {
 	}
 	return slices.ContainsFunc(f.e.primaries, func(p Evidence) bool {
 		section := f.c.Spec(p.Factor).Section
-		return p.Baby == 0 && (section == SectionPostpartum || section == SectionCesarean)
+		return section == SectionPostpartum || section == SectionCesarean
 	})
 }
 

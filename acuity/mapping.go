@@ -5,15 +5,14 @@ import "strings"
 // mappings is the terminology map of a hospital, ready for look-ups. The nil map
 // has no rows. It never changes once made.
 type mappings struct {
-	exact    map[codeKey][]Mapping
-	prefixes map[codeKey][]Mapping
-	lengths  []int
+	rows  int
+	codes codeTables[Mapping]
 }
 
 // newMappings returns the map with the given rows; the order of rows for one code
 // is the order in which they count. A code with a trailing "*" is a prefix.
 func newMappings(rows []Mapping) *mappings {
-	m := &mappings{exact: map[codeKey][]Mapping{}, prefixes: map[codeKey][]Mapping{}}
+	m := &mappings{}
 	for _, row := range rows {
 		if row.Delete {
 			continue
@@ -22,18 +21,17 @@ func newMappings(rows []Mapping) *mappings {
 		if system == SystemNone {
 			system, _ = NormalSystem("", row.Code)
 		}
-		for _, diagnosis := range []bool{false, true} {
-			if diagnosis && row.Kind != 0 {
-				continue
-			}
-			if text, ok := strings.CutSuffix(strings.TrimSpace(row.Code), "*"); ok {
-				k := codeKey{system, diagnosis, normalCode(system, text)}
-				m.prefixes[k] = append(m.prefixes[k], row)
-				m.lengths = addLength(m.lengths, len(k.code))
-				continue
-			}
-			k := codeKey{system, diagnosis, normalCode(system, row.Code)}
-			m.exact[k] = append(m.exact[k], row)
+		p := codePattern{text: normalCode(system, row.Code)}
+		if text, ok := strings.CutSuffix(p.text, "*"); ok {
+			p = codePattern{text, true}
+		}
+		if p.text == "" {
+			continue
+		}
+		m.rows++
+		m.codes.of(system, false).add(p, row)
+		if row.Kind == 0 {
+			m.codes.of(system, true).add(p, row)
 		}
 	}
 	return m
@@ -41,18 +39,17 @@ func newMappings(rows []Mapping) *mappings {
 
 // find returns the rows for a code and kind of signal (0: a diagnosis): those of
 // the code itself, else those of the longest prefix.
-func (m *mappings) find(k codeKey, kind SignalKind) []Mapping {
-	if m == nil || len(m.exact)+len(m.prefixes) == 0 || k.code == "" {
+func (m *mappings) find(system System, code string, kind SignalKind) []Mapping {
+	if m == nil || m.rows == 0 || code == "" {
 		return nil
 	}
-	if rows := ofKind(m.exact[k], kind); len(rows) > 0 {
+	t := m.codes.of(system, kind == 0)
+	if rows := ofKind(t.exact[code], kind); len(rows) > 0 {
 		return rows
 	}
-	whole := k.code
-	for i := len(m.lengths) - 1; i >= 0; i-- {
-		if n := m.lengths[i]; n <= len(whole) {
-			k.code = whole[:n]
-			if rows := ofKind(m.prefixes[k], kind); len(rows) > 0 {
+	for i := len(t.lengths) - 1; i >= 0; i-- {
+		if n := t.lengths[i]; n <= len(code) {
+			if rows := ofKind(t.prefixes[code[:n]], kind); len(rows) > 0 {
 				return rows
 			}
 		}

@@ -22,20 +22,12 @@ const (
 
 // index finds the routes of a code.
 type index struct {
-	exact    map[codeKey][]route
-	prefixes map[codeKey][]route // by the prefix
-	lengths  []int               // of the prefixes, ascending
-	display  []route             // by words, in the order of the catalogue
-	lexicon  lexicon
+	codes   codeTables[route]
+	display []route // by words, in the order of the catalogue
+	lexicon lexicon
 
 	// The factors that contradictions are settled for.
 	mag, obesity, catII, catIII, mews, acknowledged, induction, multiples Factor
-}
-
-type codeKey struct {
-	system    System
-	diagnosis bool
-	code      string
 }
 
 // route is a route with its factor.
@@ -48,7 +40,7 @@ type route struct {
 
 // newIndex returns the index of the routes of a catalogue.
 func newIndex(specs []Spec) *index {
-	ix := &index{exact: map[codeKey][]route{}, prefixes: map[codeKey][]route{}, lexicon: newLexicon()}
+	ix := &index{lexicon: newLexicon()}
 	named := map[string]*Factor{
 		"high-mag": &ix.mag, "high-obesity-bmi40": &ix.obesity,
 		"labor-fhr-cat-ii": &ix.catII, "labor-fhr-cat-iii": &ix.catIII,
@@ -80,54 +72,13 @@ func newIndex(specs []Spec) *index {
 				ix.display = append(ix.display, r)
 			}
 			for _, c := range r.Codes {
-				ix.add(r, c)
+				for _, p := range codePatterns(r.System, c) {
+					ix.codes.of(r.System, r.Diagnosis).add(p, r)
+				}
 			}
 		}
 	}
 	return ix
-}
-
-func (ix *index) add(r route, written string) {
-	for _, p := range codePatterns(r.System, written) {
-		k := codeKey{r.System, r.Diagnosis, p.text}
-		if !p.prefix {
-			ix.exact[k] = append(ix.exact[k], r)
-			continue
-		}
-		ix.prefixes[k] = append(ix.prefixes[k], r)
-		ix.lengths = addLength(ix.lengths, len(p.text))
-	}
-}
-
-func addLength(lengths []int, n int) []int {
-	i := 0
-	for ; i < len(lengths) && lengths[i] <= n; i++ {
-		if lengths[i] == n {
-			return lengths
-		}
-	}
-	return append(lengths[:i], append([]int{n}, lengths[i:]...)...)
-}
-
-// each calls do with every route of a code: in the order of prefixes from short
-// to long, then the exact ones.
-func (ix *index) each(k codeKey, do func(*route)) {
-	whole := k.code
-	for _, n := range ix.lengths {
-		if n > len(whole) {
-			break
-		}
-		k.code = whole[:n]
-		routes := ix.prefixes[k]
-		for i := range routes {
-			do(&routes[i])
-		}
-	}
-	k.code = whole
-	routes := ix.exact[k]
-	for i := range routes {
-		do(&routes[i])
-	}
 }
 
 // take adds what a matching route says to the matches from index first on: of
@@ -163,9 +114,9 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 	if system == SystemNone {
 		system, _ = NormalSystem("", d.Code)
 	}
-	k := codeKey{system, true, normalCode(system, d.Code)}
+	code := normalCode(system, d.Code)
 	first := len(dst)
-	if rows := maps.find(k, 0); len(rows) > 0 {
+	if rows := maps.find(system, code, 0); len(rows) > 0 {
 		for _, m := range rows {
 			if m.Factor != 0 {
 				dst = append(dst, match{factor: m.Factor, kind: BySite, on: true})
@@ -173,7 +124,7 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 		}
 		return dst, true
 	}
-	c.index.each(k, func(r *route) { dst = take(dst, first, r, ByDiagnosis, true) })
+	c.index.codes.of(system, true).each(code, func(r *route) { dst = take(dst, first, r, ByDiagnosis, true) })
 	for i := first; i < len(dst); i++ {
 		if dst[i].factor == c.index.multiples && dst[i].count == 0 {
 			dst[i].count = 2
@@ -205,8 +156,8 @@ type reader struct {
 // read appends what s says, and returns how far it could be read and the concept
 // that its code is one of many of: the factor that stands for it, 0 if none.
 func (r *reader) read(s *Signal) (matchState, Factor) {
-	k := codeKey{s.System, false, normalCode(s.System, s.Code)}
-	if rows := r.maps.find(k, s.Kind); len(rows) > 0 {
+	code := normalCode(s.System, s.Code)
+	if rows := r.maps.find(s.System, code, s.Kind); len(rows) > 0 {
 		return r.bySite(s, rows)
 	}
 	if s.System == SystemLocal || s.System == SystemNone {
@@ -215,7 +166,7 @@ func (r *reader) read(s *Signal) (matchState, Factor) {
 			return matched, 0
 		}
 	}
-	return r.byRule(s, k)
+	return r.byRule(s, code)
 }
 
 // manual returns the factor whose id is a code.
@@ -258,7 +209,7 @@ func (r *reader) bySite(s *Signal, rows []Mapping) (matchState, Factor) {
 	return state, concept
 }
 
-func (r *reader) byRule(s *Signal, k codeKey) (matchState, Factor) {
+func (r *reader) byRule(s *Signal, code string) (matchState, Factor) {
 	first, state, concept := len(r.matches), unmapped, Factor(0)
 	consider := func(rt *route) {
 		if rt.Kind != 0 && (rt.Kind == KindMedication) != (s.Kind == KindMedication) {
@@ -278,7 +229,7 @@ func (r *reader) byRule(s *Signal, k codeKey) (matchState, Factor) {
 		}
 	}
 	ix := r.c.index
-	ix.each(k, consider)
+	ix.codes.of(s.System, false).each(code, consider)
 	if state != unmapped || s.Display == "" {
 		return state, concept
 	}
@@ -291,7 +242,7 @@ func (r *reader) byRule(s *Signal, k codeKey) (matchState, Factor) {
 		if rt.words&said.sought == 0 || !displayFits(rt.Route, said) {
 			continue
 		}
-		if rt.strict && k.system != rt.System && k.code != "" {
+		if rt.strict && s.System != rt.System && code != "" {
 			continue
 		}
 		consider(rt)
