@@ -12,7 +12,7 @@ import (
 // noon is the instant that minutes of the tests are counted from.
 const noon = Instant(1_700_000_000_000)
 
-func minute(m int) Instant { return noon + Instant(m)*60_000 }
+func minutesPastNoon(m int) Instant { return noon + Instant(m)*60_000 }
 
 // statedAt is a statement received at a minute and observed then.
 type statedAt struct {
@@ -29,14 +29,14 @@ func (h statedAt) heard() Heard {
 	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice}
 	s := Heard{
 		Signal:     Signal{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]},
-		ReceivedAt: minute(h.at),
+		ReceivedAt: minutesPastNoon(h.at),
 		Feed:       ChannelClinical,
 	}
 	if h.observed != 0 {
-		s.ObservedAt = minute(h.observed)
+		s.ObservedAt = minutesPastNoon(h.observed)
 	}
 	if h.started != 0 {
-		s.StartedAt = minute(h.started)
+		s.StartedAt = minutesPastNoon(h.started)
 	}
 	if h.feed != "" {
 		s.Feed = h.feed
@@ -396,11 +396,11 @@ func TestEvidence(t *testing.T) {
 			}
 			for _, d := range test.diagnoses {
 				e.diagnoses = append(e.diagnoses, diagnosed{
-					Diagnosis: Diagnosis{System: ICD10CM, Code: d.code}, Start: minute(d.start), Last: minute(d.start), Feed: ChannelHL7,
+					Diagnosis: Diagnosis{System: ICD10CM, Code: d.code}, Start: minutesPastNoon(d.start), Last: minutesPastNoon(d.start), Feed: ChannelHL7,
 				})
 			}
 			for id, at := range test.listed {
-				e.listed = append(e.listed, Listed{Factor: factorOf(t, id), Since: minute(at[0]), Last: minute(at[1])})
+				e.listed = append(e.listed, Listed{Factor: factorOf(t, id), Since: minutesPastNoon(at[0]), Last: minutesPastNoon(at[1])})
 			}
 			if test.primary != "" {
 				e.primaries = []Evidence{{Factor: factorOf(t, test.primary), Kind: ByADT, Start: noon, Last: noon}}
@@ -428,7 +428,7 @@ func TestEvidenceNamesItsSource(t *testing.T) {
 	got := Default().evidence(e, nil)
 	want := []Evidence{
 		{
-			Factor: factorOf(t, "labor-induction"), Kind: BySignal, Start: minute(1), Last: minute(1), AssignedBy: "signal",
+			Factor: factorOf(t, "labor-induction"), Kind: BySignal, Start: minutesPastNoon(1), Last: minutesPastNoon(1), AssignedBy: "signal",
 			Source: Source{Feed: ChannelClinical, System: RxNorm, Code: "7044"},
 		},
 		{
@@ -462,12 +462,12 @@ func drawEpisode(t *rapid.T) *episode {
 	}
 	codes := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
 	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
-		at := minute(times.Draw(t, "onset"))
+		at := minutesPastNoon(times.Draw(t, "onset"))
 		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: Diagnosis{System: ICD10CM, Code: codes.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
 		f := Factor(rapid.IntRange(1, Default().Len()).Draw(t, "factor"))
-		at := minute(times.Draw(t, "since"))
+		at := minutesPastNoon(times.Draw(t, "since"))
 		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "primaries") {

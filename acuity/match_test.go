@@ -466,7 +466,7 @@ func FuzzDisplay(f *testing.F) {
 				}
 				lower := s
 				lower.Display = strings.ToUpper(display)
-				if again, _ := Default().matchSignal(&lower, nil); isASCII(display) && onIDs(again) != onIDs(matches) {
+				if again, _ := Default().matchSignal(&lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
 					t.Errorf("%q: %q in lower case, %q in upper case", display, onIDs(matches), onIDs(again))
 				}
 			}
@@ -475,6 +475,6 @@ func FuzzDisplay(f *testing.F) {
 	})
 }
 
-func isASCII(s string) bool {
+func onlyASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
 }
