@@ -27,18 +27,21 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 			c.activate(v, &v.quiet, now, out, first, &slot, &many)
 		}
 	}
+	if len(out.factors) == first {
+		return nil
+	}
 	room := out.factors[first:len(out.factors):len(out.factors)]
 	for i := range room {
 		fv := &room[i]
 		if f := fv.Factor; many[f>>6]&(1<<(f&63)) != 0 {
-			*fv, _ = settle(views, f, now)
-			follow(views, now, fv)
+			all, _ := settle(views, f, now)
+			all.follow(views, now)
+			*fv = all.FactorVerdict
 			fv.Sources = gather(views, f, now, out)
-		}
-		fv.Ratio = ratioOf(fv.need)
-		fv.Demand = fv.need
-		if fv.Demand == 0 {
-			fv.Demand = fv.add
+			fv.Ratio, fv.Demand = ratioOf(fv.need), fv.need
+			if fv.Demand == 0 {
+				fv.Demand = fv.add
+			}
 		}
 	}
 	return room
@@ -61,21 +64,37 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 		many[f>>6] |= 1 << (f & 63) // its sources are those of another factor
 	}
 	out.sources = append(out.sources, ev.Source)
-	n := len(out.sources)
-	out.factors = append(out.factors, FactorVerdict{
-		Factor: f, Since: ev.Start, Kind: ev.Kind, AssignedBy: ev.AssignedBy, Severity: o.class,
-		Stale: o.staleAt != 0 && now >= o.staleAt, Next: o.next, Sources: out.sources[n-1 : n : n],
-		need: o.need, add: o.add, held: o.need, babies: ev.Count, doubt: o.staleAt,
-	})
-	if fv := &out.factors[len(out.factors)-1]; fv.Stale {
-		fv.doubt = 0
+	n, at := len(out.sources), len(out.factors)
+	// Every field is set in place: a literal would be built and then copied.
+	if at == cap(out.factors) {
+		out.factors = append(out.factors, FactorVerdict{})
 	}
+	out.factors = out.factors[:at+1]
+	fv := &out.factors[at]
+	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.AssignedBy = f, ev.Kind, o.class, ev.Start, ev.AssignedBy
+	fv.Next, fv.Sources = o.next, out.sources[n-1:n:n]
+	fv.need, fv.add, fv.babies = o.need, o.add, ev.Count
+	fv.Stale, fv.doubt = false, o.staleAt
+	if o.staleAt != 0 && now >= o.staleAt {
+		fv.Stale, fv.doubt = true, 0
+	}
+	fv.Ratio, fv.Demand = ratioOf(o.need), o.need
+	if o.need == 0 {
+		fv.Demand = o.add
+	}
+}
+
+// settled is an entry made of several evidences.
+type settled struct {
+	FactorVerdict
+	held   Demand  // need of the evidence that is shown
+	breaks Instant // when any of the evidence changes, seen or not; 0: never
 }
 
 // settle is the entry of one factor that several evidences or patients have:
 // demand, ADD and class are the largest, the one that is shown is the gravest.
-func settle(views []patient, f Factor, now Instant) (fv FactorVerdict, on bool) {
-	fv = FactorVerdict{Factor: f, Stale: true}
+func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
+	fv.Factor, fv.Stale = f, true
 	newborn := false
 	for i := range views {
 		v := &views[i]
@@ -101,7 +120,7 @@ func settle(views []patient, f Factor, now Instant) (fv FactorVerdict, on bool) 
 }
 
 // take adds one evidence to an entry.
-func (fv *FactorVerdict) take(v *patient, ev *Evidence, now Instant, before bool) (on bool) {
+func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on bool) {
 	o, on := v.judge(ev, now)
 	if !on {
 		return before
@@ -126,7 +145,7 @@ func (fv *FactorVerdict) take(v *patient, ev *Evidence, now Instant, before bool
 
 // follow finds when an entry with several evidences changes: a step that another
 // evidence hides is no change.
-func follow(views []patient, now Instant, fv *FactorVerdict) {
+func (fv *settled) follow(views []patient, now Instant) {
 	for at := fv.breaks; at > now; {
 		then, on := settle(views, fv.Factor, at)
 		if !on || !then.shows(fv) {
@@ -144,7 +163,7 @@ func follow(views []patient, now Instant, fv *FactorVerdict) {
 }
 
 // shows reports whether two entries of a factor look the same.
-func (fv *FactorVerdict) shows(other *FactorVerdict) bool {
+func (fv *settled) shows(other *settled) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.AssignedBy == other.AssignedBy &&
 		fv.Severity == other.Severity && fv.need == other.need && fv.add == other.add
 }

@@ -146,6 +146,7 @@ const (
 	traitBirth                         // at 2.0 a birth goes on
 	traitInside                        // at 2.0 a nurse of the baby is inside
 	traitSilent                        // becomes another when it is silent
+	traitTwin                          // counts once with another in the score
 )
 
 // floorRule is a further floor of a modifier in some sections; it has no steps.

@@ -69,7 +69,9 @@ func (t *tally) detail(b text, a Axis, v *Verdict) text {
 		b = b.count(t.score, " points of acuity, ")
 		return b.count(t.nurses, " nurses")
 	case AxisFlow:
-		b = b.count(t.moves, " moves in 120 min, ")
+		if t.staffed {
+			b = b.count(t.moves, " moves in 120 min, ")
+		}
 		return b.count(t.boarders, " boarders")
 	default:
 		b = b.count(t.skill.novices, " novices and ")

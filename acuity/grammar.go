@@ -37,6 +37,12 @@ func parseCatalogue(text string) (*Catalogue, error) {
 		}
 		p.c.rank = append(p.c.rank, rank)
 	}
+	for f := range p.c.effects {
+		if twin := p.c.effects[f][0].twin; twin != 0 {
+			p.c.traits[f] |= traitTwin
+			p.c.traits[twin] |= traitTwin
+		}
+	}
 	p.c.index = newIndex(p.c.specs)
 	return p.c, nil
 }

@@ -72,13 +72,16 @@ func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
 // all sources of one are sources of the other. The graver of the two counts.
 func (c *Catalogue) counted(list []FactorVerdict, i int) bool {
 	a := &list[i]
+	if c.traits[a.Factor]&traitTwin == 0 {
+		return false
+	}
 	for j := range list {
 		b := &list[j]
 		if c.effects[a.Factor][0].twin != b.Factor && c.effects[b.Factor][0].twin != a.Factor {
 			continue
 		}
 		// The list is in order of severity: of two, the first is the graver.
-		return j < i && a.Factor != 0 && (within(a.Sources, b.Sources) || within(b.Sources, a.Sources))
+		return j < i && (within(a.Sources, b.Sources) || within(b.Sources, a.Sources))
 	}
 	return false
 }

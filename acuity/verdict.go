@@ -113,21 +113,19 @@ type RoomVerdict struct {
 // FactorVerdict is one active factor of a room.
 type FactorVerdict struct {
 	Factor     Factor
-	Since      Instant
 	Kind       EvidenceKind
+	Severity   uint8 // class now, 0 … 4
+	Stale      bool
+	Demand     Demand // own demand or floor now; of an ADD-only factor its ADD
+	Since      Instant
 	AssignedBy string // of a primary
 	Ratio      string // own demand now as a ratio; "" when it has none
-	Demand     Demand // own demand or floor now; of an ADD-only factor its ADD
-	Severity   uint8  // class now, 0 … 4
-	Stale      bool
 	Next       Instant
 	Sources    []Source
 
-	need, add Demand  // own demand or floor, and own ADD, apart
-	held      Demand  // need of the evidence that is shown
 	babies    uint8   // largest count of babies that an evidence gave
+	need, add Demand  // own demand or floor, and own ADD, apart
 	doubt     Instant // when Stale becomes true; 0: never
-	breaks    Instant // when any of its evidence changes, seen or not
 }
 
 // Quality is a reason to trust the verdict less.

@@ -1,0 +1,323 @@
+package acuity
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// drawEvidence draws one piece of evidence as the chart may hold it.
+func drawEvidence(t *rapid.T, now Instant, name string) Evidence {
+	c := Default()
+	f := Factor(rapid.IntRange(1, c.Len()).Draw(t, name))
+	s := c.Spec(f)
+	start := now.Add(-time.Duration(rapid.IntRange(0, 1800).Draw(t, "start")) * time.Minute)
+	last := start + Instant(rapid.Int64Range(0, int64(now-start)).Draw(t, "last"))/60_000*60_000
+	ev := Evidence{
+		Factor: f, Variant: uint8(rapid.IntRange(0, len(s.Variants)-1).Draw(t, "variant")),
+		Kind: EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")), Start: start, Last: last,
+		Source: Source{System: ICD10CM, Code: fmt.Sprint("C", rapid.IntRange(0, 5).Draw(t, "code"))},
+	}
+	if s.Section == SectionNewborn {
+		ev.Baby = uint8(rapid.IntRange(1, 3).Draw(t, "baby"))
+	}
+	if s.ID == "labor-multiple-gestation" {
+		ev.Count = uint8(rapid.IntRange(2, 4).Draw(t, "count"))
+	}
+	return ev
+}
+
+func drawRoom(t *rapid.T, now Instant) RoomChart {
+	r := RoomChart{ID: 1, Status: RoomOccupied, Listed: true}
+	if rapid.IntRange(0, 9).Draw(t, "clinical only") == 0 {
+		r.Status, r.Listed = RoomUnknown, false
+		r.NewestSignal = now.Add(-time.Duration(rapid.IntRange(0, 3000).Draw(t, "newest")) * time.Minute)
+	}
+	for i := range rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2}).Draw(t, "patients") {
+		p := PatientChart{Visit: fmt.Sprint(i), Mother: rapid.IntRange(0, 9).Draw(t, "mother") > 0}
+		p.Arrived = now.Add(-time.Duration(rapid.IntRange(0, 40).Draw(t, "arrived")) * time.Minute)
+		if rapid.Bool().Draw(t, "born") {
+			p.Birth = now.Add(-time.Duration(rapid.IntRange(-100, 300).Draw(t, "birth")) * time.Minute)
+		}
+		for j := range rapid.IntRange(0, 7).Draw(t, "evidences") {
+			p.Evidence = append(p.Evidence, drawEvidence(t, now, fmt.Sprint("factor", j)))
+		}
+		r.Patients = append(r.Patients, p)
+	}
+	return r
+}
+
+func drawChart(t *rapid.T, now Instant) *Chart {
+	c := &Chart{Unit: UnitChart{HasCensus: rapid.Bool().Draw(t, "census"), TotalRooms: int32(rapid.IntRange(0, 6).Draw(t, "total"))}}
+	for i := range rapid.IntRange(0, 4).Draw(t, "rooms") {
+		r := drawRoom(t, now)
+		r.ID = int32(i + 1)
+		c.Rooms = append(c.Rooms, r)
+	}
+	for i := range rapid.IntRange(0, 2).Draw(t, "staffings") {
+		c.Unit.Staffing = append(c.Unit.Staffing, Staffing{
+			AsOf:   now.Add(time.Duration(i*90-30) * time.Minute),
+			Nurses: int32(rapid.IntRange(0, 6).Draw(t, "nurses")), Call: Tristate(rapid.IntRange(0, 2).Draw(t, "call")),
+		})
+	}
+	if rapid.Bool().Draw(t, "roster") {
+		c.Unit.Roster = &Roster{AsOf: now.Add(-time.Duration(rapid.IntRange(0, 800).Draw(t, "roster age")) * time.Minute)}
+		for range rapid.IntRange(0, 4).Draw(t, "roster nurses") {
+			c.Unit.Roster.Nurses = append(c.Unit.Roster.Nurses, RosterNurse{
+				Skill: int8(rapid.IntRange(-1, 2).Draw(t, "skill")), Rooms: rapid.SliceOfN(rapid.Int32Range(1, 5), 0, 3).Draw(t, "assigned"),
+			})
+		}
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "moves") {
+		c.Unit.Moves = append(c.Unit.Moves, now.Add(-time.Duration(rapid.IntRange(0, 119).Draw(t, "move"))*time.Minute))
+	}
+	slices.Sort(c.Unit.Moves)
+	return c
+}
+
+// lowers reports whether a factor is one of the named exceptions: it replaces
+// something that asks for more.
+func lowers(id string, p *PatientChart) bool {
+	switch id {
+	case "mews-acknowledged", "labor-fhr-cat-ii":
+		return true
+	}
+	f, _ := FactorByID(id)
+	if !f.IsPrimary() {
+		return false
+	}
+	// A primary factor replaces the half nurse that is assumed without one, and
+	// one of a mother takes the babies of her couplet in.
+	for _, ev := range p.Evidence {
+		if other := Default().Spec(ev.Factor); other.Primary && !other.newborn {
+			return Default().Spec(f).postpartum && hasNewborn(p)
+		}
+	}
+	return true
+}
+
+func hasNewborn(p *PatientChart) bool {
+	return slices.ContainsFunc(p.Evidence, func(ev Evidence) bool { return Default().Spec(ev.Factor).newborn })
+}
+
+func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		now := testStart
+		c := drawChart(t, now)
+		if len(c.Rooms) == 0 || len(c.Rooms[0].Patients) == 0 {
+			t.Skip()
+		}
+		p := &c.Rooms[0].Patients[0]
+		more := drawEvidence(t, now, "more")
+		id := more.Factor.ID()
+		if lowers(id, p) {
+			t.Skip()
+		}
+		before := c.Verdict(now)
+		p.Evidence = append(slices.Clone(p.Evidence), more)
+		after := c.Verdict(now)
+		a, b := &before.Rooms[0], &after.Rooms[0]
+		if b.Demand < a.Demand || after.Level < before.Level || after.Shortfall < before.Shortfall {
+			t.Fatalf("%s: demand %d to %d, level %s to %s", id, a.Demand, b.Demand, before.Level, after.Level)
+		}
+		// A twin that says nothing new no longer counts twice: only a code that
+		// reaches both factors may do so.
+		if twin := Default().effects[more.Factor][0].twin; twin == 0 && id != "pp-hemorrhage" && id != "high-bereavement" && b.Score < a.Score {
+			t.Fatalf("%s: score %d to %d", id, a.Score, b.Score)
+		}
+	})
+}
+
+func TestANurseNeverRaisesTheLevel(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawChart(t, testStart)
+		if len(c.Unit.Staffing) == 0 {
+			t.Skip()
+		}
+		before := c.Verdict(testStart)
+		c.Unit.Staffing[0].Nurses++
+		after := c.Verdict(testStart)
+		if after.Level > before.Level || after.Shortfall > before.Shortfall {
+			t.Fatalf("%s to %s", before.Level, after.Level)
+		}
+	})
+}
+
+func TestTheOrderOfEvidenceIsIrrelevant(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRoom(t, testStart)
+		before := judgeAt(&r, testStart)
+		for i := range r.Patients {
+			r.Patients[i].Evidence = rapid.Permutation(r.Patients[i].Evidence).Draw(t, "order")
+		}
+		if after := judgeAt(&r, testStart); !reflect.DeepEqual(seen(before), seen(after)) {
+			t.Fatalf("\n%+v\n%+v", seen(before), seen(after))
+		}
+	})
+}
+
+// seen is what a partner sees of a room.
+func seen(v RoomVerdict) RoomVerdict {
+	v.due, v.listed, v.fatigue = 0, false, false
+	v.Factors = slices.Clone(v.Factors)
+	for i := range v.Factors {
+		f := v.Factors[i]
+		v.Factors[i] = FactorVerdict{
+			Factor: f.Factor, Since: f.Since, Kind: f.Kind, AssignedBy: f.AssignedBy, Ratio: f.Ratio, Demand: f.Demand,
+			Severity: f.Severity, Stale: f.Stale, Next: f.Next, Sources: f.Sources,
+		}
+	}
+	return v
+}
+
+// still is a room without the instants of change and what only the program sees.
+func still(v RoomVerdict) RoomVerdict {
+	v = seen(v)
+	v.Next, v.Boarder, v.Double = 0, false, false
+	for i := range v.Factors {
+		v.Factors[i].Next, v.Factors[i].Stale, v.Factors[i].Sources = 0, false, nil
+	}
+	return v
+}
+
+func stillUnit(v Verdict) Verdict {
+	v.Next = 0
+	rooms := v.Rooms
+	v.Rooms = nil
+	for _, r := range rooms {
+		boarder, double := r.Boarder, r.Double
+		r = still(r)
+		r.Boarder, r.Double = boarder, double
+		v.Rooms = append(v.Rooms, r)
+	}
+	return v
+}
+
+func TestNothingChangesBeforeNext(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawChart(t, testStart)
+		now := testStart
+		for range 12 {
+			v := c.Verdict(now)
+			if v.Next == 0 {
+				later := now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "later")) * time.Minute)
+				if then := c.Verdict(later); !reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
+					t.Fatalf("next never, but %v later\n%+v\n%+v", later.Sub(now), stillUnit(v), stillUnit(then))
+				}
+				return
+			}
+			if v.Next <= now {
+				t.Fatalf("next %v is not after now", v.Next.Sub(now))
+			}
+			between := now + Instant(rapid.Int64Range(0, int64(v.Next-now)-1).Draw(t, "between"))
+			for _, at := range []Instant{between, v.Next - 1} {
+				if then := c.Verdict(at); !reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
+					t.Fatalf("next in %v, but %v later\n%+v\n%+v", v.Next.Sub(now), at.Sub(now), stillUnit(v), stillUnit(then))
+				}
+			}
+			if then := c.Verdict(v.Next); reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
+				t.Fatalf("nothing changes at next, in %v\n%+v", v.Next.Sub(now), stillUnit(v))
+			}
+			for i := range v.Rooms {
+				checkRoomNext(t, &c.Rooms[i], v.Rooms[i], now)
+			}
+			now = v.Next
+		}
+	})
+}
+
+// checkRoomNext checks the instants of a room and of its factors.
+func checkRoomNext(t *rapid.T, r *RoomChart, v RoomVerdict, now Instant) {
+	if v.Next != 0 {
+		before, at := judgeAt(r, v.Next-1), judgeAt(r, v.Next)
+		if !reflect.DeepEqual(still(v), still(before)) || reflect.DeepEqual(still(v), still(at)) {
+			t.Fatalf("room: next in %v\n%+v\n%+v\n%+v", v.Next.Sub(now), still(v), still(before), still(at))
+		}
+	}
+	for _, f := range v.Factors {
+		if f.Next == 0 {
+			continue
+		}
+		before, at := entry(judgeAt(r, f.Next-1), f.Factor), entry(judgeAt(r, f.Next), f.Factor)
+		if entry(v, f.Factor) != before || before == at {
+			t.Fatalf("%s: next in %v\n%s\n%s\n%s", f.Factor.ID(), f.Next.Sub(now), entry(v, f.Factor), before, at)
+		}
+	}
+}
+
+func entry(v RoomVerdict, f Factor) string {
+	for _, e := range v.Factors {
+		if e.Factor == f {
+			return fmt.Sprint(e.Since, e.Ratio, e.Severity, e.Kind)
+		}
+	}
+	return "absent"
+}
+
+func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawChart(t, testStart)
+		old := c.Verdict(testStart).Rooms
+		now := testStart.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "later")) * time.Minute)
+		for i := range old {
+			if next := Soonest(old[i].Next, old[i].due); next != 0 && next <= now {
+				old[i] = Default().judgeRoom(&c.Rooms[i], now, &judged{})
+			}
+		}
+		whole := c.Verdict(now)
+		if reused := Default().judgeUnit(&c.Unit, old, now); !reflect.DeepEqual(stillUnit(whole), stillUnit(reused)) || whole.Next != reused.Next {
+			t.Fatalf("\n%+v\n%+v", whole, reused)
+		}
+	})
+}
+
+func BenchmarkVerdict(b *testing.B) {
+	c := benchChart(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		c.Verdict(testStart)
+	}
+}
+
+func BenchmarkRoom(b *testing.B) {
+	c := benchChart(b)
+	catalogue := Default()
+	out := judged{factors: make([]FactorVerdict, 0, 8), sources: make([]Source, 0, 8)}
+	b.ReportAllocs()
+	for b.Loop() {
+		out.factors, out.sources = out.factors[:0], out.sources[:0]
+		catalogue.judgeRoom(&c.Rooms[0], testStart, &out)
+	}
+}
+
+func BenchmarkUnit(b *testing.B) {
+	c := benchChart(b)
+	rooms := c.Verdict(testStart).Rooms
+	catalogue := Default()
+	b.ReportAllocs()
+	for b.Loop() {
+		catalogue.judgeUnit(&c.Unit, rooms, testStart)
+	}
+}
+
+// benchChart is a unit of 40 rooms with five factors each and all its inputs.
+func benchChart(b *testing.B) *Chart {
+	list := []charted{
+		{factor: "labor-standard", age: 3 * hours}, {factor: "high-mag", age: 20 * minutes}, {factor: "high-preeclampsia", variant: 1, kind: ByDiagnosis, code: "O14.1"},
+		{factor: "high-gbs-positive"}, {factor: "env-interpreter"},
+	}
+	rooms := make([][]charted, 40)
+	for i := range rooms {
+		rooms[i] = list
+	}
+	c := chartOf(b, testStart, 30, Yes, 44, rooms...)
+	c.Unit.Roster = &Roster{AsOf: testStart.Add(-hours)}
+	for i := range int32(30) {
+		c.Unit.Roster.Nurses = append(c.Unit.Roster.Nurses, RosterNurse{Skill: int8(i % 3), Rooms: []int32{i + 1}})
+	}
+	return c
+}
