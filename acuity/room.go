@@ -33,10 +33,7 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdic
 	if len(views) == 1 {
 		total = c.weigh(&views[0], rv.Factors, now, &rv)
 	} else {
-		for i := range views {
-			var alone judged
-			total += c.weigh(&views[i], c.active(views[i:i+1], now, &alone), now, &rv)
-		}
+		total, _ = c.together(views, now, &rv)
 	}
 	switch {
 	case len(views) == 0 && r.Status == RoomOccupied:
@@ -47,7 +44,42 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdic
 	rv.Demand = min(total, maxDemand)
 	rv.Nursing = nursingOf(rv.Demand)
 	c.describe(r, &rv, views, now)
+	if len(views) > 1 {
+		c.followAll(r, &rv, views, now)
+	}
 	return rv
+}
+
+// together adds up the demands of several patients of a room; next is when any
+// factor of one of them changes.
+func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict) (total Demand, next Instant) {
+	for i := range views {
+		var alone judged
+		factors := c.active(views[i:i+1], now, &alone)
+		total += c.weigh(&views[i], factors, now, rv)
+		for j := range factors {
+			next = Soonest(next, factors[j].Next)
+		}
+	}
+	return total, Soonest(next, rv.Next)
+}
+
+// followAll finds when the demand of a room of several patients changes although
+// none of its entries does: the step of one patient may be hidden by the same
+// factor of the other, but her demand counts.
+func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, now Instant) {
+	_, at := c.together(views, now, &RoomVerdict{Status: rv.Status})
+	for at != 0 && (rv.Next == 0 || at < rv.Next) {
+		for i := range r.Patients {
+			c.view(&r.Patients[i], at, &views[i])
+		}
+		total, next := c.together(views, at, &RoomVerdict{Status: rv.Status})
+		if min(total, maxDemand) != rv.Demand {
+			rv.Next = at
+			return
+		}
+		at = next
+	}
 }
 
 // weigh is the demand of one patient with her newborns. It notes in rv that it
@@ -73,6 +105,9 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 			babies = max(babies, plain.perBaby*Demand(max(fv.babies, 2)-1))
 		}
 		add += fv.add
+		if plain.addUntilBirth && fv.add > 0 && v.birth > now {
+			rv.Next = Soonest(rv.Next, v.birth)
+		}
 	}
 	if v.traits&traitMaternal == 0 && (v.mother || v.traits&traitNewborn == 0) &&
 		(len(factors) > 0 || rv.Status == RoomOccupied) {
@@ -82,30 +117,12 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 	if v.traits&traitNewborn != 0 {
 		track, within = v.track(0, now)
 	}
-	need := func(add Demand) Demand {
-		d := withAdd(other, add) + max(track, trackFloor)
-		if inside > 0 {
-			already := min(within, Nurse+babies)
-			d = max(d, withAdd(inside+babies, add)+max(track-already, trackFloor))
-		}
-		return d
-	}
-	d := need(add)
-	if v.birth > now {
-		if c.addAtBirth(v, factors, &add); need(add) != d {
-			rv.Next = Soonest(rv.Next, v.birth)
-		}
+	d := withAdd(other, add) + max(track, trackFloor)
+	if inside > 0 {
+		already := min(within, Nurse+babies)
+		d = max(d, withAdd(inside+babies, add)+max(track-already, trackFloor))
 	}
 	return d
-}
-
-// addAtBirth takes from add what ends with the birth.
-func (c *Catalogue) addAtBirth(v *patient, factors []FactorVerdict, add *Demand) {
-	for i := range factors {
-		if c.effects[factors[i].Factor][0].addUntilBirth {
-			*add -= factors[i].add
-		}
-	}
 }
 
 // withAdd adds the ADDs: they fill up to one nurse, or come on top of it.

@@ -37,11 +37,12 @@ func drawRoom(t *rapid.T, now Instant) RoomChart {
 		r.Status, r.Listed = RoomUnknown, false
 		r.NewestSignal = now.Add(-time.Duration(rapid.IntRange(0, 3000).Draw(t, "newest")) * time.Minute)
 	}
-	for i := range rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2}).Draw(t, "patients") {
+	patients := rapid.SampledFrom([]int{0, 1, 1, 1, 1, 2}).Draw(t, "patients")
+	for i := range patients {
 		p := PatientChart{Visit: fmt.Sprint(i), Mother: rapid.IntRange(0, 9).Draw(t, "mother") > 0}
 		p.Arrived = now.Add(-time.Duration(rapid.IntRange(0, 40).Draw(t, "arrived")) * time.Minute)
 		if rapid.Bool().Draw(t, "born") {
-			p.Birth = now.Add(-time.Duration(rapid.IntRange(-100, 300).Draw(t, "birth")) * time.Minute)
+			p.Birth = now.Add(-time.Duration(rapid.IntRange(-100*(2-patients), 300).Draw(t, "birth")) * time.Minute)
 		}
 		for j := range rapid.IntRange(0, 7).Draw(t, "evidences") {
 			p.Evidence = append(p.Evidence, drawEvidence(t, now, fmt.Sprint("factor", j)))
