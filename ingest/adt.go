@@ -88,16 +88,12 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	e.RecordedAt = o.plan("recordedAt", optional).at
 	cancels := o.plan("cancelsOccurredAt", optional)
 	diagnoses, listed := o.diagnoses()
-	switch e.Type {
-	case acuity.A11, acuity.A12, acuity.A13:
+	if e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13 {
 		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
-	case acuity.A02, acuity.A03: // change no diagnosis
-	default:
-		if listed {
-			e.Diagnoses, e.DiagnosisMode = diagnoses, acuity.DiagnosisSnapshot
-			if len(diagnoses) == 0 {
-				e.DiagnosisMode = acuity.DiagnosisClear
-			}
+	} else if e.Type != acuity.A02 && e.Type != acuity.A03 && listed { // as in HL7, they change no diagnosis
+		e.Diagnoses, e.DiagnosisMode = diagnoses, acuity.DiagnosisSnapshot
+		if len(diagnoses) == 0 {
+			e.DiagnosisMode = acuity.DiagnosisClear
 		}
 	}
 	e.Newborn = e.Class == 'N' || e.MotherVisit != "" || e.Primary.Section() == acuity.SectionNewborn
@@ -111,7 +107,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 // location reads a place: our room id, the sender's four parts, or both.
 func (o object) location(room, place string) acuity.Location {
 	var l acuity.Location
-	if id, ok := o.integer(room, optional, 0, maxRoomID); ok {
+	if id, ok := o.integer(room, optional, maxRoomID); ok {
 		l.HasRoomID, l.RoomID = true, int32(id) //nolint:gosec // within the bounds
 	}
 	in := o.inner(place)

@@ -2,7 +2,9 @@ package ingest_test
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -67,12 +69,9 @@ var (
 )
 
 func and(r rules, more ...string) rules {
-	all := rules{}
-	for k, v := range r {
-		all[k] = v
-	}
-	for i := 0; i < len(more); i += 2 {
-		all[more[i]] = more[i+1]
+	all := maps.Clone(r)
+	for pair := range slices.Chunk(more, 2) {
+		all[pair[0]] = pair[1]
 	}
 	return all
 }

@@ -68,8 +68,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api
 		body.Grow(int(r.ContentLength) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
-		var tooLarge *http.MaxBytesError
-		if errors.As(err, &tooLarge) {
+		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return nil, &api.Problem{Kind: api.TooLarge}
 		}
 		return nil, &api.Problem{Kind: api.Invalid, Message: "The body ended early."}

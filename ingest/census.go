@@ -18,8 +18,8 @@ const (
 var (
 	roomStatuses = []string{"occupied", "empty", "blocked"} // in the order of acuity.RoomStatus, from RoomOccupied on
 	// classes are the patient classes of HL7 table 0004.
-	classes   = []string{"I", "O", "E", "P", "R", "B", "N", "C", "U"}
-	deliverys = []string{"vaginal", "cesarean"}
+	classes       = []string{"I", "O", "E", "P", "R", "B", "N", "C", "U"}
+	deliveryModes = []string{"vaginal", "cesarean"}
 )
 
 type censusAnswer struct {
@@ -83,7 +83,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 		listed[row.ID] = true
 		c.Rooms = append(c.Rooms, row)
 	}
-	if total, ok := b.integer("totalRooms", optional, 0, maxTotalRooms); ok {
+	if total, ok := b.integer("totalRooms", optional, maxTotalRooms); ok {
 		c.TotalRooms = int32(total) //nolint:gosec // within the bounds
 		if int(total) < len(list) {
 			b.fault("totalRooms", "min:number of rooms")
@@ -106,7 +106,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 
 		PrimarySince: o.time("primaryFactorSince", optional).at,
 		DeliveredAt:  o.time("deliveredAt", optional).at,
-		Cesarean:     o.one("deliveryMode", optional, deliverys) == 1,
+		Cesarean:     o.one("deliveryMode", optional, deliveryModes) == 1,
 	}
 	var list [][]byte
 	list, row.HasModifiers = o.list("modifiers", optional, maxModifiers)

@@ -91,7 +91,7 @@ func (r *reader) clinical(body []byte, o *acuity.Observation) {
 
 // room reads a roomId; 0 also if there is none.
 func (o object) room(name string, n need) int32 {
-	id, _ := o.integer(name, n, 0, maxRoomID)
+	id, _ := o.integer(name, n, maxRoomID)
 	return int32(id) //nolint:gosec // within the bounds
 }
 
@@ -105,9 +105,8 @@ func (o object) signal(room int32) acuity.Signal {
 	s.Code = o.text("code", required, maxCode)
 	s.Display = acuity.MaskDisplay(o.text("display", optional, maxText))
 	s.Value = o.value("value")
-	status := strings.ToLower(o.text("status", optional, maxName))
-	known := false
-	if s.Status, known = statuses[status]; !known {
+	status, known := statuses[strings.ToLower(o.text("status", optional, maxName))]
+	if s.Status = status; !known {
 		o.warn("status_unknown", o.at("status"))
 	}
 	s.ObservedAt = o.time("observedAt", optional).at

@@ -57,7 +57,7 @@ func (d appliedPort) Wait(_ context.Context, hospital string, p ingest.Position)
 	if o.Hospital != hospital || p.Partition != 2 {
 		panic("another hospital or partition")
 	}
-	return d.desk.change(o), nil
+	return d.change(o), nil
 }
 
 type viewPort struct{ *desk }

@@ -177,16 +177,16 @@ func (o object) unread(name string) {
 	}
 }
 
-// integer reads a whole number; ok is false if there is none to use.
-func (o object) integer(name string, n need, least, most int64) (v int64, ok bool) {
+// integer reads a whole number from 0 on; ok is false if there is none to use.
+func (o object) integer(name string, n need, most int64) (v int64, ok bool) {
 	raw, ok := o.find(name, n)
 	if !ok {
 		return 0, false
 	}
-	return o.whole(raw, o.at(name), least, most)
+	return o.whole(raw, o.at(name), most)
 }
 
-func (r *reader) whole(raw []byte, path string, least, most int64) (int64, bool) {
+func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
 	text := string(raw)
 	if isNumber(raw) {
 		text = strings.TrimSuffix(text, ".0")
@@ -197,8 +197,8 @@ func (r *reader) whole(raw []byte, path string, least, most int64) (int64, bool)
 		r.fault(path, "max:"+strconv.FormatInt(most, 10)) // more digits than any bound
 	case err != nil:
 		r.fault(path, "type:integer")
-	case v < least:
-		r.fault(path, "min:"+strconv.FormatInt(least, 10))
+	case v < 0:
+		r.fault(path, "min:0")
 	case v > most:
 		r.fault(path, "max:"+strconv.FormatInt(most, 10))
 	default:

@@ -177,9 +177,9 @@ func severity(code hl7.AckCode) int {
 		return 2
 	case hl7.AR, hl7.CR:
 		return 1
-	default:
-		return 0
+	case hl7.AA, hl7.CA:
 	}
+	return 0
 }
 
 // answer answers in JSON.

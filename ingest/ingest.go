@@ -11,7 +11,6 @@ package ingest
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"strconv"
 	"time"
@@ -138,27 +137,23 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observ
 	got := receipt{durable: true}
 	var err error
 	if got.position, err = s.append(r.Context(), o); err != nil {
-		switch {
-		case errors.Is(err, ErrTooLarge):
+		if errors.Is(err, ErrTooLarge) {
 			api.Fail(w, r, api.Problem{Kind: api.TooLarge})
-		default:
-			s.Shell.Log.LogAttrs(r.Context(), slog.LevelWarn, "observation not appended",
-				slog.String("hospital", o.Hospital), slog.Any("error", err))
+		} else {
+			s.Shell.Log.WarnContext(r.Context(), "observation not appended", "hospital", o.Hospital, "error", err)
 			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 		}
 		return receipt{}, false
 	}
 	if got.change, err = s.applied(r.Context(), o.Hospital, got.position); err != nil {
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
-			s.Shell.Log.LogAttrs(r.Context(), slog.LevelError, "waiting for the change ended",
-				slog.String("hospital", o.Hospital), slog.Any("error", err))
+			s.Shell.Log.ErrorContext(r.Context(), "waiting for the change ended", "hospital", o.Hospital, "error", err)
 		}
 		return got, true // durable: it will be applied
 	}
 	if got.change.Outcome == acuity.Rejected {
-		s.Shell.Log.LogAttrs(r.Context(), slog.LevelError, "observation rejected",
-			slog.String("hospital", o.Hospital), slog.String("position", got.position.String()),
-			slog.String("reason", got.change.Reason))
+		s.Shell.Log.ErrorContext(r.Context(), "observation rejected",
+			"hospital", o.Hospital, "position", got.position.String(), "reason", got.change.Reason)
 		api.Fail(w, r, api.Problem{Kind: api.Internal})
 		return receipt{}, false
 	}

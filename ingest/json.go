@@ -13,7 +13,7 @@ const maxDepth = 64
 // checkJSON reports whether body is one JSON text, in UTF-8 and not too deep.
 // Everything below may then walk it without looking for faults of syntax.
 func checkJSON(body []byte) *api.Problem {
-	rule := ""
+	var rule string
 	switch {
 	case !utf8.Valid(body):
 		rule = "utf-8"

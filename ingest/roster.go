@@ -93,13 +93,13 @@ func (o object) nurse() acuity.RosterNurse {
 		Skill:      -1,
 	}
 	o.unread("name") // known, and never taken in
-	if skill, ok := o.integer("skillLevel", optional, 0, 2); ok {
+	if skill, ok := o.integer("skillLevel", optional, 2); ok {
 		n.Skill = int8(skill) //nolint:gosec // within the bounds
 	}
 	n.HiredDays = o.days("hireDate")
 	rooms, _ := o.list("assignedRoomIds", optional, maxAssignedRooms)
 	for i, raw := range rooms {
-		if id, ok := o.whole(raw, item(o.at("assignedRoomIds"), i), 0, maxRoomID); ok {
+		if id, ok := o.whole(raw, item(o.at("assignedRoomIds"), i), maxRoomID); ok {
 			n.Rooms = append(n.Rooms, int32(id)) //nolint:gosec // within the bounds
 		}
 	}
@@ -140,21 +140,21 @@ func skillMixOf(nurses []acuity.RosterNurse) (mix skillMix) {
 const yearDays = 365.2425
 
 func tenureOf(nurses []acuity.RosterNurse, now acuity.Instant) (t tenure) {
-	today := float64(now.Time().Unix() / (24 * 60 * 60))
+	today := now.Time()
 	var known []float64
 	for _, n := range nurses {
 		if n.HiredDays == 0 {
 			t.Unknown++
 			continue
 		}
-		years := max(today-float64(n.HiredDays), 0) / yearDays
-		known = append(known, years)
-		switch {
-		case years < 1:
+		hired := time.Unix(int64(n.HiredDays)*24*60*60, 0).UTC()
+		known = append(known, max(today.Sub(hired).Hours(), 0)/24/yearDays)
+		switch { // by anniversary, as people count
+		case hired.AddDate(1, 0, 0).After(today):
 			t.Under1++
-		case years < 5:
+		case hired.AddDate(5, 0, 0).After(today):
 			t.From1to5++
-		case years < 10:
+		case hired.AddDate(10, 0, 0).After(today):
 			t.From5to10++
 		default:
 			t.Over10++

@@ -49,7 +49,7 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 		return nil
 	}
 	defer b.close()
-	nurses, _ := b.integer("nursesOnDuty", required, 0, maxNurses)
+	nurses, _ := b.integer("nursesOnDuty", required, maxNurses)
 	s := &acuity.Staffing{
 		AsOf:   b.plan("asOf", optional).at,
 		Nurses: int32(nurses), //nolint:gosec // within the bounds

@@ -60,8 +60,8 @@ func parseTime(s string, zone *time.Location) (m moment, ok bool) {
 	}
 	m.precision = acuity.Day
 	if hasClock {
-		clock, offset, has := cutOffset(clock)
-		if has {
+		var offset string
+		if clock, offset = cutOffset(clock); offset != "" {
 			if zone, ok = parseOffset(offset); !ok {
 				return moment{}, false
 			}
@@ -125,11 +125,11 @@ func parseClock(s string, w *hl7.Wall) (acuity.Precision, bool) {
 }
 
 // cutOffset splits a time of day from Z, ±HH:MM, ±HHMM or ±HH.
-func cutOffset(s string) (clock, offset string, has bool) {
+func cutOffset(s string) (clock, offset string) {
 	if i := strings.IndexAny(s, "Zz+-"); i >= 0 {
-		return s[:i], s[i:], true
+		return s[:i], s[i:]
 	}
-	return s, "", false
+	return s, ""
 }
 
 func parseOffset(s string) (*time.Location, bool) {

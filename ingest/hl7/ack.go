@@ -61,14 +61,7 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		return code, true
 	}
 	good := code == AA
-	switch code {
-	case AA:
-		code = CA
-	case AE:
-		code = CE
-	default:
-		code = CR
-	}
+	code = "C" + code[1:]
 	switch accept {
 	case "AL":
 		return code, true

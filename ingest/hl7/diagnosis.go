@@ -9,10 +9,8 @@ import (
 // diagnoses reads the DG1 segments. One without a code does not count. Transfers,
 // discharges and cancels change no diagnosis.
 func (d *decoder) diagnoses() {
-	switch d.event.Type {
-	case acuity.A02, acuity.A03, acuity.A11, acuity.A12, acuity.A13:
+	if t := d.event.Type; isCancel(t) || t == acuity.A02 || t == acuity.A03 {
 		return
-	default:
 	}
 	cleared, delta := false, false
 	for i, s := range d.dg1 {
@@ -56,9 +54,9 @@ func (d *decoder) diagnosis(s segment, triplet int, path string, gone bool) {
 		d.warn("code_unreadable", path+"-3")
 		return
 	}
-	display, _ := d.text(d.at(field, triplet+1))
+	display := d.text(d.at(field, triplet+1))
 	if display == "" && triplet == 1 {
-		display, _ = d.text(d.first(d.field(s, 4)))
+		display = d.text(d.first(d.field(s, 4)))
 	}
 	name := d.id(d.at(field, triplet+2), path+"-3")
 	if name == "" && triplet == 1 {

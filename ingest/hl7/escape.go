@@ -20,12 +20,12 @@ func (m *Message) identifier(b []byte) (s string, clean bool) {
 
 // text returns readable text: unescaped, in UTF-8, with a space for every
 // control character and line break.
-func (m *Message) text(b []byte) (s string, clean bool) {
+func (m *Message) text(b []byte) string {
 	if blank(b) {
-		return "", true
+		return ""
 	}
-	s, clean = m.unescape(b)
-	return strings.TrimSpace(strings.Map(spaceControl, s)), clean
+	s, _ := m.unescape(b)
+	return strings.TrimSpace(strings.Map(spaceControl, s))
 }
 
 func dropControl(r rune) rune {

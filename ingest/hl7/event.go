@@ -329,7 +329,7 @@ func (d *decoder) classify() {
 	if reason := d.field(d.pv2, 3); !blank(reason) {
 		words := make([]string, 0, 4)
 		for _, n := range []int{1, 2, 4, 5} {
-			if s, _ := d.text(d.at(reason, n)); s != "" {
+			if s := d.text(d.at(reason, n)); s != "" {
 				words = append(words, s)
 			}
 		}

@@ -1,0 +1,155 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+)
+
+const admission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1|P|2.5.1\r" +
+	"EVN|A01|20260304092900-0600\rPID|1||MRN1^^^STMARY^MR\rPV1|1|I|L\\T\\D^LDR04^01^STMARY|||||||OBS|||||||||VN1\r"
+
+var (
+	noControlID = strings.Replace(admission, "|M1|", "||", 1)
+	result      = strings.Replace(admission, "ADT^A01^ADT_A01", "ORU^R01", 1)
+	other       = strings.Replace(admission, "ADT^A01^ADT_A01", "ADT^A60", 1)
+	ackIDs      = regexp.MustCompile(`[0-9a-f]{20}`)
+)
+
+// plain makes an acknowledgment comparable: it has an id of its own.
+func plain(ack string) string { return ackIDs.ReplaceAllString(ack, "ID") }
+
+const (
+	ackHead = `MSH|^~\&|SVC|STMARY|EPIC|STMARY|20260304093000-0600||ACK^A01^ACK|ID|P|2.5.1` + "\r"
+	ackAA   = ackHead + "MSA|AA|M1\r"
+	ackAE   = ackHead + "MSA|AE|\rERR||MSH^1^10|101^Required field missing^HL70357|E\r"
+)
+
+func TestHL7Text(t *testing.T) {
+	for name, test := range map[string]struct {
+		body, kind string
+		events     int
+		want       string
+		answer     string // content type
+	}{
+		"accepted":         {admission, "text/plain", 1, ackAA, "text/plain; charset=utf-8"},
+		"hl7-v2":           {admission, "application/hl7-v2; charset=ascii", 1, ackAA, "application/hl7-v2; charset=utf-8"},
+		"no content type":  {admission, "", 1, ackAA, "text/plain; charset=utf-8"},
+		"other event":      {other, "text/plain", 1, strings.Replace(ackAA, "ACK^A01", "ACK^A60", 1), "text/plain; charset=utf-8"},
+		"refused":          {noControlID, "text/plain", 0, ackAE, "text/plain; charset=utf-8"},
+		"several":          {admission + noControlID, "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID\r" + ackAA + ackAE + "BTS|2\r", "text/plain; charset=utf-8"},
+		"batch of one":     {"BHS|^~\\&|||||||||9\r" + admission + "BTS|1\r", "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID|9\r" + ackAA + "BTS|1\r", "text/plain; charset=utf-8"},
+		"nothing to send":  {strings.Replace(admission, "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), "text/plain", 1, "", "text/plain; charset=utf-8"},
+		"one without head": {admission + "MSH|^^\r", "text/plain", 1, "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||ID\r" + ackAA + "MSH|^~\\&|SVC|stmary|||20260304093000-0600||ACK|ID|P|2.5.1\rMSA|AE|\rERR||MSH^1|100^Segment sequence error^HL70357|E\rBTS|2\r", "text/plain; charset=utf-8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			a := d.post(t, "hl7", test.body, "Content-Type", test.kind)
+			if a.status != http.StatusOK || plain(a.raw) != test.want || a.header.Get("Content-Type") != test.answer {
+				t.Errorf("got %d %s\n%q\nwant\n%q", a.status, a.header.Get("Content-Type"), plain(a.raw), test.want)
+			}
+			events := 0
+			for _, o := range d.stored {
+				events += len(o.Events)
+			}
+			if events != test.events || len(d.stored) > 1 {
+				t.Errorf("%d events in %d observations", events, len(d.stored))
+			}
+		})
+	}
+	t.Run("acknowledged alike while pending", func(t *testing.T) {
+		d := open(t)
+		d.pending = true
+		if a := d.post(t, "hl7", admission, "Content-Type", "text/plain"); plain(a.raw) != ackAA {
+			t.Error(a.raw)
+		}
+	})
+	for name, body := range map[string]string{"empty": "", "no MSH": "PID|1", "unusable MSH": "MSH|^^\r", "an empty batch": "BHS|^~\\&\rBTS|0\r"} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.refused(t, d.post(t, "hl7", body, "Content-Type", "text/plain"), 400, "invalid_request", "MSH required")
+		})
+	}
+	t.Run("too many messages", func(t *testing.T) {
+		d := open(t)
+		d.refused(t, d.post(t, "hl7", strings.Repeat("MSH|^~\\&|\r", 1001), "Content-Type", "text/plain"), 400, "invalid_request", "maxItems:1000")
+	})
+	t.Run("charset of HTTP", func(t *testing.T) {
+		d := open(t)
+		o := d.taken(t, d.post(t, "hl7", strings.Replace(admission, "LDR04", "S\xe4le", 1), "Content-Type", "text/plain; charset=ISO-8859-1"))
+		if e := o.Events[0]; e.Place.Room != "Säle" || len(e.Warnings) > 0 {
+			t.Errorf("%+v", e)
+		}
+	})
+}
+
+func wrapped(message string) string {
+	b, err := json.Marshal(map[string]string{"message": message})
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func TestHL7JSON(t *testing.T) {
+	d := open(t)
+	a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|P|", "|T|", 1)))
+	o := d.taken(t, a)
+	if o.Channel != acuity.ChannelHL7 || len(o.Events) != 1 || o.Events[0].Place.PointOfCare != "L&D" {
+		t.Errorf("%+v", o)
+	}
+	if plain(a.Data.Ack) != strings.Replace(ackAA, "|P|", "|T|", 1) || a.Data.AckCode != "AA" || *a.Data.ControlID != "M1" || a.Data.EventType != "A01" ||
+		a.warnings() != "not_production@MSH-11" || strings.Contains(a.raw, `"acks"`) {
+		t.Error(a.raw)
+	}
+	t.Run("refused", func(t *testing.T) {
+		for body, code := range map[string]string{noControlID: "AE", result: "AR"} {
+			d := open(t)
+			a := d.post(t, "hl7", wrapped(body))
+			d.refused(t, a, 422, "unprocessable", "")
+			if a.Error.AckCode != code || !strings.Contains(a.Error.Ack, "MSA|"+code) || code == "AR" && a.Error.ControlID != "M1" {
+				t.Error(a.raw)
+			}
+		}
+	})
+	t.Run("several", func(t *testing.T) {
+		d := open(t)
+		d.change = func(o *acuity.Observation) acuity.Change {
+			c := applyAll(o)
+			c.Items[1].Outcome = acuity.Ignored
+			return c
+		}
+		a := d.post(t, "hl7", wrapped(admission+result+other+noControlID))
+		if o := d.taken(t, a); len(o.Events) != 2 {
+			t.Fatal(len(o.Events))
+		}
+		got := a.Data.AckCode
+		for _, one := range a.Data.Acks {
+			got += " " + one.AckCode + ":" + one.ControlID + ":" + one.EventType + ":" + *one.Outcome
+		}
+		if got != "AE AA:M1:A01:applied AR:M1:R01:rejected AA:M1:A60:ignored AE::A01:rejected" || a.Data.ControlID != nil || !strings.HasPrefix(a.Data.Ack, "BHS|") {
+			t.Error(got, a.raw)
+		}
+	})
+	t.Run("every one refused", func(t *testing.T) {
+		d := open(t)
+		a := d.post(t, "hl7", wrapped(noControlID+result))
+		d.refused(t, a, 422, "unprocessable", "")
+		if a.Error.AckCode != "AE" || !strings.HasPrefix(a.Error.Ack, "BHS|") {
+			t.Error(a.raw)
+		}
+	})
+	for name, test := range map[string][2]string{
+		"missing": {`{}`, "message required"}, "null": {`{"message":null}`, "message required"}, "type": {`{"message":7}`, "message type:string"},
+		"empty": {`{"message":""}`, "MSH required"}, "list": {`[]`, "type:object"}, "no MSH": {`{"message":"hello"}`, "MSH required"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.refused(t, d.post(t, "hl7", test[0]), 400, "invalid_request", test[1])
+		})
+	}
+}
