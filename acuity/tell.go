@@ -3,10 +3,11 @@ package acuity
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
-// foldedID is the identity of the event that stands for those that were folded
-// away.
+// foldedID begins the identities of the events that stand for those that were
+// folded away (R10). No other identity begins so: they are pseudonyms.
 const foldedID = "folded"
 
 // narrator tells the story of one visit.
@@ -60,7 +61,7 @@ func (n *narrator) line(events []Event) {
 			t.fate = fateDuplicate
 		case e.Type == EventOther:
 			t.fate = fateOther
-		case n.how.FoldAt != 0 && e.ID != foldedID && !isCancel(e.Type) && e.At <= n.how.FoldAt:
+		case n.how.FoldAt != 0 && !strings.HasPrefix(e.ID, foldedID) && !isCancel(e.Type) && e.At <= n.how.FoldAt:
 			t.fate, t.remarks = fateBeforeFold, remarkTooLate
 		}
 		if e.ReceivedAt != 0 && e.At > e.ReceivedAt.Add(clockSlack) {
@@ -127,7 +128,9 @@ func compareLocations(a, b *Location) int {
 }
 
 // folded reports whether t stands for events that were folded away.
-func (n *narrator) folded(t *told) bool { return n.how.FoldAt != 0 && t.event.ID == foldedID }
+func (n *narrator) folded(t *told) bool {
+	return n.how.FoldAt != 0 && strings.HasPrefix(t.event.ID, foldedID)
+}
 
 // sameRoom reports whether two locations are one room.
 func (n *narrator) sameRoom(a, b Location) bool {

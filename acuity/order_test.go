@@ -1,0 +1,183 @@
+package acuity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Every order of the events of every story above tells the same story.
+func TestTellInAnyOrder(t *testing.T) {
+	for name, c := range stories {
+		c.how.SameRoom = testRooms
+		want := tell(c.events, c.how)
+		permute(slices.Clone(c.events), func(events []Event) {
+			if got := tell(events, c.how); !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s: another order tells\n%s\nfor\n%s", name, outline(got), outline(want))
+			}
+		})
+	}
+}
+
+// A whole visit of seven events in all 5,040 orders.
+func TestTellWholeVisitInAnyOrder(t *testing.T) {
+	visits := map[string][]Event{
+		"transfer cancelled": {
+			adt("a", A04, 0, "TRI^2"), adt("b", A01, 60, "LD^1"), with(adt("c", A08, 90, "LD^1"), withCodes(DiagnosisSnapshot, "O14.13")),
+			adt("d", A02, 100, "OR^1"), cancel("e", A12, 105, 100, "OR^1"), adt("f", A02, 200, "MBU^3"), adt("g", A03, 900, ""),
+		},
+		"admit cancelled and again": {
+			adt("a", A04, 0, "TRI^2"), adt("b", A01, 60, "LD^1"), cancel("c", A11, 65, 60, ""), adt("d", A02, 62, "LD^4"),
+			adt("d", A02, 62, "LD^4"), adt("e", A01, 80, "LD^5"), cancel("f", A13, 70, 66, ""),
+		},
+		"discharge cancelled, cancels without keys": {
+			with(adt("a", A01, 0, "LD^1"), withCodes(DiagnosisSnapshot, "O13.3", "Z37.0")), adt("b", A02, 30, "MBU^3"),
+			adt("c", A03, 40, ""), cancel("d", A13, 50, -1, ""), cancel("e", A12, 60, -1, ""), adt("f", A02, 70, "MBU^4"),
+			with(adt("g", A08, 80, ""), withCodes(DiagnosisDelta, "O72.1")),
+		},
+	}
+	for name, events := range visits {
+		t.Run(name, func(t *testing.T) {
+			how := telling{SameRoom: testRooms}
+			want := tell(events, how)
+			table := &roomTable{}
+			primary := want.primary(table, 0, false)
+			permute(slices.Clone(events), func(events []Event) {
+				got := tell(events, how)
+				if outline(got) != outline(want) || !reflect.DeepEqual(got.diagnoses, want.diagnoses) || got.primary(table, 0, false) != primary {
+					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
+				}
+			})
+		})
+	}
+}
+
+// permute calls f with every order of events.
+func permute(events []Event, f func([]Event)) {
+	var next func(n int)
+	next = func(n int) {
+		if n <= 1 {
+			f(events)
+			return
+		}
+		for i := range n {
+			next(n - 1)
+			if n%2 == 0 {
+				events[i], events[n-1] = events[n-1], events[i]
+			} else {
+				events[0], events[n-1] = events[n-1], events[0]
+			}
+		}
+	}
+	next(len(events))
+}
+
+// withCodes adds ICD-10-CM diagnoses.
+func withCodes(mode DiagnosisMode, codes ...string) func(*Event) {
+	return func(e *Event) {
+		e.DiagnosisMode = mode
+		for _, c := range codes {
+			e.Diagnoses = append(e.Diagnoses, Diagnosis{System: ICD10CM, Code: c})
+		}
+	}
+}
+
+// anyEvents draws the events of a visit, with clashing times and keys.
+func anyEvents(t *rapid.T) []Event {
+	types := []EventType{A01, A02, A02, A03, A04, A06, A08, A08, A11, A12, A13}
+	places := []string{"", "TRI^1", "LD^1", "LD^2", "OR^1", "MBU^1"}
+	n := rapid.IntRange(0, 9).Draw(t, "n")
+	var events []Event
+	for i := range n {
+		e := adt(fmt.Sprint(i), rapid.SampledFrom(types).Draw(t, "type"), rapid.IntRange(0, 6).Draw(t, "at"),
+			rapid.SampledFrom(places).Draw(t, "place"))
+		e.RecordedAt = e.At + Instant(rapid.IntRange(-1, 2).Draw(t, "recorded")*60_000)
+		e.ReceivedAt = e.At + Instant(rapid.IntRange(-1, 3).Draw(t, "received")*60_000)
+		e.Class = rapid.SampledFrom([]byte{0, 0, 'I', 'O'}).Draw(t, "class")
+		if isCancel(e.Type) {
+			e.Prior = spot(rapid.SampledFrom(places).Draw(t, "prior"))
+			if rapid.Bool().Draw(t, "keyed") {
+				e.Cancels = minute(rapid.IntRange(0, 6).Draw(t, "key"))
+			}
+		}
+		switch rapid.IntRange(0, 4).Draw(t, "diagnoses") {
+		case 0:
+			withCodes(DiagnosisSnapshot, rapid.SampledFrom([]string{"O13.3", "Z37.0", "O82"}).Draw(t, "code"))(&e)
+		case 1:
+			withCodes(DiagnosisDelta, "O14.10")(&e)
+			e.Diagnoses[0].Delete = rapid.Bool().Draw(t, "delete")
+		}
+		events = append(events, e)
+	}
+	if n > 0 && rapid.Bool().Draw(t, "again") {
+		again := events[rapid.IntRange(0, n-1).Draw(t, "which")]
+		again.ReceivedAt += 1
+		if again.ReceivedAt > again.At+1 { // the receipt is part of the event only where it bounds its time
+			events = append(events, again)
+		}
+	}
+	return events
+}
+
+func TestTellOrderNeverMatters(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := anyEvents(t)
+		how := telling{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
+		want := tell(events, how)
+		shuffled := slices.Clone(events)
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1)) //nolint:gosec // a test
+		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		if got := tell(shuffled, how); !reflect.DeepEqual(got, want) {
+			t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
+		}
+	})
+}
+
+// facts is a story without what is told of each event.
+func facts(s story) string {
+	s.told = nil
+	s.lastAt = 0
+	return fmt.Sprintf("%s %+v %v %v", outline(s), s.diagnoses, s.birth, s.cesarean)
+}
+
+func TestTellReplayChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := anyEvents(t)
+		how := telling{SameRoom: testRooms}
+		once, twice := tell(events, how), tell(append(slices.Clone(events), events...), how)
+		if facts(once) != facts(twice) || once.primary(&roomTable{}, 0, false) != twice.primary(&roomTable{}, 0, false) {
+			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
+		}
+	})
+}
+
+// A transfer with its cancel, or an admission with its cancel, leaves the visit
+// as it was, clocks included (R13).
+func TestTellCancelRestores(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		events := slices.DeleteFunc(anyEvents(t), func(e Event) bool { return isCancel(e.Type) })
+		for i := range events {
+			events[i].RecordedAt, events[i].ReceivedAt = events[i].At, events[i].At+1
+		}
+		kind, undo := A02, A12
+		if rapid.Bool().Draw(t, "admit") {
+			kind, undo = A01, A11
+		}
+		table, how := &roomTable{}, telling{SameRoom: testRooms}
+		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: nothing else hangs on it
+		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
+		key := at
+		if rapid.Bool().Draw(t, "without key") {
+			key = -1
+		}
+		before := tell(events, how)
+		after := tell(append(slices.Clone(events), adt("x", kind, at, place), cancel("y", undo, at+2, key, place)), how)
+		if facts(before) != facts(after) || before.primary(table, 0, false) != after.primary(table, 0, false) {
+			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
+		}
+	})
+}
