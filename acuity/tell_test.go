@@ -238,6 +238,10 @@ var stories = map[string]struct {
 		events: []Event{adt("a", A03, 0, ""), adt("b", A02, 0, "MBU^3"), adt("c", A01, 0, "LD^1"), adt("d", A04, 0, "TRI^2")},
 		want:   "2 0 to 0 1 0 to 0 3 0 to 0 closed class I moves 4",
 	},
+	"equal times and types, by the text of the place (R8)": {
+		events: []Event{adt("a", A01, 0, "LD^1"), adt("z", A02, 9, "AP^2"), adt("b", A02, 9, "MBU^3")},
+		want:   "1 0 to 9 2 9 to 9 3 9 class I moves 3",
+	},
 	"duplicate": {
 		events: []Event{adt("a", A01, 0, "LD^1"), with(adt("a", A01, 0, "LD^1"), func(e *Event) { e.ReceivedAt += 9 })},
 		want:   "1 0 class I moves 1 a:duplicate",
