@@ -41,6 +41,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms))) //nolint:gosec // capped
 	u.relabel()
 	u.markAll()
+	u.work.moved = true
 	for _, r := range u.rooms {
 		u.markRoom(r, markTouched|markState)
 	}
@@ -352,6 +353,9 @@ func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
 	for _, b := range now {
 		if len(next) == capNewborns {
 			break
+		}
+		if b.Visit != "" {
+			t.unit.listed[b.Visit] = true
 		}
 		n := NewbornSeen{Visit: b.Visit, Primary: b.Primary, Since: t.at}
 		if b.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {

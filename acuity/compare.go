@@ -330,7 +330,7 @@ func sameRoomShown(a, b *RoomVerdict) bool {
 	for i := range a.Factors {
 		f, g := &a.Factors[i], &b.Factors[i]
 		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.AssignedBy != g.AssignedBy || f.Ratio != g.Ratio ||
-			f.Severity != g.Severity || f.Stale != g.Stale || f.Next != g.Next || !slices.Equal(f.Sources, g.Sources) {
+			f.Severity != g.Severity || f.Next != g.Next || !slices.Equal(f.Sources, g.Sources) {
 			return false
 		}
 	}

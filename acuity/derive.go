@@ -221,6 +221,8 @@ func (u *Unit) enlist(v *visit) {
 			u.newborns = slices.Insert(u.newborns, i, v)
 		} else {
 			u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
+			u.stirBound(binding{v: v.mother})
+			v.mother = nil
 		}
 	}
 }
@@ -248,6 +250,11 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	u.stir(v)
 	if slices.Equal(v.spans, to) {
 		return
+	}
+	if u.listed[v.ID] { // its mother's entry has it no more, or again
+		for _, r := range u.rooms {
+			u.markRoom(r, markRebuild)
+		}
 	}
 	u.unseat(v)
 	u.work.moved = true

@@ -85,12 +85,31 @@ func (u *Unit) forget(v *visit) {
 	u.work.moved = true
 }
 
-// learn fills the table of rooms from the facts.
+// learn fills the table of rooms, and the list of newborns in censuses, from the
+// facts.
 func (u *Unit) learn() {
 	u.relabel()
 	for _, v := range u.visits {
 		for i := range v.Events {
 			u.table.see(v.Events[i].Place)
+		}
+		u.enter(v.Facts)
+	}
+	for _, r := range u.rooms {
+		if r.Occupant != nil {
+			u.enter(&r.Occupant.Facts)
+		}
+	}
+}
+
+// enter notes the newborns that a census lists; nil: there is no census.
+func (u *Unit) enter(f *CensusFacts) {
+	if f == nil {
+		return
+	}
+	for i := range f.Newborns {
+		if id := f.Newborns[i].Visit; id != "" {
+			u.listed[id] = true
 		}
 	}
 }

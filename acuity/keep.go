@@ -185,7 +185,7 @@ func (u *Unit) drop(kind, id string) error {
 func (u *Unit) Restored() {
 	u.compile()
 	u.learn()
-	u.work.layout = true
+	u.work.layout, u.work.moved = true, true
 	u.markAll()
 	u.derive()
 	u.head()

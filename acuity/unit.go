@@ -25,6 +25,7 @@ type Unit struct {
 
 	newborns []*visit            // ascending by id
 	patients map[string][]*visit // by pseudonym
+	listed   map[string]bool     // newborns whom a census lists with a mother
 	maps     *mappings
 	table    roomTable
 	chart    Chart
@@ -105,6 +106,7 @@ func NewUnit(hospital string) *Unit {
 		seen:     map[string]*SeenState{},
 		codes:    map[string]*CodeState{},
 		patients: map[string][]*visit{},
+		listed:   map[string]bool{},
 		maps:     newMappings(nil),
 	}
 	u.chart.Hospital = hospital
@@ -159,6 +161,7 @@ func (u *Unit) begin(now Instant, offset int64) {
 	u.facts.Clock, u.facts.Offset = now, offset
 	if before != 0 && now/hourOf != before/hourOf {
 		u.keepHouse(now)
+		u.derive() // an input reads what is derived
 	}
 }
 
@@ -180,7 +183,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
 	r := &room{RoomState: s}
 	u.rooms = slices.Insert(u.rooms, i, r)
-	u.work.layout = true
+	u.work.layout, u.work.moved = true, true
 	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
 	return r
 }

@@ -1,0 +1,332 @@
+package acuity
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// world makes observations of a small hospital in which everything meets: few
+// rooms, few visits, times that overlap, cancels that hit.
+type world struct {
+	t    *rapid.T
+	now  Instant
+	n    int
+	sent []Event
+}
+
+func pick[T any](t *rapid.T, label string, from ...T) T { return rapid.SampledFrom(from).Draw(t, label) }
+
+// next returns the next observation.
+func (w *world) next() Observation {
+	w.now = w.now.Add(time.Duration(pick(w.t, "wait", 0, 1, 7, 20, 45, 61, 130, 700, 1500, 11_000)) * time.Minute)
+	if w.t == nil {
+		return Observation{}
+	}
+	o := Observation{Hospital: testHospital, ReceivedAt: w.now, Source: "key"}
+	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'c', 'c', 'n', 'r', 'm', 't') {
+	case 'a':
+		o.Channel = ChannelADT
+		for range pick(w.t, "events", 1, 1, 1, 3) {
+			o.Events = append(o.Events, w.event())
+		}
+	case 's':
+		o.Channel = ChannelClinical
+		room := pick(w.t, "room", int32(1), 2, 3, 7, w.ownRoom())
+		o.Room = &RoomRef{ID: room, Label: pick(w.t, "label", "", "", "L1")}
+		for range pick(w.t, "signals", 0, 1, 1, 2, 4) {
+			o.Signals = append(o.Signals, w.signal(room))
+		}
+	case 'c':
+		o.Channel = ChannelCensus
+		o.Census = w.census()
+	case 'n':
+		o.Channel = ChannelStaffing
+		o.Staffing = &Staffing{
+			Nurses: pick(w.t, "nurses", int32(0), 1, 2, 5), Call: pick(w.t, "call", Unsaid, No, Yes),
+			AsOf: pick(w.t, "asOf", 0, w.ago(0, 30), w.now.Add(time.Hour), w.now.Add(5*time.Hour)),
+		}
+	case 'r':
+		o.Channel = ChannelRoster
+		o.Roster = &Roster{AsOf: pick(w.t, "asOf", 0, w.ago(0, 100)), Nurses: []RosterNurse{
+			{ExternalID: "n1", Skill: pick(w.t, "skill", int8(-1), 0, 1, 2), Rooms: []int32{1, 2}}, {ExternalID: "n2", Skill: 2},
+		}}
+	case 'm':
+		o.Channel = ChannelTerminology
+		o.Mappings = []Mapping{{
+			ID: "m1", System: SystemLocal, Code: "X1", Delete: pick(w.t, "delete", false, false, true),
+			Factor: pick(w.t, "factor", 0, factor("high-cardiac"), factor("mews-active")),
+		}}
+	case 't':
+		o.Channel = ChannelStaffing
+	}
+	return o
+}
+
+func factor(id string) Factor {
+	f, _ := FactorByID(id)
+	return f
+}
+
+// ago returns a time between two numbers of minutes before now.
+func (w *world) ago(from, to int) Instant {
+	return w.now.Add(-time.Duration(rapid.IntRange(from, to).Draw(w.t, "ago")) * time.Minute)
+}
+
+func (w *world) place() Location {
+	return pick(w.t, "place",
+		Location{PointOfCare: "LDR", Room: "L1"}, Location{PointOfCare: "LDR", Room: "L2"}, Location{PointOfCare: "MBU", Room: "P1"},
+		Location{PointOfCare: "OBOR", Room: "1"}, Location{HasRoomID: true, RoomID: 2}, Location{HasRoomID: true, RoomID: 7, Label: "L7"},
+		Location{PointOfCare: "LDR"}, Location{PointOfCare: "ICU", Room: "9"}, Location{})
+}
+
+// ownRoom returns the id of the room that ADT makes of LDR L1.
+func (w *world) ownRoom() int32 {
+	var t roomTable
+	return t.resolve(Location{PointOfCare: "LDR", Room: "L1"}).Room
+}
+
+func (w *world) event() Event {
+	if len(w.sent) > 0 && rapid.IntRange(0, 9).Draw(w.t, "again") == 0 {
+		return pick(w.t, "sent", w.sent...)
+	}
+	w.n++
+	e := Event{
+		ID: "e" + string(rune('0'+w.n%10)) + string(rune('a'+w.n/10%26)) + string(rune('a'+w.n/260)), Digest: "d",
+		Type: pick(w.t, "type", A01, A01, A04, A02, A02, A02, A03, A08, A11, A12, A13, EventOther),
+		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O'),
+	}
+	e.Patient = "p" + e.Visit[1:]
+	if pick(w.t, "evn2", false, true) {
+		e.RecordedAt = e.At.Add(time.Duration(rapid.IntRange(-10, 90).Draw(w.t, "recorded")) * time.Minute)
+	}
+	if rapid.IntRange(0, 4).Draw(w.t, "newborn") == 0 {
+		e.Visit, e.Patient, e.Newborn = pick(w.t, "baby", "b1", "b2"), "", true
+		e.MotherVisit = pick(w.t, "mother", "", "v1", "v2")
+		if e.MotherVisit == "" {
+			e.MotherPatient = pick(w.t, "mother", "", "p1")
+		}
+	}
+	if isCancel(e.Type) && len(w.sent) > 0 && pick(w.t, "keyed", true, false) {
+		hit := pick(w.t, "hit", w.sent...)
+		e.Visit, e.Cancels, e.Place = hit.Visit, hit.At, hit.Place
+	} else {
+		e.Place = w.place()
+	}
+	switch pick(w.t, "diagnoses", 0, 0, 1, 2, 3) {
+	case 1:
+		e.DiagnosisMode = DiagnosisSnapshot
+		e.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "O15.1", "Z37.0", "B99")}}
+	case 2:
+		e.DiagnosisMode = DiagnosisClear
+	}
+	w.sent = append(w.sent, e)
+	return e
+}
+
+func (w *world) signal(room int32) Signal {
+	s := pick(w.t, "signal",
+		Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Display: "magnesium sulfate", StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(rapid.IntRange(0, 8).Draw(w.t, "mews"))*1000, "")},
+		Signal{Kind: KindMedication, System: RxNorm, Code: "7044", Display: "oxytocin"},
+		Signal{Kind: KindObservation, System: SystemLocal, Code: "X1"},
+		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR category", Value: ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		Signal{Kind: KindObservation, System: SystemLocal, Code: "env-interpreter"},
+	)
+	s.Room = room
+	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
+	s.Status = pick(w.t, "status", SignalActive, SignalActive, SignalActive, SignalEnded)
+	if rapid.IntRange(0, 7).Draw(w.t, "of visit") == 0 {
+		s.Visit = pick(w.t, "visit", "v1", "v9")
+	}
+	return s
+}
+
+func (w *world) census() *Census {
+	c := &Census{AsOf: pick(w.t, "asOf", 0, w.ago(0, 60), w.ago(-20, 0)), TotalRooms: pick(w.t, "total", int32(-1), 6)}
+	for _, row := range []CensusRoom{{ID: 1, Label: "L1", Area: "LDR"}, {ID: 2, Label: "L2", Area: "LDR"}, {ID: 3, Label: "P1", Area: "MBU"}} {
+		if rapid.IntRange(0, 4).Draw(w.t, "absent") == 0 {
+			continue
+		}
+		row.Status = pick(w.t, "status", RoomOccupied, RoomOccupied, RoomEmpty, RoomBlocked)
+		if row.Status == RoomOccupied {
+			row.Visit = pick(w.t, "visit", "", "", "v1", "v2", "v5")
+			row.Primary = pick(w.t, "primary", 0, 0, factor("labor-standard"), factor("pp-couplet"))
+			row.HasModifiers = pick(w.t, "modifiers", false, true)
+			if row.HasModifiers {
+				row.Modifiers = pick(w.t, "list", nil, []Factor{factor("high-cardiac")}, []Factor{factor("birth-imminent")})
+			}
+			if row.HasNewborns = pick(w.t, "newborns", false, false, true); row.HasNewborns {
+				row.Newborns = []CensusNewborn{{Visit: pick(w.t, "baby", "", "b1")}}
+			}
+			if row.HasDiagnoses = pick(w.t, "diagnoses", false, false, true); row.HasDiagnoses {
+				row.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0")}}
+			}
+		}
+		c.Rooms = append(c.Rooms, row)
+	}
+	return c
+}
+
+// rendered renders a value for comparison; a list that is nil is one that is empty.
+func rendered(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return strings.ReplaceAll(string(b), "null", "[]")
+}
+
+// shown renders a verdict. Which factors make a room doubtful is not shown.
+func shown(v Verdict) string {
+	v.Rooms = slices.Clone(v.Rooms)
+	for i := range v.Rooms {
+		v.Rooms[i].Factors = slices.Clone(v.Rooms[i].Factors)
+		for j := range v.Rooms[i].Factors {
+			v.Rooms[i].Factors[j].Stale = false
+		}
+	}
+	return rendered(v)
+}
+
+// difference shows where two texts part.
+func difference(a, b string) string {
+	i := 0
+	for i < len(a) && i < len(b) && a[i] == b[i] {
+		i++
+	}
+	cut := func(s string) string { return s[max(0, i-400):min(len(s), i+200)] }
+	return cut(a) + "\n" + cut(b)
+}
+
+// changelog is what a store keeps of a unit.
+type changelog map[string]State
+
+// write takes what is dirty; the records are copied to the last bit.
+func (l changelog) write(u *Unit) {
+	u.Dirty(func(key string, s State) {
+		switch s := s.(type) {
+		case nil:
+			delete(l, key)
+		case *UnitState:
+			l[key] = copied(s)
+		case *RoomState:
+			l[key] = copied(s)
+		case *VisitState:
+			l[key] = copied(s)
+		case *SeenState:
+			l[key] = copied(s)
+		case *MappingState:
+			l[key] = copied(s)
+		case *CodeState:
+			l[key] = copied(s)
+		}
+	})
+}
+
+func copied[T any](s *T) *T {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	c := new(T)
+	if err := json.Unmarshal(b, c); err != nil {
+		panic(err)
+	}
+	return c
+}
+
+// restore makes a unit of a changelog.
+func (l changelog) restore(t interface{ Fatal(...any) }) *Unit {
+	u := NewUnit(testHospital)
+	for key, s := range l {
+		if err := u.Restore(key, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	u.Restored()
+	return u
+}
+
+// view is what a store of charts keeps of a unit.
+type view map[int32]string
+
+func (w view) write(u *Unit) {
+	u.View(func(room int32, c *RoomChart) {
+		if c == nil {
+			delete(w, room)
+		} else {
+			w[room] = rendered(c)
+		}
+	})
+}
+
+// A unit that keeps what it derived, one that derives everything anew at each
+// step, and one that is stopped and restored at any point do the same.
+func TestIncrementalIsPlainIsRestored(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: day}
+		unit, plain, broken := NewUnit(testHospital), NewUnit(testHospital), NewUnit(testHospital)
+		plain.plain = true
+		log, seen := changelog{}, view{}
+		var observations []Observation
+		var changes []Change
+		same := func(what string, a, b any) {
+			if x, y := rendered(a), rendered(b); x != y {
+				t.Fatalf("%s differs\n%s", what, difference(x, y))
+			}
+		}
+		compare := func(a, b Change, other *Unit, name string) {
+			same("change of "+name, a, b)
+			same("chart of "+name, unit.Chart(), other.Chart())
+			if x, y := shown(unit.verdict), shown(other.verdict); x != y {
+				t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
+			}
+		}
+		for range rapid.IntRange(1, 25).Draw(t, "steps") {
+			o := w.next()
+			observations = append(observations, o)
+			for {
+				a, more := unit.Advance(o.ReceivedAt)
+				b, plainMore := plain.Advance(o.ReceivedAt)
+				c, brokenMore := broken.Advance(o.ReceivedAt)
+				if more != plainMore || more != brokenMore {
+					t.Fatalf("one advances, another does not: %v %v %v", more, plainMore, brokenMore)
+				}
+				if !more {
+					break
+				}
+				changes = append(changes, a)
+				compare(a, b, plain, "plain")
+				compare(a, c, broken, "restored")
+			}
+			i := int64(len(observations) - 1)
+			a := unit.Apply(&o, i)
+			changes = append(changes, a)
+			compare(a, plain.Apply(&o, i), plain, "plain")
+			compare(a, broken.Apply(&o, i), broken, "restored")
+			same("verdict of the chart", shown(unit.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
+			log.write(broken)
+			if pick(t, "restart", false, false, true) {
+				broken = log.restore(t)
+				same("chart after a restore", unit.Chart(), broken.Chart())
+			}
+			seen.write(unit)
+			for _, r := range unit.Chart().Rooms {
+				if seen[r.ID] != rendered(r) {
+					t.Fatalf("view of room %d\n%s\n%s", r.ID, seen[r.ID], rendered(r))
+				}
+			}
+			if len(seen) != len(unit.Chart().Rooms) {
+				t.Fatalf("view has %d rooms, chart %d", len(seen), len(unit.Chart().Rooms))
+			}
+		}
+		folded := Fold(observations, w.now)
+		same("folded changes", changes, folded.Changes)
+		same("folded chart", unit.Chart(), folded.Chart)
+	})
+}
