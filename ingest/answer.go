@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"slices"
+	"strings"
 
 	"svc/acuity"
 	"svc/internal/api"
@@ -66,15 +67,14 @@ func (r *reader) answer(got receipt) common {
 		position := got.position.String()
 		c.Position = &position
 	}
-	all := r.warnings
+	for _, w := range r.warnings {
+		c.warn(w.Code, w.Path)
+	}
 	if got.applied {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
-		all = append(slices.Clone(all), got.change.Warnings...)
-	}
-	for _, w := range all {
-		if one := (warning{w.Code, w.Path}); !slices.Contains(c.Warnings, one) && len(c.Warnings) < maxWarnings {
-			c.Warnings = append(c.Warnings, one)
+		for _, w := range got.change.Warnings {
+			c.warn(w.Code, r.locate(w.Path))
 		}
 	}
 	if !got.applied || !got.durable {
@@ -92,6 +92,17 @@ func (r *reader) answer(got receipt) common {
 		c.Unmapped = append(c.Unmapped, unmapped{string(u.System), u.Code, u.Display})
 	}
 	return c
+}
+
+// warn adds a warning that the answer does not have yet. One that says less exactly
+// where tells nothing new.
+func (c *common) warn(code, path string) {
+	if len(c.Warnings) == maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
+		return w.Code == code && strings.HasPrefix(w.Path, path)
+	}) {
+		return
+	}
+	c.Warnings = append(c.Warnings, warning{code, path})
 }
 
 func changed(f *acuity.FactorChange) factorChange {

@@ -2,6 +2,8 @@ package ingest
 
 import (
 	"net/http"
+	"strconv"
+	"strings"
 
 	"svc/acuity"
 	"svc/internal/api"
@@ -82,9 +84,33 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 			results[i].Error = &batchError{Code: p.Kind.Code(), Message: p.Message, Details: p.Details}
 			continue
 		}
-		o.Events = append(o.Events, event)
+		o.Events = append(o.Events, r.keep(event, "events", i))
 	}
 	return results
+}
+
+// keep prepares an event for the observation: the paths of its warnings, which
+// count the events of the body, come to count those of the observation, as the
+// warnings of whoever applies it do.
+func (r *reader) keep(e acuity.Event, list string, i int) acuity.Event {
+	there, here := item(list, i), item("events", len(r.origins))
+	for n, w := range e.Warnings {
+		e.Warnings[n].Path = here + strings.TrimPrefix(w.Path, there)
+	}
+	r.list = list
+	r.origins = append(r.origins, i)
+	return e
+}
+
+// locate is the way back: the path in the body of a path in the observation.
+func (r *reader) locate(path string) string {
+	rest, ok := strings.CutPrefix(path, "events[")
+	digits, rest, cut := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(digits)
+	if !ok || !cut || err != nil || n < 0 || n >= len(r.origins) {
+		return path
+	}
+	return item(r.list, r.origins[n]) + rest
 }
 
 // settle tells what became of each good event, and counts.

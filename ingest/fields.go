@@ -28,6 +28,12 @@ type reader struct {
 	faults   []api.Detail // the body is malformed
 	unknown  []api.Detail // ids of factors that do not exist
 	warnings []acuity.Warning
+
+	// Of several events in one body some may be refused; the observation has
+	// the others. list is what the events are called in the body, origins are
+	// the places there of those in the observation.
+	list    string
+	origins []int
 }
 
 func (s *server) reader(o *acuity.Observation) *reader {

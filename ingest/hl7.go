@@ -140,14 +140,19 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*e
 			continue
 		}
 		var event acuity.Event
-		if event, a.Fault = m.Facts(options); a.Fault == nil {
-			x.events = append(x.events, event)
-		}
-		for _, w := range event.Warnings {
+		event, a.Fault = m.Facts(options)
+		for n := range event.Warnings {
+			w := &event.Warnings[n]
 			if x.several {
 				w.Path = item("messages", i) + "." + w.Path
 			}
 			r.warn(w.Code, w.Path)
+		}
+		if a.Fault == nil && x.several {
+			event = r.keep(event, "messages", i)
+		}
+		if a.Fault == nil {
+			x.events = append(x.events, event)
 		}
 		code, _ := m.Code(a)
 		acks = append(acks, m.Ack(nil, a))
