@@ -1,0 +1,293 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/url"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// config is what a server role is configured with. Every field has one row in
+// options, which gives its flag, its variable, its default and its help.
+type config struct {
+	Instance    string
+	TopicPrefix string
+
+	Kafka          []string
+	KafkaTLS       bool
+	KafkaTLSCA     string
+	KafkaTLSCert   string
+	KafkaTLSKey    string
+	KafkaSASL      string
+	KafkaUser      string
+	KafkaPassword  string
+	Partitions     int
+	Replication    int
+	CommitEvery    time.Duration
+	Redis          string
+	RedisCA        string
+	Listen         string
+	PrivateListen  string
+	PseudonymKey   string
+	DocsURL        string
+	LogLevel       string
+	ShutdownWithin time.Duration
+}
+
+// option is one row of the configuration.
+type option struct {
+	name   string // of the flag; the variable is SVC_ and the name in capitals
+	preset string // default
+	help   string
+	secret bool // also read from the file that SVC_…_FILE names
+	only   need // commands that do not need this do not know the option; 0: all have it
+	set    func(c *config, value string) error
+}
+
+// need is what a command stands on; it selects its options.
+type need uint8
+
+const (
+	needHTTP    need = 1 << iota // serves HTTP
+	needTopics                   // creates topics
+	needRedis                    // reads or writes the view
+	needIngest                   // makes pseudonyms
+	needProcess                  // is a member of a consumer group
+)
+
+// variable is the environment variable of the option.
+func (o *option) variable() string {
+	return "SVC_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+}
+
+// options are all options of the server roles, in the order of --help and of
+// docs/configuration.md.
+var options = []option{
+	{name: "listen", only: needHTTP, preset: "127.0.0.1:8080", help: "address of the public HTTP server", set: address(func(c *config) *string { return &c.Listen })},
+	{name: "private-listen", only: needTopics, preset: "127.0.0.1:9090", help: "address of /metrics, /debug/pprof, /healthz and /readyz; keep it off the internet", set: address(func(c *config) *string { return &c.PrivateListen })},
+	{name: "kafka", preset: "127.0.0.1:9092", help: "Kafka bootstrap servers, host:port separated by commas", set: brokers},
+	{name: "kafka-tls", preset: "false", help: "speak TLS to Kafka", set: boolean(func(c *config) *bool { return &c.KafkaTLS })},
+	{name: "kafka-tls-ca", help: "PEM file of the authorities that signed the brokers' certificates (default: those of the system)", set: file(func(c *config) *string { return &c.KafkaTLSCA })},
+	{name: "kafka-tls-cert", help: "PEM file of the client certificate", set: file(func(c *config) *string { return &c.KafkaTLSCert })},
+	{name: "kafka-tls-key", help: "PEM file of the client certificate's key", set: file(func(c *config) *string { return &c.KafkaTLSKey })},
+	{name: "kafka-sasl", help: "SASL mechanism: PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512 (default: none)", set: oneOf(func(c *config) *string { return &c.KafkaSASL }, "", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")},
+	{name: "kafka-sasl-user", help: "SASL user", set: text(func(c *config) *string { return &c.KafkaUser })},
+	{name: "kafka-sasl-password", secret: true, help: "SASL password", set: text(func(c *config) *string { return &c.KafkaPassword })},
+	{name: "topic-prefix", help: "put before every topic name, for tests on a shared cluster", set: text(func(c *config) *string { return &c.TopicPrefix })},
+	{name: "partitions", only: needTopics, preset: "48", help: "partitions of the observations and verdicts topics when they are created", set: count(func(c *config) *int { return &c.Partitions }, 1, 10_000)},
+	{name: "replication", only: needTopics, preset: "3", help: "replicas of topics when they are created; 1 on a single broker", set: count(func(c *config) *int { return &c.Replication }, 1, 9)},
+	{name: "commit-every", only: needProcess, preset: "10ms", help: "gather the inputs that arrive within this time of the last commit; 0 where the brokers have add.partitions.to.txn.retry.backoff.ms=1", set: duration(func(c *config) *time.Duration { return &c.CommitEvery }, 0, time.Second)},
+	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
+	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
+	{name: "pseudonym-key", only: needIngest, secret: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters; never change it while visits are open", set: pseudonymKey},
+	{name: "instance", only: needProcess, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
+	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
+	{name: "shutdown-within", only: needHTTP, preset: "10s", help: "time for open requests at a graceful stop", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
+	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+}
+
+// usageError is a fault of the command line, answered with exit code 2.
+type usageError struct{ err error }
+
+func (e usageError) Error() string { return e.err.Error() }
+func (e usageError) Unwrap() error { return e.err }
+
+// parseConfig reads flags and environment. All faults are reported at once, and
+// none of them repeats a secret.
+func parseConfig(command string, needs need, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
+	var known []option
+	for _, o := range options {
+		if o.only == 0 || needs&o.only != 0 {
+			known = append(known, o)
+		}
+	}
+	return parseOptions(command, known, args, env, out)
+}
+
+func parseOptions(command string, options []option, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
+	flags := flag.NewFlagSet("svc "+command, flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	given := make([]string, len(options))
+	for i, o := range options {
+		flags.StringVar(&given[i], o.name, "", o.help)
+	}
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		printOptions(out, command, options)
+		return nil, err
+	} else if err != nil {
+		return nil, usageError{err}
+	}
+	var faults []error
+	if flags.NArg() > 0 {
+		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
+	}
+	set := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
+
+	c := &config{}
+	for i, o := range options {
+		value, from, err := o.preset, "default of -"+o.name, error(nil)
+		if set[o.name] {
+			value, from = given[i], "-"+o.name
+		} else {
+			value, from, err = o.fromEnvironment(env)
+		}
+		if err == nil {
+			err = o.set(c, value)
+		}
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", from, err))
+		}
+	}
+	if (c.KafkaTLSCert == "") != (c.KafkaTLSKey == "") {
+		faults = append(faults, errors.New("-kafka-tls-cert, -kafka-tls-key: give both or neither"))
+	}
+	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
+		faults = append(faults, errors.New("-kafka-sasl: needs -kafka-sasl-user and -kafka-sasl-password"))
+	}
+	if len(faults) > 0 {
+		return nil, usageError{errors.Join(faults...)}
+	}
+	return c, nil
+}
+
+// fromEnvironment returns the value of the option's variable, of the file that
+// its _FILE variable names, or its default, and where it is from.
+func (o *option) fromEnvironment(env func(string) (string, bool)) (value, from string, err error) {
+	name := o.variable()
+	if value, ok := env(name); ok {
+		return value, name, nil
+	}
+	if o.secret {
+		if path, ok := env(name + "_FILE"); ok {
+			content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+			return strings.TrimRight(string(content), "\r\n"), name + "_FILE", err
+		}
+	}
+	return o.preset, name, nil
+}
+
+func printOptions(out io.Writer, command string, options []option) {
+	fmt.Fprintf(out, "usage: svc %s [flags]\n\nEvery flag can be given as the variable beside it.\n\n", command)
+	for _, o := range options {
+		fmt.Fprintf(out, "  -%s  %s", o.name, o.variable())
+		if o.secret {
+			fmt.Fprintf(out, ", %s_FILE", o.variable())
+		}
+		if o.preset != "" {
+			fmt.Fprintf(out, "  (default %s)", o.preset)
+		}
+		fmt.Fprintf(out, "\n        %s\n", o.help)
+	}
+}
+
+func text(field func(*config) *string) func(*config, string) error {
+	return func(c *config, value string) error {
+		*field(c) = value
+		return nil
+	}
+}
+
+func oneOf(field func(*config) *string, words ...string) func(*config, string) error {
+	return func(c *config, value string) error {
+		if !slices.Contains(words, value) {
+			return fmt.Errorf("must be one of %s", strings.Trim(strings.Join(words, ", "), ", "))
+		}
+		*field(c) = value
+		return nil
+	}
+}
+
+func address(field func(*config) *string) func(*config, string) error {
+	return func(c *config, value string) error {
+		if _, _, err := net.SplitHostPort(value); err != nil {
+			return errors.New("must be host:port")
+		}
+		*field(c) = value
+		return nil
+	}
+}
+
+func brokers(c *config, value string) error {
+	c.Kafka = nil
+	for server := range strings.SplitSeq(value, ",") {
+		server = strings.TrimSpace(server)
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			return errors.New("must be host:port, separated by commas")
+		}
+		c.Kafka = append(c.Kafka, server)
+	}
+	return nil
+}
+
+func boolean(field func(*config) *bool) func(*config, string) error {
+	return func(c *config, value string) error {
+		parsed, err := strconv.ParseBool(value)
+		if err != nil {
+			return errors.New("must be true or false")
+		}
+		*field(c) = parsed
+		return nil
+	}
+}
+
+func count(field func(*config) *int, least, most int) func(*config, string) error {
+	return func(c *config, value string) error {
+		parsed, err := strconv.Atoi(value)
+		if err != nil || parsed < least || parsed > most {
+			return fmt.Errorf("must be a whole number from %d to %d", least, most)
+		}
+		*field(c) = parsed
+		return nil
+	}
+}
+
+func duration(field func(*config) *time.Duration, least, most time.Duration) func(*config, string) error {
+	return func(c *config, value string) error {
+		parsed, err := time.ParseDuration(value)
+		if value == "0" {
+			parsed, err = 0, nil
+		}
+		if err != nil || parsed < least || parsed > most {
+			return fmt.Errorf("must be a duration from %v to %v, such as 10ms", least, most)
+		}
+		*field(c) = parsed
+		return nil
+	}
+}
+
+func file(field func(*config) *string) func(*config, string) error {
+	return func(c *config, value string) error {
+		if value != "" {
+			if _, err := os.Stat(value); err != nil {
+				return errors.New("no such file")
+			}
+		}
+		*field(c) = value
+		return nil
+	}
+}
+
+func redisURL(c *config, value string) error {
+	parsed, err := url.Parse(value)
+	if err != nil || parsed.Scheme != "redis" && parsed.Scheme != "rediss" || parsed.Host == "" {
+		return errors.New("must be redis://… or rediss://…") // without the value: it may hold a password
+	}
+	c.Redis = value
+	return nil
+}
+
+func pseudonymKey(c *config, value string) error {
+	if len(value) < 32 {
+		return errors.New("must be given, with at least 32 characters")
+	}
+	c.PseudonymKey = value
+	return nil
+}

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
+
+const key32 = "0123456789abcdef0123456789abcdef"
+
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}
+
+const everything = needHTTP | needTopics | needRedis | needIngest | needProcess
+
+func TestConfigPrecedence(t *testing.T) {
+	secret := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(secret, []byte(key32+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := parseConfig("run", everything, []string{"-listen", "127.0.0.1:1"}, environment(
+		"SVC_LISTEN", "127.0.0.1:2", "SVC_KAFKA", "a:1, b:2", "SVC_COMMIT_EVERY", "0", "SVC_PSEUDONYM_KEY_FILE", secret,
+	), &bytes.Buffer{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Listen != "127.0.0.1:1" {
+		t.Errorf("the flag does not win over the variable: %s", c.Listen)
+	}
+	if fmt.Sprint(c.Kafka) != "[a:1 b:2]" || c.CommitEvery != 0 || c.PseudonymKey != key32 || c.Partitions != 48 {
+		t.Errorf("config = %+v", c)
+	}
+	if c.ShutdownWithin != 10*time.Second {
+		t.Errorf("default of shutdown-within = %v", c.ShutdownWithin)
+	}
+}
+
+// TestConfigFaultsTogether wants every fault in one go, none with its secret.
+func TestConfigFaultsTogether(t *testing.T) {
+	_, err := parseConfig("run", everything, []string{"-partitions", "0", "-kafka-tls-cert", "config.go"}, environment(
+		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
+		"SVC_KAFKA_TLS", "perhaps", "SVC_KAFKA_TLS_CA", "/does/not/exist", "SVC_KAFKA_SASL", "GSSAPI", "SVC_COMMIT_EVERY", "fast",
+		"SVC_LOG_LEVEL", "loud",
+	), &bytes.Buffer{})
+	if err == nil {
+		t.Fatal("a faulty configuration was taken")
+	}
+	for _, want := range []string{
+		"-partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
+		"SVC_PSEUDONYM_KEY: must be given", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
+		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("missing %q in:\n%v", want, err)
+		}
+	}
+	if strings.Contains(err.Error(), "hunter2") {
+		t.Errorf("a secret is in the message:\n%v", err)
+	}
+}
+
+func TestConfigKnowsOnlyWhatACommandNeeds(t *testing.T) {
+	if _, err := parseConfig("process", needTopics|needRedis|needProcess, nil, environment(), &bytes.Buffer{}); err != nil {
+		t.Errorf("process asks for what it does not need: %v", err)
+	}
+	if _, err := parseConfig("ingest", needHTTP|needTopics|needIngest, nil, environment(), &bytes.Buffer{}); err == nil {
+		t.Error("ingest starts without a pseudonym key")
+	}
+}
+
+// TestConfigurationPage holds docs/configuration.md against the options.
+func TestConfigurationPage(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| flag | variable | default | what |\n|---|---|---|---|\n")
+	for _, o := range options {
+		variable := "`" + o.variable() + "`"
+		if o.secret {
+			variable += ", `" + o.variable() + "_FILE`"
+		}
+		preset := ""
+		if o.preset != "" {
+			preset = "`" + o.preset + "`"
+		}
+		fmt.Fprintf(&table, "| `-%s` | %s | %s | %s |\n", o.name, variable, preset, strings.ReplaceAll(o.help, "|", `\|`))
+	}
+	holdPage(t, "../../docs/configuration.md", "options", table.String())
+}
+
+// holdPage compares the part of a page between <!-- name --> and <!-- /name -->
+// with what the code says, or rewrites it with -update.
+func holdPage(t *testing.T, path, name, want string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin, end := "<!-- "+name+" -->\n", "<!-- /"+name+" -->"
+	head, rest, ok := strings.Cut(string(page), begin)
+	got, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no part %s", path, name)
+	}
+	if got == want {
+		return
+	}
+	if !*update {
+		t.Fatalf("%s, part %s, is not what the code says; run go test -update ./cmd/svc", path, name)
+	}
+	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil { //nolint:gosec // a page of documentation
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,95 @@
+// Command svc is the maternity acuity and staffing service. Its first argument
+// is a role or a verb:
+//
+//	svc dev                       everything in one process, for a first look and for development
+//	svc ingest|process|read       one role, for real servers
+//	svc run ingest,process,read   several roles in one process
+//	svc keys …, svc hospitals …   administration
+//
+// `svc help` lists them, `svc ROLE -help` the options of one.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], world{
+		env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now,
+	})
+	stop()
+	os.Exit(code)
+}
+
+// world is what the process has from outside; a test passes its own.
+type world struct {
+	env            func(string) (string, bool)
+	stdout, stderr io.Writer
+	now            func() time.Time
+}
+
+// command is one verb of the command line.
+type command struct {
+	usage, help string
+	run         func(ctx context.Context, args []string, w world) error
+}
+
+func commands() map[string]command {
+	return map[string]command{
+		"dev":       {"dev [flags]", "run everything in one process on an embedded Kafka and Redis", runDev},
+		"ingest":    {"ingest [flags]", "take in feeds: POST /api/ingest/*", roleCommand("ingest")},
+		"process":   {"process [flags]", "turn observations into verdicts", roleCommand("process")},
+		"read":      {"read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
+		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
+		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
+		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
+	}
+}
+
+// run executes one command and returns the exit code: 0 done, 1 it went wrong,
+// 2 the command line or the configuration is wrong and nothing was started.
+func run(ctx context.Context, args []string, w world) int {
+	all := commands()
+	if len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+		printCommands(w.stdout, all)
+		return 0
+	}
+	chosen, ok := all[args[0]]
+	if !ok {
+		fmt.Fprintf(w.stderr, "svc: no command %q; svc help lists them\n", args[0])
+		return 2
+	}
+	err := chosen.run(ctx, args[1:], w)
+	var wrong usageError
+	switch {
+	case err == nil, errors.Is(err, flag.ErrHelp):
+		return 0
+	case errors.As(err, &wrong):
+		for line := range strings.Lines(err.Error()) {
+			fmt.Fprintf(w.stderr, "svc %s: %s\n", args[0], strings.TrimSuffix(line, "\n"))
+		}
+		return 2
+	default:
+		fmt.Fprintf(w.stderr, "svc %s: %v\n", args[0], err)
+		return 1
+	}
+}
+
+func printCommands(out io.Writer, all map[string]command) {
+	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "keys", "hospitals"} {
+		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
+	}
+	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")
+}
