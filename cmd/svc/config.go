@@ -29,7 +29,6 @@ type config struct {
 	KafkaUser      string
 	KafkaPassword  string
 	Partitions     int
-	Replication    int
 	CommitEvery    time.Duration
 	Redis          string
 	RedisCA        string
@@ -82,7 +81,6 @@ var options = []option{
 	{name: "kafka-sasl-password", secret: true, help: "SASL password", set: text(func(c *config) *string { return &c.KafkaPassword })},
 	{name: "topic-prefix", help: "put before every topic name, for tests on a shared cluster", set: text(func(c *config) *string { return &c.TopicPrefix })},
 	{name: "partitions", only: needTopics, preset: "48", help: "partitions of the observations and verdicts topics when they are created", set: count(func(c *config) *int { return &c.Partitions }, 1, 10_000)},
-	{name: "replication", only: needTopics, preset: "3", help: "replicas of topics when they are created; 1 on a single broker", set: count(func(c *config) *int { return &c.Replication }, 1, 9)},
 	{name: "commit-every", only: needProcess, preset: "10ms", help: "gather the inputs that arrive within this time of the last commit; 0 where the brokers have add.partitions.to.txn.retry.backoff.ms=1", set: duration(func(c *config) *time.Duration { return &c.CommitEvery }, 0, time.Second)},
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},

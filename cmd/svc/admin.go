@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// admin is what an administrative command has: its flags, those of the Kafka it
+// works on, and where to print.
+type admin struct {
+	world
+	command string
+	flags   *flag.FlagSet
+	json    bool
+	data    string
+	config  *config
+}
+
+// adminWithin bounds one administrative command.
+const adminWithin = 20 * time.Second
+
+func newAdmin(command string, w world) *admin {
+	a := &admin{world: w, command: command, flags: flag.NewFlagSet("svc "+command, flag.ContinueOnError)}
+	a.flags.SetOutput(w.stderr)
+	a.flags.BoolVar(&a.json, "json", false, "print JSON")
+	a.flags.StringVar(&a.data, "data", defaultData, "data folder of the running svc dev to work on, if no Kafka is named")
+	return a
+}
+
+// parse reads the flags of the command and those of the configuration.
+func (a *admin) parse(args []string) error {
+	var own, rest []string
+	for i := 0; i < len(args); i++ {
+		name, _, inline := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
+		into := &own
+		if slices.ContainsFunc(options, func(o option) bool { return o.only == 0 && o.name == name }) {
+			into = &rest
+		}
+		*into = append(*into, args[i])
+		if isBool := name == "json" || name == "h" || name == "help"; !inline && !isBool && strings.HasPrefix(args[i], "-") && i+1 < len(args) {
+			i++
+			*into = append(*into, args[i])
+		}
+	}
+	if err := a.flags.Parse(own); errors.Is(err, flag.ErrHelp) {
+		return err
+	} else if err != nil {
+		return usageError{err}
+	}
+	if a.flags.NArg() > 0 {
+		return usageError{fmt.Errorf("unexpected argument %q", a.flags.Arg(0))}
+	}
+	c, err := parseConfig(a.command, 0, rest, a.env, a.stdout)
+	if err != nil {
+		return err
+	}
+	a.config = c
+	_, fromEnv := a.env("SVC_KAFKA")
+	if fromEnv || slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, "-"), "kafka") }) {
+		return nil
+	}
+	running, err := readDevFile(a.data)
+	if err != nil {
+		return usageError{fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)}
+	}
+	c.Kafka = []string{running.Kafka}
+	return nil
+}
+
+// connected runs do with the settings read whole.
+func (a *admin) connected(ctx context.Context, do func(context.Context, *settings) error) error {
+	ctx, cancel := context.WithTimeout(ctx, adminWithin)
+	defer cancel()
+	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	cluster, err := stream.Dial(ctx, a.config.kafka(log))
+	if err != nil {
+		return err
+	}
+	defer cluster.Close()
+	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, schemas.Settings)...); err != nil {
+		return err
+	}
+	s := followSettings(cluster, a.config.TopicPrefix, a.now, log)
+	follow, stop := context.WithCancel(ctx)
+	g, run := errgroup.WithContext(follow)
+	g.Go(func() error { return s.table.Run(run) })
+	g.Go(func() error {
+		defer stop()
+		select {
+		case <-s.table.Ready():
+			return do(run, s)
+		case <-run.Done():
+			return fmt.Errorf("read the settings: %w", context.Cause(run))
+		}
+	})
+	if err := g.Wait(); err != nil && !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// devFile is what svc dev tells other programs about itself, in DIR/dev.json.
+type devFile struct {
+	BaseURL    string `json:"baseUrl"`
+	HospitalID string `json:"hospitalId"`
+	APIKey     string `json:"apiKey"`
+	AdminKey   string `json:"adminKey"`
+	Kafka      string `json:"kafka"`
+	Redis      string `json:"redis"`
+}
+
+func devFilePath(data string) string { return filepath.Join(data, "dev.json") }
+
+func readDevFile(data string) (*devFile, error) {
+	content, err := os.ReadFile(devFilePath(data))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s is not there", devFilePath(data))
+	} else if err != nil {
+		return nil, err
+	}
+	var d devFile
+	if err := json.Unmarshal(content, &d); err != nil {
+		return nil, fmt.Errorf("read %s: %w", devFilePath(data), err)
+	}
+	return &d, nil
+}
+
+func writeDevFile(data string, d *devFile) error {
+	content, err := json.MarshalIndent(d, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(devFilePath(data), append(content, '\n'), 0o600)
+}

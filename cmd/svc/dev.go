@@ -1,0 +1,259 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"svc/internal/access"
+	"svc/internal/board"
+	"svc/internal/stream"
+)
+
+// defaultData is the data folder of svc dev.
+const defaultData = "./.svc-dev"
+
+// The hospital that svc dev makes on a fresh folder.
+const (
+	devHospital     = "demo"
+	devHospitalName = "Demo Maternity"
+	devZone         = "America/Chicago"
+	devPartitions   = 3
+)
+
+// devOptions are the flags of svc dev.
+type devOptions struct {
+	data      string
+	ephemeral bool
+	listen    string
+	kafkaPort int
+	logLevel  string
+}
+
+// runDev runs every role in one process on an embedded Kafka and an embedded
+// Redis. Its promises are those of one process: what it acknowledged survives
+// a crash of the process, there is no replication.
+func runDev(ctx context.Context, args []string, w world) error {
+	o, err := parseDev(args, w)
+	if err != nil {
+		return err
+	}
+	if err := loopback(o.listen); err != nil {
+		return usageError{err}
+	}
+	unlock, err := lockData(o.data)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	pseudonyms, err := devSecret(filepath.Join(o.data, "pseudonym.key"))
+	if err != nil {
+		return err
+	}
+	kafka, err := stream.Embed(filepath.Join(o.data, "kafka"), o.kafkaPort, o.ephemeral)
+	if err != nil {
+		return err
+	}
+	defer kafka.Close()
+	redis, err := board.Embed()
+	if err != nil {
+		return err
+	}
+	defer redis.Close()
+
+	h, err := build(ctx, &config{
+		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
+		Redis: redis.URL(), Listen: o.listen, PrivateListen: "127.0.0.1:0",
+		PseudonymKey: pseudonyms, DocsURL: "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+	}, []string{"ingest", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	bound := make(chan net.Addr, 1)
+	h.run("greeting", func(ctx context.Context) error {
+		select {
+		case address := <-bound:
+			if err := h.greet(ctx, o, address, kafka.Addr(), redis.URL(), w); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+		}
+		<-ctx.Done()
+		return nil
+	})
+	err = runAll(ctx, []*server{h.public(func(a net.Addr) { bound <- a })}, h.loops)
+	if fault := (*net.OpError)(nil); errors.As(err, &fault) && fault.Op == "listen" {
+		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)
+	}
+	return err
+}
+
+func parseDev(args []string, w world) (*devOptions, error) {
+	o := &devOptions{}
+	flags := flag.NewFlagSet("svc dev", flag.ContinueOnError)
+	flags.SetOutput(w.stdout)
+	flags.StringVar(&o.data, "data", defaultData, "folder of the data and of dev.json")
+	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, on this machine; port 0 takes a free one")
+	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the embedded Kafka (default: a free one)")
+	flags.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil, err
+	} else if err != nil {
+		return nil, usageError{err}
+	}
+	if flags.NArg() > 0 {
+		return nil, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+	}
+	return o, nil
+}
+
+// loopback refuses an address that other machines can reach: svc dev has a key
+// in a file and no TLS.
+func loopback(address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return errors.New("-listen: must be host:port")
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		return errors.New("-listen: the port must be a number up to 65535")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return errors.New("-listen: svc dev serves this machine only; use 127.0.0.1, ::1 or localhost")
+	}
+	return nil
+}
+
+// lockData makes the folder and takes it for this process.
+func lockData(dir string) (unlock func(), err error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, reason(err))
+	}
+	lock := flock.New(filepath.Join(dir, "lock"))
+	ours, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, reason(err))
+	}
+	if !ours {
+		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with -data", dir)
+	}
+	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
+}
+
+// reason is the cause of a file error without its path, which the caller names.
+func reason(err error) error {
+	if fault := (*fs.PathError)(nil); errors.As(err, &fault) {
+		return fault.Err
+	}
+	return err
+}
+
+// devSecret reads a secret of the folder, or makes it the first time.
+func devSecret(path string) (string, error) {
+	content, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		secret := make([]byte, 32)
+		rand.Read(secret)
+		content = []byte(hex.EncodeToString(secret))
+		err = os.WriteFile(path, content, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("secret of the data folder: %w", err)
+	}
+	return strings.TrimSpace(string(content)), nil
+}
+
+// greet makes sure of hospital and keys, writes dev.json and says where
+// everything is, with lines to paste.
+func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, w world) error {
+	d, err := h.devKeys(ctx, o.data)
+	if err != nil {
+		return err
+	}
+	d.BaseURL, d.Kafka, d.Redis = "http://"+address.String(), kafka, redis
+	if err := writeDevFile(o.data, d); err != nil {
+		return fmt.Errorf("write %s: %w", devFilePath(o.data), reason(err))
+	}
+	kept := "kept in " + o.data
+	if o.ephemeral {
+		kept = "kept nowhere (-ephemeral)"
+	}
+	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+		devFilePath(o.data), d.BaseURL, d.APIKey)
+	return err
+}
+
+const greeting = `svc is ready: maternity acuity and staffing, everything in this process.
+
+  API       %s
+  Kafka     %s    embedded, one broker, no replication: for development only
+  Redis     %s    embedded
+  Data      %s
+  Hospital  %s
+  API key   %s
+  Admin key %s
+  The same in %s
+
+Try it, in another terminal:
+
+  export SVC=%s KEY=%s
+
+  curl -s $SVC/api/ingest/staffing -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{"nursesOnDuty": 6, "callStaffAvailable": true}'
+
+  curl -s $SVC/api/ingest/clinical -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' \
+    -d '{"roomId": 4, "roomLabel": "LDR 4", "signals": [{"kind": "medication", "system": "RxNorm", "code": "6585", "display": "magnesium sulfate", "status": "active"}]}'
+
+  curl -s $SVC/api/v1/level -H "Authorization: Bearer $KEY"
+  curl -s $SVC/api/v1/unit-state -H "Authorization: Bearer $KEY"
+
+Ctrl-C stops it.
+`
+
+// devKeys returns what dev.json said if its keys are still valid, else makes
+// the hospital and new keys.
+func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
+	register := h.settings.register
+	if _, known := register.Hospital(devHospital); !known {
+		hospital := access.Hospital{ID: devHospital, Name: devHospitalName, Zone: devZone, CreatedAt: h.now().UTC().Truncate(time.Millisecond)}
+		if err := h.settings.putHospital(ctx, &hospital); err != nil {
+			return nil, fmt.Errorf("make the hospital: %w", err)
+		}
+	}
+	d := &devFile{HospitalID: devHospital}
+	if before, err := readDevFile(data); err == nil {
+		d.APIKey, d.AdminKey = before.APIKey, before.AdminKey
+	}
+	for _, k := range []struct {
+		token  *string
+		name   string
+		scopes []access.Scope
+	}{
+		{&d.APIKey, "svc dev, every scope", access.Scopes()},
+		{&d.AdminKey, "svc dev, administrator", []access.Scope{access.Admin}},
+	} {
+		if _, valid := register.Lookup(*k.token); valid {
+			continue
+		}
+		key, token := access.Mint(access.Key{Hospital: devHospital, Name: k.name, Scopes: k.scopes}, h.now())
+		if err := h.settings.putKey(ctx, &key); err != nil {
+			return nil, fmt.Errorf("make a key: %w", err)
+		}
+		*k.token = token
+	}
+	return d, nil
+}
+

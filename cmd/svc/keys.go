@@ -1,0 +1,329 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"svc/internal/access"
+)
+
+// runKeys administers API keys: mint, list, revoke, rotate.
+func runKeys(ctx context.Context, args []string, w world) error {
+	return verbs{
+		"mint":   {"mint -hospital H -name N -scopes a,b|all [-expires 90d]", mintKey},
+		"list":   {"list [-hospital H]", listKeys},
+		"revoke": {"revoke -id KEY", revokeKey},
+		"rotate": {"rotate -id KEY [-overlap 0|1h|24h|7d]", rotateKey},
+	}.run(ctx, "keys", args, w)
+}
+
+func mintKey(ctx context.Context, a *admin, args []string) error {
+	hospital := a.flags.String("hospital", "", "hospital the key belongs to")
+	name := a.flags.String("name", "", "what the integration is called")
+	scopes := a.flags.String("scopes", "", "scopes, separated by commas; all: every one but admin")
+	expires := a.flags.String("expires", "", "lifetime, such as 90d or 12h (default: for ever)")
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	granted, scopeFault := access.ParseScopes(*scopes)
+	lifetime, expiryFault := parseLifetime(*expires)
+	if err := usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+		if _, known := s.register.Hospital(*hospital); !known {
+			return fmt.Errorf("no hospital %q; svc hospitals create makes one", *hospital)
+		}
+		now := a.now()
+		template := access.Key{Hospital: *hospital, Name: *name, Scopes: granted, Rate: access.DefaultRate, Burst: access.DefaultBurst}
+		if lifetime > 0 {
+			template.ExpiresAt = now.Add(lifetime).UTC().Truncate(time.Millisecond)
+		}
+		key, token := access.Mint(template, now)
+		if err := s.putKey(ctx, &key); err != nil {
+			return err
+		}
+		return a.printToken(&key, token)
+	})
+}
+
+func listKeys(ctx context.Context, a *admin, args []string) error {
+	hospital := a.flags.String("hospital", "", "only the keys of this hospital")
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(_ context.Context, s *settings) error {
+		keys := s.register.Keys(*hospital)
+		if a.json {
+			rows := make([]keyRow, len(keys))
+			for i := range keys {
+				rows[i] = rowOf(&keys[i], a.now())
+			}
+			return a.printJSON(rows)
+		}
+		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tCREATED\tEXPIRES")
+		for i := range keys {
+			row := rowOf(&keys[i], a.now())
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
+				strings.Join(row.Scopes, ","), row.CreatedAt, row.ExpiresAt)
+		}
+		return table.Flush()
+	})
+}
+
+func revokeKey(ctx context.Context, a *admin, args []string) error {
+	id := a.flags.String("id", "", "the key's id, as svc keys list shows it")
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	if err := usage(required("-id", *id)); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+		key, err := keyOf(s, *id)
+		if err != nil {
+			return err
+		}
+		key.RevokedAt = a.now().UTC().Truncate(time.Millisecond)
+		if err := s.putKey(ctx, &key); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(rowOf(&key, a.now()))
+		}
+		_, err = fmt.Fprintf(a.stdout, "revoked %s\n", key.ID)
+		return err
+	})
+}
+
+// overlaps are the times for which a rotated key may stay valid.
+var overlaps = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+
+func rotateKey(ctx context.Context, a *admin, args []string) error {
+	id := a.flags.String("id", "", "the key's id, as svc keys list shows it")
+	overlap := a.flags.String("overlap", "24h", "how long the old key stays valid: 0, 1h, 24h or 7d")
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	keep, known := overlaps[*overlap]
+	var overlapFault error
+	if !known {
+		overlapFault = errors.New("-overlap: must be 0, 1h, 24h or 7d")
+	}
+	if err := usage(required("-id", *id), overlapFault); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+		old, err := keyOf(s, *id)
+		if err != nil {
+			return err
+		}
+		now := a.now()
+		if !old.Valid(now) {
+			return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
+		}
+		key, token := access.Mint(old, now)
+		key.RevokedAt = time.Time{}
+		if err := s.putKey(ctx, &key); err != nil {
+			return err
+		}
+		if until := now.Add(keep).UTC().Truncate(time.Millisecond); old.RevokedAt.IsZero() || until.Before(old.RevokedAt) {
+			old.RevokedAt = until
+		}
+		if err := s.putKey(ctx, &old); err != nil {
+			return err
+		}
+		return a.printToken(&key, token)
+	})
+}
+
+func keyOf(s *settings, id string) (access.Key, error) {
+	key, known := s.register.Key(id)
+	if !known {
+		return key, fmt.Errorf("no key %q; svc keys list shows them", id)
+	}
+	return key, nil
+}
+
+// keyRow is a key as the command line shows it.
+type keyRow struct {
+	ID        string   `json:"id"`
+	Hospital  string   `json:"hospitalId"`
+	Name      string   `json:"name"`
+	Status    string   `json:"status"` // active, expired, revoked
+	Scopes    []string `json:"scopes"`
+	CreatedAt string   `json:"createdAt"`
+	ExpiresAt string   `json:"expiresAt,omitempty"`
+	RevokedAt string   `json:"revokedAt,omitempty"`
+	Token     string   `json:"key,omitempty"` // only when it was just made
+}
+
+func rowOf(key *access.Key, now time.Time) keyRow {
+	row := keyRow{
+		ID: key.ID, Hospital: key.Hospital, Name: key.Name, Status: "active",
+		CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(key.ExpiresAt), RevokedAt: stamp(key.RevokedAt),
+	}
+	switch {
+	case !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt):
+		row.Status = "revoked"
+	case !key.Valid(now):
+		row.Status = "expired"
+	}
+	for _, scope := range key.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	return row
+}
+
+func stamp(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// printToken prints the token alone on standard output, so that it can be
+// captured; what else there is to say goes to standard error.
+func (a *admin) printToken(key *access.Key, token string) error {
+	if a.json {
+		row := rowOf(key, a.now())
+		row.Token = token
+		return a.printJSON(row)
+	}
+	fmt.Fprintf(a.stderr, "%s for %s; this is the only time it is shown\n", key.ID, key.Hospital)
+	_, err := fmt.Fprintln(a.stdout, token)
+	return err
+}
+
+// parseLifetime reads a duration that may be in days; empty is none.
+func parseLifetime(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n > 0 && n <= 3650 {
+			return time.Duration(n) * 24 * time.Hour, nil
+		}
+	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
+		return d, nil
+	}
+	return 0, errors.New("-expires: must be a time such as 90d or 12h")
+}
+
+// runHospitals administers hospitals: create, list.
+func runHospitals(ctx context.Context, args []string, w world) error {
+	return verbs{
+		"create": {"create -id H -name N -timezone Z", createHospital},
+		"list":   {"list", listHospitals},
+	}.run(ctx, "hospitals", args, w)
+}
+
+func createHospital(ctx context.Context, a *admin, args []string) error {
+	var h access.Hospital
+	a.flags.StringVar(&h.ID, "id", "", "id: lower-case letters, digits and hyphens")
+	a.flags.StringVar(&h.Name, "name", "", "name, for people")
+	a.flags.StringVar(&h.Zone, "timezone", "", "IANA time zone, such as America/Chicago")
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	if err := usage(required("-name", h.Name), h.Check()); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+		if _, exists := s.register.Hospital(h.ID); exists {
+			return fmt.Errorf("hospital %q exists already", h.ID)
+		}
+		h.CreatedAt = a.now().UTC().Truncate(time.Millisecond)
+		if err := s.putHospital(ctx, &h); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, stamp(h.CreatedAt)})
+		}
+		_, err := fmt.Fprintf(a.stdout, "created %s\n", h.ID)
+		return err
+	})
+}
+
+type hospitalRow struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Zone      string `json:"timezone"`
+	CreatedAt string `json:"createdAt"`
+}
+
+func listHospitals(ctx context.Context, a *admin, args []string) error {
+	if err := a.parse(args); err != nil {
+		return err
+	}
+	return a.connected(ctx, func(_ context.Context, s *settings) error {
+		rows := []hospitalRow{}
+		for _, h := range s.register.Hospitals() {
+			rows = append(rows, hospitalRow{h.ID, h.Name, h.Zone, stamp(h.CreatedAt)})
+		}
+		if a.json {
+			return a.printJSON(rows)
+		}
+		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "ID\tNAME\tTIMEZONE\tCREATED")
+		for _, row := range rows {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.ID, row.Name, row.Zone, row.CreatedAt)
+		}
+		return table.Flush()
+	})
+}
+
+func (a *admin) printJSON(v any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(v)
+}
+
+func required(name, value string) error {
+	if value == "" {
+		return fmt.Errorf("%s: must be given", name)
+	}
+	return nil
+}
+
+// usage joins the faults of a command line.
+func usage(faults ...error) error {
+	if err := errors.Join(faults...); err != nil {
+		return usageError{err}
+	}
+	return nil
+}
+
+// verbs are the commands below one word of the command line.
+type verbs map[string]struct {
+	usage string
+	run   func(ctx context.Context, a *admin, args []string) error
+}
+
+func (v verbs) run(ctx context.Context, word string, args []string, w world) error {
+	if len(args) > 0 {
+		if verb, ok := v[args[0]]; ok {
+			return verb.run(ctx, newAdmin(word+" "+args[0], w), args[1:])
+		}
+	}
+	var lines []string
+	for _, name := range []string{"create", "mint", "list", "revoke", "rotate"} {
+		if verb, ok := v[name]; ok {
+			lines = append(lines, "usage: svc "+word+" "+verb.usage)
+		}
+	}
+	if len(args) > 0 && strings.HasPrefix(args[0], "-h") {
+		_, err := io.WriteString(w.stdout, strings.Join(lines, "\n")+"\n")
+		return err
+	}
+	return usageError{errors.New(strings.Join(lines, "\n"))}
+}
+

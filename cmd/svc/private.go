@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/pprof"
+	"slices"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// private is the port of those who run the service: metrics, profiles, health.
+func (h *house) private() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", h.readiness)
+	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("/debug/pprof/", pprof.Index)
+	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+func healthy(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintln(w, "ok")
+}
+
+// readyWithin bounds the checks of one readiness request.
+const readyWithin = 2 * time.Second
+
+// readiness answers 200 when everything that the roles stand on is there, else
+// 503 with a line for each thing that is not.
+func (h *house) readiness(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
+	defer cancel()
+	var lines []string
+	for _, ready := range h.ready {
+		select {
+		case <-ready:
+		default:
+			lines = append(lines, "starting: not caught up yet")
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(h.checks)) {
+		if err := h.checks[name](ctx); err != nil {
+			lines = append(lines, name+": "+err.Error())
+		}
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	if len(lines) == 0 {
+		fmt.Fprintln(w, "ready")
+		return
+	}
+	w.WriteHeader(http.StatusServiceUnavailable)
+	for _, line := range slices.Compact(lines) {
+		fmt.Fprintln(w, line)
+	}
+}
+
+// metrics is the registry of one process.
+type metrics struct{ registry *prometheus.Registry }
+
+func newMetrics() *metrics {
+	m := &metrics{prometheus.NewRegistry()}
+	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// gauge adds a figure that is read when it is asked for.
+func (m *metrics) gauge(name, help string, read func() int64) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
+}
+
+// counter adds a sum that only grows and is read when it is asked for.
+func (m *metrics) counter(name, help string, read func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
+}

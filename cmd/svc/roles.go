@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/internal/api"
+	"svc/internal/board"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// role is one job of the service. wire plugs it together, straight down, in the
+// file of its name.
+type role struct {
+	needs need
+	wire  func(ctx context.Context, h *house) error
+}
+
+func roles() map[string]role {
+	return map[string]role{
+		"ingest":  {needHTTP | needTopics | needRedis | needIngest, wireIngest},
+		"process": {needTopics | needRedis | needProcess, wireProcess},
+		"read":    {needHTTP | needTopics | needRedis, wireRead},
+	}
+}
+
+// house is what the roles of one process share: the connections, the settings,
+// and the list of what is to be run, served and waited for.
+type house struct {
+	config   *config
+	log      *slog.Logger
+	now      func() time.Time
+	cluster  *stream.Cluster
+	redis    *board.Board
+	settings *settings
+	shell    *api.Shell
+
+	partitions int32  // of observations and verdicts
+	generation string // of the verdicts topic
+
+	routes  map[string]http.Handler // by pattern of net/http.ServeMux
+	loops   []func(context.Context) error
+	ready   []<-chan struct{} // the public port opens when all are closed
+	checks  map[string]func(context.Context) error
+	metrics *metrics
+}
+
+// roleCommand is the command that runs one role.
+func roleCommand(name string) func(context.Context, []string, world) error {
+	return func(ctx context.Context, args []string, w world) error {
+		return runConfigured(ctx, name, []string{name}, args, w)
+	}
+}
+
+// runRoles is svc run: several roles in one process.
+func runRoles(ctx context.Context, args []string, w world) error {
+	known := roles()
+	var names []string
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		names, args = strings.Split(args[0], ","), args[1:]
+	}
+	var unknown []error
+	for _, name := range names {
+		if _, ok := known[name]; !ok {
+			unknown = append(unknown, fmt.Errorf("no role %q; there are ingest, process and read", name))
+		}
+	}
+	switch {
+	case len(unknown) > 0:
+		return usageError{errors.Join(unknown...)}
+	case len(names) == 0:
+		names = []string{"ingest", "process", "read"}
+	}
+	slices.Sort(names)
+	return runConfigured(ctx, "run", slices.Compact(names), args, w)
+}
+
+func runConfigured(ctx context.Context, command string, names, args []string, w world) error {
+	var needs need
+	for _, name := range names {
+		needs |= roles()[name].needs
+	}
+	c, err := parseConfig(command, needs, args, w.env, w.stdout)
+	if err != nil {
+		return err
+	}
+	if c.Instance == "" {
+		if c.Instance, err = os.Hostname(); err != nil {
+			return fmt.Errorf("find the host name; give -instance: %w", err)
+		}
+	}
+	h, err := build(ctx, c, names, newLog(w.stderr, c.LogLevel), w.now)
+	if err != nil {
+		return err
+	}
+	defer h.close()
+	return runAll(ctx, h.servers(needs), h.loops)
+}
+
+func newLog(out io.Writer, level string) *slog.Logger {
+	var least slog.Level
+	if err := least.UnmarshalText([]byte(level)); err != nil {
+		least = slog.LevelInfo // the word was checked with the configuration
+	}
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
+}
+
+// build connects to Kafka and Redis, makes sure of the topics, and wires the roles.
+func build(ctx context.Context, c *config, names []string, log *slog.Logger, now func() time.Time) (*house, error) {
+	h := &house{
+		config: c, log: log, now: now,
+		routes: map[string]http.Handler{}, checks: map[string]func(context.Context) error{}, metrics: newMetrics(),
+	}
+	var err error
+	if h.cluster, err = stream.Dial(ctx, c.kafka(log)); err != nil {
+		return nil, err
+	}
+	if err := h.open(ctx, names); err != nil {
+		h.close()
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *house) open(ctx context.Context, names []string) error {
+	c := h.config
+	wanted := topics(c.TopicPrefix, int32(c.Partitions)) //nolint:gosec // at most 10,000
+	if err := h.cluster.Ensure(ctx, wanted...); err != nil {
+		return fmt.Errorf("topics: %w", err)
+	}
+	var err error
+	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts)); err != nil {
+		return err
+	}
+	if h.partitions, err = h.cluster.Partitions(ctx, h.topic(schemas.Verdicts)); err != nil {
+		return err
+	}
+	if h.redis, err = board.Open(board.Options{URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix}); err != nil {
+		return err
+	}
+	h.settings = followSettings(h.cluster, c.TopicPrefix, h.now, h.log)
+	h.run("settings", h.settings.table.Run)
+	h.ready = append(h.ready, h.settings.table.Ready())
+	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log}
+	h.checks["kafka"] = func(context.Context) error {
+		if since := h.cluster.Away(); !since.IsZero() {
+			return fmt.Errorf("away since %s", stamp(since))
+		}
+		return nil
+	}
+	for _, name := range names {
+		if err := roles()[name].wire(ctx, h); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (h *house) topic(name string) string { return h.config.TopicPrefix + name }
+
+// run adds a loop; a loop that ends before its context does takes the process
+// down, whatever it returns: nothing here may stop unnoticed.
+func (h *house) run(name string, loop func(context.Context) error) {
+	h.loops = append(h.loops, func(ctx context.Context) error {
+		if err := loop(ctx); err != nil && !errors.Is(err, context.Canceled) {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if ctx.Err() == nil {
+			return fmt.Errorf("%s ended by itself", name)
+		}
+		return nil
+	})
+}
+
+func (h *house) servers(needs need) []*server {
+	private := &server{name: "private", address: h.config.PrivateListen, handler: h.private(), within: time.Second}
+	if needs&needHTTP == 0 {
+		return []*server{private}
+	}
+	return []*server{private, h.public(nil)}
+}
+
+// public is the server of the API: the routes of the roles on one port.
+func (h *house) public(bound func(net.Addr)) *server {
+	mux := http.NewServeMux()
+	for pattern, handler := range h.routes {
+		mux.Handle(pattern, handler)
+	}
+	mux.HandleFunc("GET /healthz", healthy)
+	mux.HandleFunc("GET /readyz", h.readiness)
+	mux.Handle("/", h.shell.Wrap(http.HandlerFunc(api.NotFound)))
+	return &server{
+		name: "public", address: h.config.Listen, handler: mux,
+		after: h.ready, within: h.config.ShutdownWithin, bound: bound,
+	}
+}
+
+func (h *house) close() {
+	if h.redis != nil {
+		h.redis.Close()
+	}
+	h.cluster.Close()
+}
+
+// kafka is the part of the configuration that internal/stream takes.
+func (c *config) kafka(log *slog.Logger) stream.Options {
+	return stream.Options{
+		Brokers: c.Kafka, ClientID: "svc", Log: log,
+		TLS: c.KafkaTLS, CAFile: c.KafkaTLSCA, CertFile: c.KafkaTLSCert, KeyFile: c.KafkaTLSKey,
+		Mechanism: c.KafkaSASL, User: c.KafkaUser, Password: c.KafkaPassword,
+	}
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// server is one HTTP listener.
+type server struct {
+	name    string
+	address string
+	handler http.Handler
+	after   []<-chan struct{} // listens only when all of these are closed
+	within  time.Duration     // time for open requests at a graceful stop
+	bound   func(net.Addr)    // told once it listens; may be nil
+}
+
+// slow clients are cut off: a request has to be complete, and its answer read,
+// within these.
+const (
+	headerWithin = 5 * time.Second
+	bodyWithin   = 30 * time.Second
+	answerWithin = 60 * time.Second
+	idleWithin   = 2 * time.Minute
+	headerAtMost = 64 << 10
+)
+
+// run serves until ctx ends, then lets open requests finish.
+func (s *server) run(ctx context.Context) error {
+	for _, ready := range s.after {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
+	if err != nil {
+		return fmt.Errorf("listen for %s: %w", s.name, err)
+	}
+	web := &http.Server{
+		Handler:           s.handler,
+		ReadHeaderTimeout: headerWithin,
+		ReadTimeout:       bodyWithin,
+		WriteTimeout:      answerWithin,
+		IdleTimeout:       idleWithin,
+		MaxHeaderBytes:    headerAtMost,
+		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
+	}
+	if s.bound != nil {
+		s.bound(listener.Addr())
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- web.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return fmt.Errorf("serve %s: %w", s.name, err)
+	case <-ctx.Done():
+	}
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.within)
+	defer cancel()
+	if err := web.Shutdown(grace); errors.Is(err, context.DeadlineExceeded) {
+		err = web.Close()
+		if err != nil {
+			return fmt.Errorf("close %s: %w", s.name, err)
+		}
+	} else if err != nil {
+		return fmt.Errorf("stop %s: %w", s.name, err)
+	}
+	return nil
+}
+
+// runAll runs the servers until ctx ends or anything fails, with the loops they
+// stand on behind them: an open request still gets its answer, because the
+// loops end after the servers.
+func runAll(ctx context.Context, servers []*server, loops []func(context.Context) error) error {
+	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	all, failed := errgroup.WithContext(behind)
+	for _, loop := range loops {
+		all.Go(func() error { return loop(failed) })
+	}
+	all.Go(func() error {
+		defer stop()
+		front, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(failed, cancel)()
+		fronts, until := errgroup.WithContext(front)
+		for _, s := range servers {
+			fronts.Go(func() error { return s.run(until) })
+		}
+		fronts.Go(func() error { <-until.Done(); return nil })
+		return fronts.Wait()
+	})
+	err := all.Wait()
+	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"svc/internal/access"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// settings is the settings topic, followed: keys and hospitals as they are now,
+// on every role, within a second of a change.
+type settings struct {
+	table    *stream.Table
+	register *access.Register
+}
+
+func followSettings(cluster *stream.Cluster, prefix string, now func() time.Time, log *slog.Logger) *settings {
+	s := &settings{
+		table:    cluster.Table(prefix+schemas.Settings, func(string) int32 { return 0 }),
+		register: access.NewRegister(now),
+	}
+	s.table.OnChange(func(key string, value []byte) {
+		if err := s.take(key, value); err != nil {
+			// A newer release may write what this one does not know; the
+			// rest of the settings still hold.
+			log.Error("setting not understood", "error", err)
+		}
+	})
+	return s
+}
+
+// take brings the register in line with one record.
+func (s *settings) take(key string, value []byte) error {
+	hospital, rest, _ := strings.Cut(key, "/")
+	kind, id, _ := strings.Cut(rest, "/")
+	switch {
+	case kind == schemas.KindKey && value == nil:
+		s.register.DropKey(id)
+	case kind == schemas.KindKey:
+		decoded, err := schemas.DecodeKey(value)
+		if err != nil {
+			return fmt.Errorf("decode key: %w", err)
+		}
+		s.register.SetKey(*decoded)
+	case kind == schemas.KindHospital && value == nil:
+		s.register.DropHospital(hospital)
+	case kind == schemas.KindHospital:
+		decoded, err := schemas.DecodeHospital(value)
+		if err != nil {
+			return fmt.Errorf("decode hospital: %w", err)
+		}
+		s.register.SetHospital(*decoded)
+	}
+	return nil
+}
+
+// putKey writes a key; when it returns, this process honours it.
+func (s *settings) putKey(ctx context.Context, key *access.Key) error {
+	value, err := schemas.EncodeKey(nil, key)
+	if err != nil {
+		return fmt.Errorf("encode key: %w", err)
+	}
+	return s.table.Put(ctx, schemas.SettingKey(key.Hospital, schemas.KindKey, key.ID), value)
+}
+
+// putHospital writes a hospital.
+func (s *settings) putHospital(ctx context.Context, h *access.Hospital) error {
+	value, err := schemas.EncodeHospital(nil, h)
+	if err != nil {
+		return fmt.Errorf("encode hospital: %w", err)
+	}
+	return s.table.Put(ctx, schemas.SettingKey(h.ID, schemas.KindHospital, h.ID), value)
+}

@@ -1,0 +1,318 @@
+// Package verdict is the heart of the service: the work on one partition of the
+// observations. It keeps the facts of each hospital of the partition, turns
+// every observation and every due instant into one change, and hands what
+// changed of the charts to the view once the changes are durable.
+//
+// Its memory is a function of the changelog. What is judged, and how, is the
+// business of package acuity; how inputs become exactly-once outputs is that of
+// internal/stream.
+package verdict
+
+import (
+	"cmp"
+	"container/heap"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Group is the consumer group of the verdict processors.
+const Group = "svc-verdict"
+
+// The reasons for which an observation can never be applied.
+const (
+	reasonSchema   = "unknown_schema"   // written by a newer release, or not by us
+	reasonRecord   = "malformed_record" // the bytes do not fit their schema
+	reasonHospital = "wrong_hospital"   // key and record name different hospitals
+)
+
+// View takes the charts of the hospitals as they become durable. Its methods
+// return at once; what it cannot write it keeps, the latest of each hospital.
+type View interface {
+	// Own says that a partition is ours, with the charts of all its hospitals.
+	Own(partition int32, applied int64, charts []Chart)
+	// Show gives what one transaction changed.
+	Show(partition int32, applied int64, charts []Chart)
+	// Disown says that a partition is no longer ours.
+	Disown(partition int32)
+}
+
+// Chart is the chart of one hospital, or what changed of it, encoded.
+type Chart struct {
+	Hospital string
+	Version  int64
+	Unit     []byte
+	Rooms    map[int32][]byte // nil value: the room is gone
+}
+
+// Tasks returns what makes the task of a partition. The view may be nil.
+func Tasks(view View) func(partition int32) stream.Task {
+	return func(partition int32) stream.Task {
+		return &task{partition: partition, view: view, hospitals: map[string]*hospital{}}
+	}
+}
+
+// advanceAtMost bounds the due instants that fire between two polls, so that
+// overdue timers of many hospitals do not starve the input: 200 take about 10 ms.
+const advanceAtMost = 200
+
+// task is the work on one partition; see [stream.Task] for who calls what when.
+type task struct {
+	partition int32
+	view      View
+	hospitals map[string]*hospital
+	timers    timers
+	next      int64 // input offset not yet applied
+
+	changes []output    // of this transaction, in order
+	touched []*hospital // in this transaction
+	charts  []Chart     // of the last Outputs, until it is durable
+	bytes   arena
+}
+
+// hospital is one tenant of the partition.
+type hospital struct {
+	id      string
+	key     []byte
+	unit    *acuity.Unit
+	head    []byte         // newest change record, for a checkpoint
+	due     acuity.Instant // position in timers
+	index   int            // in timers; -1: has none
+	touched bool
+}
+
+type output struct{ key, value []byte }
+
+func (t *task) hospital(id string) *hospital {
+	h := t.hospitals[id]
+	if h == nil {
+		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1}
+		t.hospitals[id] = h
+	}
+	return h
+}
+
+func (t *task) Restore(r stream.Record) error {
+	id, rest := schemas.SplitKey(r.Key)
+	if id == "" {
+		return nil // a barrier
+	}
+	h := t.hospital(id)
+	if rest == "" {
+		_, offset, err := schemas.ChangePosition(r.Value)
+		if err != nil {
+			return fmt.Errorf("restore change at %d: %w", r.Offset, err)
+		}
+		h.head = r.Value
+		t.next = max(t.next, offset+1)
+		return nil
+	}
+	if r.Value == nil {
+		return h.unit.Restore(rest, nil)
+	}
+	state, err := schemas.DecodeState(rest, r.Value)
+	if err != nil {
+		return fmt.Errorf("restore state at %d: %w", r.Offset, err)
+	}
+	return h.unit.Restore(rest, state)
+}
+
+func (t *task) Restored() (int64, error) {
+	charts := make([]Chart, 0, len(t.hospitals))
+	for _, h := range t.hospitals {
+		h.unit.Restored()
+		t.schedule(h)
+		chart, err := t.chart(h)
+		if err != nil {
+			return 0, err
+		}
+		charts = append(charts, chart)
+	}
+	slices.SortFunc(charts, func(a, b Chart) int { return cmp.Compare(a.Hospital, b.Hospital) })
+	if t.view != nil {
+		t.view.Own(t.partition, t.next-1, charts)
+	}
+	return t.next, nil
+}
+
+func (t *task) Apply(r stream.Record) error {
+	id, _ := schemas.SplitKey(r.Key)
+	o, err := schemas.DecodeObservation(r.Value)
+	switch unknown := (*schemas.UnknownSchemaError)(nil); {
+	case errors.As(err, &unknown):
+		return &stream.PoisonError{Reason: reasonSchema, Err: err}
+	case err != nil:
+		return &stream.PoisonError{Reason: reasonRecord, Err: err}
+	case id == "" || o.Hospital != id:
+		return &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
+	}
+	h := t.hospital(id)
+	if err := t.fire(h, o.ReceivedAt, -1); err != nil {
+		return err
+	}
+	return t.took(h, h.unit.Apply(o, r.Offset))
+}
+
+func (t *task) Reject(r stream.Record, reason string) error {
+	id, _ := schemas.SplitKey(r.Key)
+	if id == "" {
+		id = schemas.NoHospital
+	}
+	h := t.hospital(id)
+	change := h.unit.Reject(reason, acuity.At(r.Timestamp), r.Offset)
+	letter := schemas.DeadLetter{
+		Topic: schemas.Observations, Partition: r.Partition, Offset: r.Offset,
+		Hospital: id, Version: change.Version, Reason: reason, At: change.AppliedAt,
+	}
+	if fingerprint, ok := schemas.FingerprintOf(r.Value); ok {
+		letter.Fingerprint = fingerprint
+	}
+	value, err := schemas.EncodeDeadLetter(nil, &letter)
+	if err != nil {
+		return fmt.Errorf("encode dead letter: %w", err)
+	}
+	t.changes = append(t.changes, output{schemas.DeadLetterKey(id, change.Version), value})
+	return t.took(h, change)
+}
+
+func (t *task) Due() time.Time {
+	if len(t.timers) == 0 {
+		return time.Time{}
+	}
+	return t.timers[0].due.Time()
+}
+
+func (t *task) Advance(now time.Time) error {
+	at := acuity.At(now)
+	for fired := 0; fired < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; fired++ {
+		if err := t.fire(t.timers[0], at, 1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fire takes what is due at a hospital up to an instant: at most so many, or
+// all if most is negative.
+func (t *task) fire(h *hospital, upTo acuity.Instant, most int) error {
+	for ; most != 0; most-- {
+		change, ok := h.unit.Advance(upTo)
+		if !ok {
+			t.schedule(h)
+			return nil
+		}
+		if err := t.took(h, change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// took notes one change of a hospital.
+func (t *task) took(h *hospital, change acuity.Change) error {
+	value, err := schemas.AppendChange(t.bytes.free(), &change)
+	if err != nil {
+		return fmt.Errorf("encode change: %w", err)
+	}
+	h.head = t.bytes.take(value)
+	t.changes = append(t.changes, output{h.key, h.head})
+	if change.Cause == acuity.CauseIngest {
+		t.next = change.Offset + 1
+	}
+	if !h.touched {
+		h.touched = true
+		t.touched = append(t.touched, h)
+	}
+	t.schedule(h)
+	return nil
+}
+
+func (t *task) Outputs(emit func(key, value []byte)) {
+	for _, o := range t.changes {
+		emit(o.key, o.value)
+	}
+	t.changes = t.changes[:0]
+	for _, h := range t.touched {
+		h.touched = false
+		h.unit.Dirty(func(key string, s acuity.State) { t.state(h, key, s, emit) })
+		if t.view == nil {
+			continue
+		}
+		chart := t.changed(h)
+		t.charts = append(t.charts, chart)
+	}
+	t.touched = t.touched[:0]
+}
+
+// state emits one state record of a hospital.
+func (t *task) state(h *hospital, key string, s acuity.State, emit func(key, value []byte)) {
+	full := make([]byte, 0, len(h.id)+1+len(key))
+	full = append(append(append(full, h.id...), '/'), key...)
+	if s == nil {
+		emit(full, nil)
+		return
+	}
+	value := schemas.AppendState(t.bytes.free(), s)
+	emit(full, t.bytes.take(value))
+}
+
+func (t *task) Committed() {
+	if t.view != nil {
+		t.view.Show(t.partition, t.next-1, t.charts)
+		t.charts = nil
+	}
+	t.bytes = arena{}
+}
+
+func (t *task) Live(emit func(key, value []byte)) {
+	for _, h := range t.hospitals {
+		if h.head == nil {
+			continue
+		}
+		emit(h.key, h.head)
+		h.unit.States(func(key string, s acuity.State) { t.state(h, key, s, emit) })
+	}
+}
+
+func (t *task) Close() {
+	if t.view != nil {
+		t.view.Disown(t.partition)
+	}
+}
+
+// timers is a heap of hospitals by due instant.
+type timers []*hospital
+
+func (t timers) Len() int           { return len(t) }
+func (t timers) Less(a, b int) bool { return t[a].due < t[b].due }
+func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a, b }
+func (t *timers) Push(x any)        { h := x.(*hospital); h.index = len(*t); *t = append(*t, h) } //nolint:errcheck // container/heap gives back what it was given
+func (t *timers) Pop() any {
+	last := (*t)[len(*t)-1]
+	*t = (*t)[:len(*t)-1]
+	last.index = -1
+	return last
+}
+
+// schedule brings the timer of a hospital in line with what its unit says.
+func (t *task) schedule(h *hospital) {
+	due := h.unit.Due()
+	switch {
+	case due == h.due && (due == 0) == (h.index < 0):
+	case due == 0:
+		heap.Remove(&t.timers, h.index)
+		h.due = 0
+	case h.index < 0:
+		h.due = due
+		heap.Push(&t.timers, h)
+	default:
+		h.due = due
+		heap.Fix(&t.timers, h.index)
+	}
+}
