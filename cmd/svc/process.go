@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"math"
+
+	"svc/internal/stream"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// wireProcess is svc process: observations in, verdicts out, the view after.
+func wireProcess(_ context.Context, h *house) error {
+	view := newView()
+	projector := h.redis.Projector(h.generation, view.again)
+	view.projector = projector
+	h.run("view", projector.Run)
+
+	stats := &stream.Stats{}
+	config := stream.Config{
+		Group:       h.topic(verdict.Group),
+		Instance:    h.config.Instance,
+		Input:       h.topic(schemas.Observations),
+		Changelog:   h.topic(schemas.Verdicts),
+		NewTask:     verdict.Tasks(view),
+		CommitEvery: h.config.CommitEvery,
+		Stats:       stats,
+		Route: func(key []byte) string {
+			if schemas.IsDeadLetter(key) {
+				return h.topic(schemas.DeadLetters)
+			}
+			return h.topic(schemas.Verdicts)
+		},
+	}
+	if config.CommitEvery == 0 {
+		config.CommitEvery = -1 // each poll
+	}
+	if h.cluster.Embedded() {
+		config.Keep = func(context.Context, int32) (int64, error) { return math.MaxInt64, nil } // nobody else reads the changelog from its past
+	}
+	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
+	h.metrics.process(stats)
+	return nil
+}
+
+// process shows the figures of the verdict processor.
+func (m *metrics) process(s *stream.Stats) {
+	m.gauge("svc_process_partitions", "Partitions owned and restored.", s.Partitions.Load)
+	m.gauge("svc_process_lag_records", "Observations not yet applied on the owned partitions.", s.Lag.Load)
+	m.gauge("svc_process_last_commit_timestamp_ms", "When the last transaction was committed, Unix ms.", s.LastCommit.Load)
+	m.counter("svc_process_records_total", "Observations applied.", s.Records.Load)
+	m.counter("svc_process_rejected_total", "Observations that can never be applied.", s.Rejected.Load)
+	m.counter("svc_process_commits_total", "Transactions committed.", s.Commits.Load)
+	m.counter("svc_process_aborts_total", "Transactions aborted.", s.Aborts.Load)
+	m.counter("svc_process_restores_total", "Partitions restored from the changelog.", s.Restores.Load)
+	m.counter("svc_process_checkpoints_total", "Checkpoints written.", s.Checkpoints.Load)
+	m.counter("svc_process_sessions_total", "Group sessions opened; each beyond the first is a recovery.", s.Sessions.Load)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc/internal/board"
+	"svc/processors/verdict"
+)
+
+// view stands between the verdict processor and the projector: it hands on
+// what changed and keeps the encoded charts of the partitions that are ours, so
+// that the view in Redis can be made anew without asking the processor.
+type view struct {
+	projector *board.Projector
+
+	mu         sync.Mutex
+	partitions map[int32]*charts
+}
+
+// charts are those of one partition as of an input position.
+type charts struct {
+	applied int64
+	units   map[string]board.Unit
+}
+
+func newView() *view { return &view{partitions: map[int32]*charts{}} }
+
+// Own implements [verdict.View].
+func (v *view) Own(partition int32, applied int64, all []verdict.Chart) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept := &charts{applied: applied, units: make(map[string]board.Unit, len(all))}
+	for _, c := range all {
+		kept.units[c.Hospital] = unitOf(c)
+	}
+	v.partitions[partition] = kept
+	v.whole(partition, kept)
+}
+
+// Show implements [verdict.View].
+func (v *view) Show(partition int32, applied int64, changed []verdict.Chart) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept := v.partitions[partition]
+	kept.applied = applied
+	units := make([]board.Unit, 0, len(changed))
+	for _, c := range changed {
+		unit := unitOf(c)
+		units = append(units, unit)
+		kept.units[c.Hospital] = merge(kept.units[c.Hospital], unit)
+	}
+	v.projector.Put(board.Projection{Partition: partition, Position: applied, Units: units})
+}
+
+// Disown implements [verdict.View].
+func (v *view) Disown(partition int32) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.partitions, partition)
+	v.projector.Release(partition)
+}
+
+// again answers the projector's call for all of a partition.
+func (v *view) again(partition int32) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if kept := v.partitions[partition]; kept != nil {
+		v.whole(partition, kept)
+	}
+}
+
+func (v *view) whole(partition int32, kept *charts) {
+	units := make([]board.Unit, 0, len(kept.units))
+	for _, unit := range kept.units {
+		unit.Rooms = maps.Clone(unit.Rooms)
+		units = append(units, unit)
+	}
+	slices.SortFunc(units, func(a, b board.Unit) int { return strings.Compare(a.Hospital, b.Hospital) })
+	v.projector.Put(board.Projection{Partition: partition, Position: kept.applied, Whole: true, Units: units})
+}
+
+func unitOf(c verdict.Chart) board.Unit {
+	return board.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms}
+}
+
+// merge returns the unit with what changed; rooms that are gone leave it.
+func merge(old, changed board.Unit) board.Unit {
+	rooms := old.Rooms
+	if rooms == nil {
+		rooms = make(map[int32][]byte, len(changed.Rooms))
+	}
+	for id, room := range changed.Rooms {
+		if room == nil {
+			delete(rooms, id)
+		} else {
+			rooms[id] = room
+		}
+	}
+	changed.Rooms = rooms
+	return changed
+}

@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// partner is a client of one hospital.
+type partner struct {
+	base, hospital, key string
+	http                *http.Client
+}
+
+func newPartner(base, hospital, key string) *partner {
+	return &partner{base, hospital, key, &http.Client{
+		Timeout:   10 * time.Second,
+		Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+	}}
+}
+
+// answer is an answer of the API in its envelope.
+type answer struct {
+	status int
+	header http.Header
+	raw    []byte
+	took   time.Duration
+
+	Protocol string
+	OK       bool
+	Data     json.RawMessage
+	Meta     struct{ RequestID, GeneratedAt, HospitalID string }
+	Error    struct {
+		Code, Message, Docs string
+		Details             []struct{ Path, Rule string }
+	}
+}
+
+// ingested is the common part of the answers of ingest.
+type ingested struct {
+	Applied            bool
+	Outcome            *string
+	Position           string
+	Level              *string
+	Activated, Expired []struct {
+		RoomID   int32
+		FactorID string
+	}
+	Warnings []struct{ Code, Path string }
+}
+
+func (p *partner) do(method, path, contentType, body string, headers ...string) (*answer, error) {
+	request, err := http.NewRequest(method, p.base+path, bytes.NewReader([]byte(body)))
+	if err != nil {
+		return nil, err
+	}
+	if p.key != "" {
+		request.Header.Set("Authorization", "Bearer "+p.key)
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
+	}
+	began := time.Now()
+	response, err := p.http.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	a := &answer{status: response.StatusCode, header: response.Header}
+	if a.raw, err = io.ReadAll(response.Body); err != nil {
+		return nil, err
+	}
+	a.took = time.Since(began)
+	if len(a.raw) > 0 && response.Header.Get("Content-Type") == "application/json" {
+		if err := json.Unmarshal(a.raw, a); err != nil {
+			return nil, fmt.Errorf("%s %s: %w in %q", method, path, err, a.raw)
+		}
+	}
+	return a, nil
+}
+
+func (p *partner) post(t *testing.T, feed, body string) *answer {
+	t.Helper()
+	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// accepted posts a body and wants it applied.
+func (p *partner) accepted(t *testing.T, feed, body string) ingested {
+	t.Helper()
+	a := p.post(t, feed, body)
+	if a.status != http.StatusOK || !a.OK || a.Meta.HospitalID != p.hospital {
+		t.Fatalf("%s: %d %s", feed, a.status, a.raw)
+	}
+	var in ingested
+	into(t, a.Data, &in)
+	if !in.Applied {
+		t.Fatalf("%s: not applied: %s", feed, a.raw)
+	}
+	return in
+}
+
+func (p *partner) get(t *testing.T, path string, headers ...string) *answer {
+	t.Helper()
+	a, err := p.do(http.MethodGet, path, "", "", headers...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func into(t *testing.T, data []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(data, v); err != nil {
+		t.Fatalf("%v in %s", err, data)
+	}
+}
+
+// unitState is what the tests look at in a unit-state.
+type unitState struct {
+	Level, DrivingAxis string
+	RatioShortfall     int
+	NursesRequired     float64
+	Version            int64
+	AsOf               time.Time
+	Rooms              []struct {
+		RoomID         int32
+		RoomLabel      string
+		Color, Status  string
+		Score          int
+		NursesRequired float64
+		PrimaryFactor  *string
+		Factors        []struct{ ID, Ratio string }
+		NextChangeAt   *time.Time
+	}
+}
+
+func (p *partner) unitState(t *testing.T) (u unitState) {
+	t.Helper()
+	a := p.get(t, "/api/v1/unit-state")
+	if a.status != http.StatusOK {
+		t.Fatalf("unit-state: %d %s", a.status, a.raw)
+	}
+	into(t, a.Data, &u)
+	return u
+}

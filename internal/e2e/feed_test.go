@@ -1,0 +1,192 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// load is a stream of requests of several hospitals that goes on while things
+// break. It keeps every acknowledgement; what was not acknowledged is sent
+// again, the same bytes, until it is.
+type load struct {
+	t        *testing.T
+	partners []*partner
+	stopping chan struct{}
+	done     sync.WaitGroup
+
+	mu      sync.Mutex
+	acked   []acknowledged
+	refused map[int]int   // by status, of answers that are not 200
+	slowest time.Duration // of any answer
+	slow503 time.Duration // of a 503
+}
+
+type acknowledged struct {
+	hospital, feed string
+	position       position
+}
+
+type position struct {
+	partition int32
+	offset    int64
+}
+
+// feed starts a load of about perSecond requests.
+func feed(t *testing.T, perSecond int, partners ...*partner) *load {
+	t.Helper()
+	l := &load{t: t, partners: partners, stopping: make(chan struct{}), refused: map[int]int{}}
+	const workers = 4 // per hospital
+	every := time.Second * time.Duration(len(partners)*workers) / time.Duration(perSecond)
+	for i, p := range partners {
+		for worker := range workers {
+			l.done.Add(1)
+			go l.work(p, rand.New(rand.NewPCG(uint64(i), uint64(worker))), worker, every)
+		}
+	}
+	return l
+}
+
+// finish ends the load; what is under way is sent until it is acknowledged.
+func (l *load) finish() []acknowledged {
+	close(l.stopping)
+	l.done.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.t.Logf("load: %d acknowledged, refused %v, slowest answer %v", len(l.acked), l.refused, l.slowest)
+	return l.acked
+}
+
+func (l *load) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.acked)
+}
+
+func (l *load) work(p *partner, random *rand.Rand, worker int, every time.Duration) {
+	defer l.done.Done()
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-l.stopping:
+			return
+		case <-tick.C:
+		}
+		path, body := request(random, worker, n)
+		l.send(p, path, body)
+	}
+}
+
+// send repeats one request until it is acknowledged.
+func (l *load) send(p *partner, path, body string) {
+	giveUp := time.Now().Add(3 * time.Minute)
+	for {
+		began := time.Now()
+		a, err := p.do(http.MethodPost, "/api/ingest/"+path, "application/json", body)
+		took := time.Since(began)
+		l.mu.Lock()
+		l.slowest = max(l.slowest, took)
+		switch {
+		case err != nil:
+			l.refused[0]++
+		case a.status == http.StatusOK:
+			var in ingested
+			if err := json.Unmarshal(a.Data, &in); err != nil {
+				l.t.Errorf("%s: %v in %s", path, err, a.raw)
+			}
+			at, err := parsePosition(in.Position)
+			if err != nil {
+				l.t.Errorf("%s: position %q", path, in.Position)
+			}
+			l.acked = append(l.acked, acknowledged{p.hospital, path, at})
+			l.mu.Unlock()
+			return
+		default:
+			l.refused[a.status]++
+			if a.status == http.StatusServiceUnavailable {
+				l.slow503 = max(l.slow503, took)
+				if a.header.Get("Retry-After") == "" {
+					l.t.Errorf("503 without Retry-After: %s", a.raw)
+				}
+			} else {
+				l.t.Errorf("%s: %d %s for %s", path, a.status, a.raw, body)
+			}
+		}
+		l.mu.Unlock()
+		if time.Now().After(giveUp) {
+			l.t.Errorf("%s was not acknowledged in three minutes", path)
+			return
+		}
+		select {
+		case <-time.After(20 * time.Millisecond): // a client's pause before it tries again
+		case <-l.stopping:
+			time.Sleep(20 * time.Millisecond)
+		}
+	}
+}
+
+func parsePosition(text string) (position, error) {
+	partition, offset, _ := strings.Cut(text, ":")
+	p, err := strconv.ParseInt(partition, 10, 32)
+	if err != nil {
+		return position{}, err
+	}
+	o, err := strconv.ParseInt(offset, 10, 64)
+	return position{int32(p), o}, err
+}
+
+const rooms = 12
+
+// request makes one request of any feed. Many have clocks that run out within
+// seconds, so that timers are due at every moment.
+func request(random *rand.Rand, worker, n int) (path, body string) {
+	now := time.Now().UTC()
+	at := func(ago time.Duration) string { return now.Add(-ago).Format("2006-01-02T15:04:05.000Z07:00") }
+	soon := time.Duration(random.IntN(4000)) * time.Millisecond // until the clock runs out
+	room := 1 + random.IntN(rooms)
+	switch kind := random.IntN(20); {
+	case kind < 6: // magnesium, 1:1 until 60 minutes
+		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active","startedAt":%q}]}`,
+			room, at(60*time.Minute-soon))
+	case kind < 8:
+		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"completed"}]}`, room)
+	case kind < 11: // MEWS, gone after 240 minutes
+		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":%d,"observedAt":%q}]}`,
+			room, random.IntN(8), at(240*time.Minute-soon))
+	case kind < 13: // fetal heart rate
+		return "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"observation","system":"LOINC","code":"32421-5","value":"Category %s","observedAt":%q}]}`,
+			room, []string{"I", "II", "III"}[random.IntN(3)], at(60*time.Minute-soon))
+	case kind < 14:
+		return "staffing", fmt.Sprintf(`{"nursesOnDuty":%d,"callStaffAvailable":%t}`, 2+random.IntN(9), random.IntN(2) == 0)
+	case kind < 17: // a visit comes, moves and goes
+		visit := fmt.Sprintf("V%d-%d", worker, n/8)
+		event := []string{"A04", "A01", "A02", "A08", "A02", "A03", "A13", "A11"}[n%8]
+		return "adt", fmt.Sprintf(`{"eventId":"%d-%d","eventType":%q,"occurredAt":%q,"visitId":%q,"roomId":%d,"patientClass":"I","diagnoses":[{"system":"ICD-10-CM","code":%q}]}`,
+			worker, n, event, at(time.Duration(random.IntN(60000))*time.Millisecond), visit, room,
+			[]string{"O14.13", "O72.1", "O15.1", "O30.0", "Z37.0", "J45"}[random.IntN(6)])
+	case kind < 18:
+		return "roster", fmt.Sprintf(`{"nurses":[{"externalId":"n1","skillLevel":%d,"assignedRoomIds":[%d]},{"externalId":"n2","skillLevel":2}]}`, random.IntN(3), room)
+	default:
+		var rows []string
+		for id := 1; id <= rooms; id++ {
+			switch random.IntN(4) {
+			case 0:
+				rows = append(rows, fmt.Sprintf(`{"roomId":%d,"status":"empty"}`, id))
+			case 1:
+				rows = append(rows, fmt.Sprintf(`{"roomId":%d,"status":"occupied","primaryFactor":"pp-immediate-recovery-vag","primaryFactorSince":%q}`, id, at(120*time.Minute-soon)))
+			case 2:
+				rows = append(rows, fmt.Sprintf(`{"roomId":%d,"status":"occupied","area":"L&D","primaryFactor":"labor-standard","modifiers":["labor-epidural-init","env-interpreter"]}`, id))
+			default:
+				rows = append(rows, fmt.Sprintf(`{"roomId":%d,"status":"occupied","area":"PP","visitId":"C%d","primaryFactor":"pp-couplet"}`, id, id))
+			}
+		}
+		return "census", `{"rooms":[` + strings.Join(rows, ",") + `]}`
+	}
+}

@@ -1,0 +1,275 @@
+package e2e
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var build struct {
+	once sync.Once
+	dir  string
+	err  error
+}
+
+// binary builds svc once and returns its path.
+func binary(t *testing.T) string {
+	t.Helper()
+	build.once.Do(func() {
+		if build.dir, build.err = os.MkdirTemp("", "svc-e2e"); build.err != nil {
+			return
+		}
+		out, err := exec.Command("go", "build", "-o", filepath.Join(build.dir, "svc"), "svc/cmd/svc").CombinedOutput()
+		if err != nil {
+			build.err = fmt.Errorf("%w\n%s", err, out)
+		}
+	})
+	if build.err != nil {
+		t.Fatal(build.err)
+	}
+	return filepath.Join(build.dir, "svc")
+}
+
+func cleanBuild() {
+	if build.dir != "" {
+		os.RemoveAll(build.dir)
+	}
+}
+
+// node is one running process of svc.
+type node struct {
+	t      *testing.T
+	name   string
+	cmd    *exec.Cmd
+	exited chan struct{}
+
+	mu    sync.Mutex
+	log   bytes.Buffer // standard output and error
+	lines []watch
+}
+
+type watch struct {
+	text string
+	seen chan struct{}
+}
+
+// start runs svc with arguments and variables; the process is killed when the
+// test ends, and its log shown if the test failed.
+func start(t *testing.T, name string, args []string, env ...string) *node {
+	t.Helper()
+	n := &node{t: t, name: name, exited: make(chan struct{})}
+	n.cmd = exec.Command(binary(t), args...)
+	n.cmd.Env = append(os.Environ(), env...)
+	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	out, in := io.Pipe()
+	n.cmd.Stdout, n.cmd.Stderr = in, in
+	if err := n.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go n.read(out)
+	go func() {
+		n.cmd.Wait()
+		in.Close()
+		close(n.exited)
+	}()
+	t.Cleanup(func() {
+		n.kill()
+		if t.Failed() {
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			t.Logf("log of %s:\n%s", name, tail(n.log.String(), 60))
+		}
+	})
+	return n
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+func (n *node) read(out io.Reader) {
+	scanner := bufio.NewScanner(out)
+	scanner.Buffer(nil, 1<<20)
+	for scanner.Scan() {
+		n.mu.Lock()
+		n.log.WriteString(scanner.Text() + "\n")
+		waiting := n.lines[:0]
+		for _, w := range n.lines {
+			if strings.Contains(scanner.Text(), w.text) {
+				close(w.seen)
+			} else {
+				waiting = append(waiting, w)
+			}
+		}
+		n.lines = waiting
+		n.mu.Unlock()
+	}
+}
+
+// says returns a channel that is closed when a line with the text is logged,
+// or was already.
+func (n *node) says(text string) <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	seen := make(chan struct{})
+	if strings.Contains(n.log.String(), text) {
+		close(seen)
+	} else {
+		n.lines = append(n.lines, watch{text, seen})
+	}
+	return seen
+}
+
+func (n *node) logged() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.log.String()
+}
+
+// kill is kill -9.
+func (n *node) kill() {
+	n.cmd.Process.Kill()
+	<-n.exited
+}
+
+// stop ends the process as Ctrl-C does and wants exit code 0 within 10 s.
+func (n *node) stop() {
+	n.t.Helper()
+	n.cmd.Process.Signal(os.Interrupt)
+	select {
+	case <-n.exited:
+	case <-time.After(10 * time.Second):
+		n.t.Fatalf("%s does not stop", n.name)
+	}
+	if code := n.cmd.ProcessState.ExitCode(); code != 0 {
+		n.t.Fatalf("%s stops with code %d", n.name, code)
+	}
+}
+
+// await waits until a URL answers 200.
+func (n *node) await(url string) {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	err := until(ctx, func() error {
+		select {
+		case <-n.exited:
+			n.t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
+		default:
+		}
+		answer, err := http.Get(url)
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if answer.StatusCode != http.StatusOK {
+			body, _ := io.ReadAll(answer.Body)
+			return fmt.Errorf("%d: %s", answer.StatusCode, body)
+		}
+		return nil
+	})
+	if err != nil {
+		n.t.Fatalf("%s is not ready: %v\n%s", n.name, err, tail(n.logged(), 20))
+	}
+}
+
+// until calls try until it succeeds or the context ends. It is for what can
+// only be asked from outside; the pause is between questions, not instead of one.
+func until(ctx context.Context, try func() error) error {
+	for {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// eventually fails the test unless try succeeds in time.
+func eventually(t *testing.T, within time.Duration, try func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), within)
+	defer cancel()
+	if err := until(ctx, try); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dev is a running svc dev.
+type dev struct {
+	*node
+	dir string
+	devFile
+}
+
+type devFile struct {
+	BaseURL, HospitalID, APIKey, AdminKey, Kafka, Redis string
+}
+
+// startDev runs svc dev on a folder and waits until it is ready.
+func startDev(t *testing.T, dir string, args ...string) *dev {
+	t.Helper()
+	listen := "127.0.0.1:" + mustFreePort(t)
+	d := &dev{dir: dir}
+	d.node = start(t, "dev", append([]string{"dev", "-data", dir, "-listen", listen}, args...))
+	select {
+	case <-d.says("svc is ready"):
+	case <-d.exited:
+		t.Fatalf("svc dev ended:\n%s", d.logged())
+	case <-time.After(30 * time.Second):
+		t.Fatalf("svc dev is not ready:\n%s", d.logged())
+	}
+	d.devFile = readDev(t, dir)
+	return d
+}
+
+func readDev(t *testing.T, dir string) (f devFile) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "dev.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(content, &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func mustFreePort(t *testing.T) string {
+	t.Helper()
+	port, err := freePort()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return port
+}
+
+// cli runs one administrative command and returns what it prints.
+func cli(t *testing.T, env []string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(binary(t), args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("svc %s: %v\n%s", strings.Join(args, " "), err, &stderr)
+	}
+	return strings.TrimSpace(stdout.String())
+}

@@ -1,0 +1,238 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// server is one real server: a container of ours, or one that already runs and
+// that the environment names. Only a container can be stopped and started.
+type server struct {
+	address   string // host:port
+	pool      *dockertest.Pool
+	container *dockertest.Resource
+}
+
+// real are the servers of the suite, started once for all its tests.
+var real struct{ kafka, redis *server }
+
+// TestMain starts the servers if the suite was asked for (`make e2e`). Without
+// them the tests of `svc dev` still run, and those that need servers say that
+// they did not.
+func TestMain(m *testing.M) {
+	os.Exit(suite(m))
+}
+
+func suite(m *testing.M) int {
+	defer cleanBuild()
+	if os.Getenv("SVC_E2E") == "" {
+		return m.Run()
+	}
+	stop, err := startServers()
+	defer stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "start the servers:", err)
+		return 1
+	}
+	return m.Run()
+}
+
+// needServers skips a test of `make e2e` in a run that is not one.
+func needServers(t *testing.T) (kafka, redis *server) {
+	t.Helper()
+	if real.kafka == nil {
+		t.Skip("needs a real Kafka and Redis: make e2e")
+	}
+	return real.kafka, real.redis
+}
+
+func startServers() (stop func(), err error) {
+	var started []*server
+	stop = func() {
+		for _, s := range started {
+			s.purge()
+		}
+	}
+	if address := os.Getenv("E2E_KAFKA"); address != "" {
+		real.kafka = &server{address: address}
+	}
+	if address := os.Getenv("E2E_REDIS"); address != "" {
+		real.redis = &server{address: address}
+	}
+	if real.kafka != nil && real.redis != nil {
+		return stop, nil
+	}
+	pool, err := dockertest.NewPool("")
+	if err != nil {
+		return stop, err
+	}
+	if err := pool.Client.Ping(); err != nil {
+		return stop, fmt.Errorf("no Docker: %w", err)
+	}
+	pool.MaxWait = time.Minute
+	if real.redis == nil {
+		s, err := startRedis(pool)
+		if err != nil {
+			return stop, fmt.Errorf("redis: %w", err)
+		}
+		started, real.redis = append(started, s), s
+	}
+	if real.kafka == nil {
+		s, err := startKafka(pool)
+		if err != nil {
+			return stop, fmt.Errorf("kafka: %w", err)
+		}
+		started, real.kafka = append(started, s), s
+	}
+	return stop, nil
+}
+
+func image(variable, preset string) (repository, tag string) {
+	name := os.Getenv(variable)
+	if name == "" {
+		name = preset
+	}
+	repository, tag, _ = strings.Cut(name, ":")
+	return repository, tag
+}
+
+func startRedis(pool *dockertest.Pool) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	repository, tag := image("E2E_REDIS_IMAGE", "redis:7")
+	container, err := pool.RunWithOptions(&dockertest.RunOptions{
+		Repository: repository, Tag: tag,
+		Cmd:          []string{"--save", "", "--appendonly", "no"},
+		PortBindings: map[docker.Port][]docker.PortBinding{"6379/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
+	return s, pool.Retry(s.redisAnswers)
+}
+
+func (s *server) redisAnswers() error {
+	client := redis.NewClient(&redis.Options{Addr: s.address, MaxRetries: -1})
+	defer client.Close()
+	return client.Ping(context.Background()).Err()
+}
+
+func startKafka(pool *dockertest.Pool) (*server, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	repository, tag := image("E2E_KAFKA_IMAGE", "apache/kafka:4.1.0")
+	container, err := pool.RunWithOptions(&dockertest.RunOptions{
+		Repository: repository, Tag: tag, Hostname: "k1",
+		Env: []string{
+			"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",
+			"KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER", "KAFKA_INTER_BROKER_LISTENER_NAME=INTERNAL",
+			"KAFKA_LISTENERS=HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093",
+			"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:" + port + ",INTERNAL://k1:19092",
+			"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=HOST:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+			"KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR=1",
+			"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
+			"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
+			"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
+			// As deploy recommends: a transaction need not wait 20 ms for the markers of the last one.
+			"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
+			"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
+		},
+		PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
+	return s, pool.Retry(s.kafkaAnswers)
+}
+
+func (s *server) kafkaAnswers() error {
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.address), kgo.AlwaysRetryEOF())
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	brokers, err := kadm.NewClient(client).ListBrokers(ctx)
+	if err == nil && len(brokers) == 0 {
+		err = errors.New("no broker yet")
+	}
+	return err
+}
+
+// freePort returns a port that nobody listens on, for a container whose
+// address has to be known before it starts.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+func (s *server) purge() {
+	if s.container != nil {
+		if err := s.pool.Purge(s.container); err != nil {
+			fmt.Fprintln(os.Stderr, "remove container:", err)
+		}
+	}
+}
+
+// stop kills the server; start brings it back and waits until it answers.
+func (s *server) stop(t *testing.T) {
+	t.Helper()
+	if s.container == nil {
+		t.Skip("the server is not ours to stop: run without E2E_KAFKA and E2E_REDIS")
+	}
+	if err := s.pool.Client.KillContainer(docker.KillContainerOptions{ID: s.container.Container.ID}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) start(t *testing.T, answers func() error) {
+	t.Helper()
+	if err := s.pool.Client.StartContainer(s.container.Container.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.pool.Retry(answers); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pause freezes the server: connections stay, nothing answers.
+func (s *server) pause(t *testing.T) {
+	t.Helper()
+	if s.container == nil {
+		t.Skip("the server is not ours to pause: run without E2E_KAFKA and E2E_REDIS")
+	}
+	if err := s.pool.Client.PauseContainer(s.container.Container.ID); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (s *server) unpause(t *testing.T) {
+	t.Helper()
+	if err := s.pool.Client.UnpauseContainer(s.container.Container.ID); err != nil {
+		t.Fatal(err)
+	}
+}
