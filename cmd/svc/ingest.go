@@ -1,2 +1,93 @@
 package main
 
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/board"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// wireIngest is svc ingest: requests in, observations out, and the sender's
+// answer from the tail of the verdicts.
+func wireIngest(_ context.Context, h *house) error {
+	applied := stream.NewApplied(answered)
+	tail := h.cluster.Tail(h.topic(schemas.Verdicts), applied.See)
+	h.run("tail", tail.Run)
+	h.ready = append(h.ready, tail.Ready())
+
+	follow := h.redis.Follow(h.generation)
+	h.run("follow", follow.Run)
+
+	handler := ingest.New(ingest.Config{
+		Shell:      h.shell,
+		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations)), h.partitions},
+		Applied:    changes{applied},
+		View:       shown{follow},
+		Zone:       h.settings.register.Zone,
+		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
+	})
+	h.routes["/api/ingest/"] = handler
+	return nil
+}
+
+// answered picks the changes that answer an input out of the changelog.
+func answered(r stream.Record) (value []byte, input int64, ok bool) {
+	if hospital, rest := schemas.SplitKey(r.Key); hospital == "" || rest != "" {
+		return nil, 0, false
+	}
+	head, err := schemas.PeekChange(r.Value)
+	if err != nil || head.Cause != acuity.CauseIngest {
+		return nil, 0, false
+	}
+	return r.Value, head.Offset, true
+}
+
+// observationLog is the observations topic as ingest sees it.
+type observationLog struct {
+	publisher  *stream.Publisher
+	partitions int32
+}
+
+// Append implements [ingest.Log].
+func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (ingest.Position, error) {
+	value, err := schemas.EncodeObservation(nil, o)
+	if errors.Is(err, schemas.ErrTooLarge) {
+		return ingest.Position{}, ingest.ErrTooLarge
+	} else if err != nil {
+		return ingest.Position{}, fmt.Errorf("encode observation: %w", err)
+	}
+	at, err := l.publisher.Append(ctx, schemas.ObservationKey(o), value, schemas.Partition(o.Hospital, l.partitions))
+	if err != nil {
+		return ingest.Position{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)
+	}
+	return ingest.Position(at), nil
+}
+
+// changes is the tail of the verdicts as ingest sees it.
+type changes struct{ applied *stream.Applied[[]byte] }
+
+// Wait implements [ingest.Applied].
+func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.Change, error) {
+	value, known, err := c.applied.Wait(ctx, stream.Position(p))
+	if err != nil || !known {
+		return acuity.Change{}, ingest.ErrPending
+	}
+	change, err := schemas.DecodeChange(value)
+	if err != nil {
+		return acuity.Change{}, fmt.Errorf("decode change: %w", err)
+	}
+	return *change, nil
+}
+
+// shown is the view as ingest sees it.
+type shown struct{ follow *board.Follow }
+
+// Wait implements [ingest.View].
+func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {
+	s.follow.Wait(ctx, p.Partition, p.Offset) //nolint:errcheck // the sender's answer does not depend on it
+}

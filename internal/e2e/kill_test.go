@@ -1,0 +1,176 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// more waits until the load has n more acknowledgements.
+func (l *load) more(t *testing.T, n int) {
+	t.Helper()
+	want := l.count() + n
+	eventually(t, 2*time.Minute, func() error {
+		if got := l.count(); got < want {
+			return fmt.Errorf("%d of %d acknowledged", got, want)
+		}
+		return nil
+	})
+}
+
+const (
+	restoring = "partitions are being restored" // logged by the loop when a restore begins
+	restored  = "partitions restored"           // and when it is done
+)
+
+// TestKillProcessor kills the processor at least 25 times under load: anywhere,
+// in a restore, and between a commit and the view.
+func TestKillProcessor(t *testing.T) {
+	s := startSystem(t, "north", "south", "west")
+	p := s.processor("p1")
+	l := feed(t, 120, s.partners...)
+	view := s.redisClient()
+	kills, inRestore, beforeView := 0, 0, 0
+	for kills < 25 || inRestore < 5 || beforeView < 5 {
+		if kills > 60 {
+			t.Fatalf("after %d kills only %d in a restore and %d before the view", kills, inRestore, beforeView)
+		}
+		switch kills % 3 {
+		case 0:
+			l.more(t, 40)
+			p.kill()
+		case 1: // the process that was started after the last kill, in its restore
+			select {
+			case <-p.says(restoring):
+			case <-time.After(30 * time.Second):
+				t.Fatalf("no restore begins:\n%s", tail(p.logged(), 20))
+			}
+			p.kill()
+			select {
+			case <-p.says(restored):
+			default:
+				inRestore++
+			}
+		case 2: // Redis takes no writes, so what is committed is not shown
+			l.more(t, 40)
+			if err := view.Do(context.Background(), "CLIENT", "PAUSE", "3000", "WRITE").Err(); err != nil {
+				t.Fatal(err)
+			}
+			l.more(t, 10)
+			p.kill()
+			if s.behind() > 0 {
+				beforeView++
+			}
+			if err := view.Do(context.Background(), "CLIENT", "UNPAUSE").Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kills++
+		p = s.processor("p1")
+	}
+	l.more(t, 100)
+	acked := l.finish()
+	t.Logf("%d kills, %d in a restore, %d between commit and view", kills, inRestore, beforeView)
+	s.verify(acked)
+}
+
+// TestTwoProcessors lets two instances take over from each other: killed,
+// stopped in order, and frozen beyond their session.
+func TestTwoProcessors(t *testing.T) {
+	s := startSystem(t, "north", "south", "west", "east")
+	nodes := []*node{s.processor("p1"), s.processor("p2")}
+	l := feed(t, 100, s.partners...)
+	for round := range 6 {
+		l.more(t, 60)
+		i := round % 2
+		switch round % 3 {
+		case 0:
+			nodes[i].kill()
+			l.more(t, 60)
+			nodes[i] = s.processor(nodes[i].name)
+		case 1:
+			nodes[i].stop()
+			l.more(t, 60)
+			nodes[i] = s.processor(nodes[i].name)
+		case 2: // frozen: the other takes over, and the zombie must not write when it wakes
+			nodes[i].cmd.Process.Signal(syscall.SIGSTOP)
+			eventually(t, 40*time.Second, func() error {
+				if s.behind() > 0 {
+					return fmt.Errorf("the other instance has not taken over")
+				}
+				return nil
+			})
+			l.more(t, 100)
+			nodes[i].cmd.Process.Signal(syscall.SIGCONT)
+		}
+	}
+	l.more(t, 60)
+	s.verify(l.finish())
+}
+
+// TestKillDev kills svc dev at least 25 times under load, also in its restore.
+func TestKillDev(t *testing.T) {
+	dir := t.TempDir()
+	kills := 25
+	if os.Getenv("SVC_E2E") == "" {
+		kills = 4 // `make test` sees that it works; `make e2e` insists
+	}
+	d := startDev(t, dir)
+	port := d.BaseURL[len("http://"):]
+	partners := []*partner{newPartner(d.BaseURL, d.HospitalID, d.APIKey)}
+	for _, hospital := range []string{"south", "west"} {
+		cli(t, nil, "hospitals", "create", "-data", dir, "-id", hospital, "-name", hospital, "-timezone", "Europe/Zurich")
+		key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", hospital, "-name", "test", "-scopes", "all")
+		partners = append(partners, newPartner(d.BaseURL, hospital, key))
+	}
+	l := feed(t, 120, partners...)
+	inRestore := 0
+	for kill := range kills {
+		if kill%3 == 1 {
+			d.kill()
+			half := start(t, "dev", []string{"dev", "-data", dir, "-listen", port, "-log-level", "debug"})
+			<-half.says(restoring)
+			half.kill()
+			select {
+			case <-half.says(restored):
+			default:
+				inRestore++
+			}
+		} else {
+			l.more(t, 30)
+			d.kill()
+		}
+		d = restartDev(t, dir, port)
+	}
+	l.more(t, 60)
+	acked := l.finish()
+	t.Logf("%d kills, %d more in a restore", kills, inRestore)
+	if kills >= 25 && inRestore < 5 {
+		t.Errorf("only %d kills hit a restore", inRestore)
+	}
+	settle(t, partners)
+	log := readLog(t, d.Kafka, "")
+	log.check(t, acked)
+	for _, p := range partners {
+		log.refold(t, p)
+	}
+}
+
+// restartDev starts svc dev again at the address it had.
+func restartDev(t *testing.T, dir, listen string) *dev {
+	t.Helper()
+	d := &dev{dir: dir}
+	d.node = start(t, "dev", []string{"dev", "-data", dir, "-listen", listen})
+	select {
+	case <-d.says("svc is ready"):
+	case <-d.exited:
+		t.Fatalf("svc dev ended:\n%s", d.logged())
+	case <-time.After(30 * time.Second):
+		t.Fatalf("svc dev is not ready:\n%s", d.logged())
+	}
+	d.devFile = readDev(t, dir)
+	return d
+}

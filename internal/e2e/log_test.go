@@ -1,0 +1,205 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/schemas"
+)
+
+// ledger is the log of a system as an independent client reads it: every
+// observation, and every change that was made of it.
+type ledger struct {
+	observations map[position]*acuity.Observation
+	changes      map[string][]placed // by hospital, in the order of the log
+}
+
+type placed struct {
+	acuity.Change
+	partition int32
+}
+
+// readLog reads observations and verdicts whole, read_committed.
+func readLog(t *testing.T, broker, prefix string) *ledger {
+	t.Helper()
+	l := &ledger{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
+	readTopic(t, broker, prefix+schemas.Observations, func(r *kgo.Record) {
+		o, err := schemas.DecodeObservation(r.Value)
+		if err != nil {
+			t.Fatalf("observation %d:%d: %v", r.Partition, r.Offset, err)
+		}
+		l.observations[position{r.Partition, r.Offset}] = o
+	})
+	readTopic(t, broker, prefix+schemas.Verdicts, func(r *kgo.Record) {
+		hospital, rest := schemas.SplitKey(r.Key)
+		if hospital == "" || rest != "" {
+			return
+		}
+		c, err := schemas.DecodeChange(r.Value)
+		if err != nil {
+			t.Fatalf("change %d:%d: %v", r.Partition, r.Offset, err)
+		}
+		l.changes[hospital] = append(l.changes[hospital], placed{*c, r.Partition})
+	})
+	return l
+}
+
+// readTopic hands each committed record of a topic to each, in the order of its
+// partition, up to the end at the start of the call.
+func readTopic(t *testing.T, broker, topic string, each func(*kgo.Record)) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	first, err := kadm.NewClient(admin).ListStartOffsets(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends, err := kadm.NewClient(admin).ListCommittedOffsets(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[int32]int64{} // end of the partitions that are not read yet
+	from := map[string]map[int32]kgo.Offset{topic: {}}
+	ends.Each(func(o kadm.ListedOffset) {
+		if begin, _ := first.Lookup(topic, o.Partition); begin.Offset < o.Offset {
+			left[o.Partition] = o.Offset
+			from[topic][o.Partition] = kgo.NewOffset().At(begin.Offset)
+		}
+	})
+	if len(left) == 0 {
+		return
+	}
+	client, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF(), kgo.ConsumePartitions(from),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.KeepControlRecords())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	for len(left) > 0 {
+		fetches := client.PollFetches(ctx)
+		if ctx.Err() != nil {
+			t.Fatalf("read %s: not at the end of %v in a minute", topic, left)
+		}
+		fetches.EachRecord(func(r *kgo.Record) {
+			end, reading := left[r.Partition]
+			if !reading || r.Offset >= end {
+				return
+			}
+			if !r.Attrs.IsControl() {
+				each(r)
+			}
+			if r.Offset == end-1 {
+				delete(left, r.Partition)
+			}
+		})
+	}
+}
+
+// check wants the log to hold every acknowledged input exactly once, versions
+// without a gap, and nothing that no input or due instant explains.
+func (l *ledger) check(t *testing.T, acked []acknowledged) {
+	t.Helper()
+	applied := map[position]string{}
+	for hospital, changes := range l.changes {
+		for i, c := range changes {
+			if want := int64(i + 1); c.Version != want {
+				t.Fatalf("%s: version %d in place %d of its log", hospital, c.Version, want)
+			}
+			if i > 0 && c.AppliedAt < changes[i-1].AppliedAt {
+				t.Errorf("%s: the clock runs backwards at version %d", hospital, c.Version)
+			}
+			if c.Cause == acuity.CauseTime {
+				continue
+			}
+			at := position{c.partition, c.Offset}
+			if before, twice := applied[at]; twice {
+				t.Errorf("input %v was applied twice, for %s and %s", at, before, hospital)
+			}
+			applied[at] = hospital
+			if o := l.observations[at]; o == nil || o.Hospital != hospital {
+				t.Errorf("%s: version %d is of input %v, which is not its own", hospital, c.Version, at)
+			}
+		}
+	}
+	for at, o := range l.observations {
+		if applied[at] == "" {
+			t.Errorf("input %v of %s (%s) is in no change", at, o.Hospital, o.Channel)
+		}
+	}
+	for _, a := range acked {
+		if l.observations[a.position] == nil {
+			t.Errorf("acknowledged input %v of %s (%s) is not in the log", a.position, a.hospital, a.feed)
+		}
+	}
+	t.Logf("log: %d inputs, %d changes", len(l.observations), func() (n int) {
+		for _, c := range l.changes {
+			n += len(c)
+		}
+		return n
+	}())
+}
+
+// inputs returns the observations of a hospital in order, each with the clock at
+// which the live processor applied it.
+func (l *ledger) inputs(hospital string) []acuity.Observation {
+	var inputs []acuity.Observation
+	for _, c := range l.changes[hospital] {
+		if c.Cause == acuity.CauseTime || c.Outcome == acuity.Rejected {
+			continue
+		}
+		o := *l.observations[position{c.partition, c.Offset}]
+		o.AppliedAt = c.AppliedAt
+		inputs = append(inputs, o)
+	}
+	return inputs
+}
+
+// canaries searches keys and values of every topic of a system.
+func canaries(t *testing.T, broker, prefix string, texts ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	admin, err := kgo.NewClient(kgo.SeedBrokers(broker), kgo.AlwaysRetryEOF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer admin.Close()
+	topics, err := kadm.NewClient(admin).ListTopics(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searched := 0
+	for _, topic := range topics.Names() {
+		if !strings.HasPrefix(topic, prefix+"svc.") {
+			continue
+		}
+		readTopic(t, broker, topic, func(r *kgo.Record) {
+			searched++
+			findCanary(t, fmt.Sprintf("%s %d:%d", topic, r.Partition, r.Offset), string(r.Key)+"\x00"+string(r.Value), texts)
+		})
+	}
+	if searched == 0 {
+		t.Error("no record was searched")
+	}
+}
+
+func findCanary(t *testing.T, place, text string, canaries []string) {
+	t.Helper()
+	lower := strings.ToLower(text)
+	if i := slices.IndexFunc(canaries, func(c string) bool { return strings.Contains(lower, strings.ToLower(c)) }); i >= 0 {
+		t.Errorf("%s holds %q", place, canaries[i])
+	}
+}

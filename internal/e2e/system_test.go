@@ -1,0 +1,214 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/processors/verdict"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// system is the roles of svc on a real Kafka and a real Redis, under a topic
+// prefix of its own.
+type system struct {
+	t            *testing.T
+	prefix       string
+	env          []string
+	kafka, redis *server
+	front        *node // svc run ingest,read
+	base         string
+	partners     []*partner
+}
+
+const partitions = 6
+
+var systems atomic.Int64
+
+// startSystem makes the hospitals, a key for each, and starts what serves HTTP.
+func startSystem(t *testing.T, hospitals ...string) *system {
+	t.Helper()
+	kafka, redis := needServers(t)
+	s := &system{t: t, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
+	s.env = []string{
+		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=" + s.prefix,
+		"SVC_PARTITIONS=" + strconv.Itoa(partitions), "SVC_COMMIT_EVERY=0",
+		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_LOG_LEVEL=debug",
+	}
+	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	s.base = "http://" + listen
+	s.front = start(t, "front", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	s.front.await("http://" + private + "/readyz")
+	for _, hospital := range hospitals {
+		cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", "Test "+hospital, "-timezone", "America/Chicago")
+		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all")
+		s.partners = append(s.partners, newPartner(s.base, hospital, key))
+	}
+	for _, p := range s.partners { // the front honours a new key within a second
+		eventually(t, time.Second, func() error {
+			if a, err := p.do(http.MethodGet, "/api/v1/level", "", ""); err != nil || a.status == http.StatusUnauthorized {
+				return fmt.Errorf("key of %s is not honoured: %v", p.hospital, err)
+			}
+			return nil
+		})
+	}
+	return s
+}
+
+// processor starts a svc process under an instance name.
+func (s *system) processor(instance string) *node {
+	s.t.Helper()
+	return start(s.t, instance, []string{"process", "-instance", instance, "-private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
+}
+
+// verify wants, after all that happened: every acknowledged input in the log
+// and in one change, versions without a gap, and the verdict that is served, to
+// the byte, the one that the plain reference makes of the log.
+func (s *system) verify(acked []acknowledged) {
+	s.t.Helper()
+	settle(s.t, s.partners)
+	log := readLog(s.t, s.kafka.address, s.prefix)
+	log.check(s.t, acked)
+	for _, p := range s.partners {
+		log.refold(s.t, p)
+	}
+}
+
+// settle waits until no timer of the test's own is left and the view is whole.
+func settle(t *testing.T, partners []*partner) {
+	t.Helper()
+	for _, p := range partners {
+		eventually(t, 90*time.Second, func() error {
+			a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", "")
+			if err != nil {
+				return err
+			}
+			if a.status != http.StatusOK {
+				return fmt.Errorf("%s: %d %s", p.hospital, a.status, a.raw)
+			}
+			var u struct{ NextChangeAt *time.Time }
+			if err := json.Unmarshal(a.Data, &u); err != nil {
+				return err
+			}
+			if u.NextChangeAt != nil && time.Until(*u.NextChangeAt) < 10*time.Second {
+				return fmt.Errorf("%s: something is due at %v", p.hospital, u.NextChangeAt)
+			}
+			return nil
+		})
+	}
+}
+
+// refold compares what is served and what was written with the plain reference.
+func (l *ledger) refold(t *testing.T, p *partner) {
+	t.Helper()
+	changes := l.changes[p.hospital]
+	if len(changes) == 0 {
+		t.Errorf("%s: no change in the log", p.hospital)
+		return
+	}
+	last := changes[len(changes)-1]
+	var a *answer
+	eventually(t, 20*time.Second, func() error { // the view follows the log
+		a = p.get(t, "/api/v1/unit-state")
+		var u struct{ Version int64 }
+		if a.status != http.StatusOK {
+			return fmt.Errorf("%s: %d %s", p.hospital, a.status, a.raw)
+		}
+		if err := json.Unmarshal(a.Data, &u); err != nil {
+			return err
+		}
+		if u.Version < last.Version {
+			return fmt.Errorf("%s: version %d is served, %d is in the log", p.hospital, u.Version, last.Version)
+		}
+		return nil
+	})
+	at, err := time.Parse(time.RFC3339, a.Meta.GeneratedAt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := acuity.Fold(l.inputs(p.hospital), acuity.At(at))
+	for i, c := range changes {
+		if i >= len(want.Changes) {
+			t.Errorf("%s: the log has %d changes, the reference %d", p.hospital, len(changes), len(want.Changes))
+			break
+		}
+		if got, ref := c.Change, want.Changes[i]; !sameChange(got, ref) {
+			t.Errorf("%s: change %d\n got %+v\nwant %+v", p.hospital, i, got, ref)
+			break
+		}
+	}
+	data, err := readapi.Data(&want.Verdict)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(data) != string(a.Data) {
+		t.Errorf("%s: served and refolded differ\nserved   %s\nrefolded %s", p.hospital, a.Data, data)
+	}
+}
+
+// sameChange compares a change that went through the wire, where nil and empty
+// are one, with one that did not.
+func sameChange(a, b acuity.Change) bool {
+	encode := func(c acuity.Change) []byte {
+		c.Hospital, c.Offset = "", 0 // the reference knows no offsets
+		value, err := schemas.EncodeChange(nil, &c)
+		if err != nil {
+			return []byte(err.Error())
+		}
+		return value
+	}
+	return reflect.DeepEqual(encode(a), encode(b))
+}
+
+// redisClient returns a client of the system's Redis.
+func (s *system) redisClient() *redis.Client {
+	client := redis.NewClient(&redis.Options{Addr: s.redis.address, MaxRetries: -1})
+	s.t.Cleanup(func() { client.Close() })
+	return client
+}
+
+// behind counts the partitions whose committed input the view does not show.
+func (s *system) behind() (n int) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	client, err := kgo.NewClient(kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer client.Close()
+	committed, err := kadm.NewClient(client).FetchOffsets(ctx, s.prefix+verdict.Group)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	view := s.redisClient()
+	for partition := range int32(partitions) {
+		at, ok := committed.Lookup(s.prefix+schemas.Observations, partition)
+		if !ok {
+			continue
+		}
+		shown, err := view.HGet(ctx, fmt.Sprintf("%ssvc:{%d}whole", s.prefix, partition), "p").Int64()
+		if err != nil && err != redis.Nil {
+			s.t.Fatal(err)
+		}
+		if err == redis.Nil {
+			shown = -1
+		}
+		if shown < at.At-1 {
+			n++
+		}
+	}
+	return n
+}

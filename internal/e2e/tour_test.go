@@ -1,0 +1,128 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// tour is what a newcomer does: it sends every feed and reads the verdict.
+func tour(t *testing.T, p *partner) {
+	if a := p.get(t, "/api/v1/level"); a.status != http.StatusNotFound || a.Error.Code != "not_found" {
+		t.Fatalf("before any state: %d %s", a.status, a.raw)
+	}
+	since := func(ago time.Duration) string { return time.Now().Add(-ago).UTC().Format(time.RFC3339) }
+
+	// The worked unit of docs/scoring.md: 8.5 nurses needed.
+	var rows []string
+	for id := 1; id <= 5; id++ {
+		rows = append(rows, fmt.Sprintf(`{"roomId":%d,"roomLabel":"LDR %d","area":"L&D","status":"occupied","primaryFactor":"labor-standard"}`, id, id))
+	}
+	rows = append(rows, fmt.Sprintf(`{"roomId":6,"roomLabel":"OBT 1","area":"TRI","status":"occupied","primaryFactor":"triage-initial","primaryFactorSince":%q}`, since(0)))
+	for id := 10; id < 16; id++ {
+		rows = append(rows, fmt.Sprintf(`{"roomId":%d,"roomLabel":"%d","area":"PP","status":"occupied","primaryFactor":"pp-couplet"}`, id, 300+id))
+	}
+	p.accepted(t, "census", `{"totalRooms":24,"rooms":[`+strings.Join(rows, ",")+`]}`)
+	p.accepted(t, "staffing", `{"nursesOnDuty":8,"callStaffAvailable":true}`)
+	mag := p.accepted(t, "clinical", fmt.Sprintf(`{"roomId":7,"roomLabel":"LDR 7","signals":[{"kind":"medication","system":"RxNorm","code":"6585","display":"magnesium sulfate","status":"active","startedAt":%q}]}`, since(61*time.Minute)))
+	if len(mag.Activated) != 1 || mag.Activated[0].FactorID != "high-mag" || mag.Activated[0].RoomID != 7 {
+		t.Errorf("activated by magnesium: %+v", mag.Activated)
+	}
+	u := p.unitState(t)
+	if u.Level != "yellow" || u.DrivingAxis != "staffing" || u.RatioShortfall != 1 || u.NursesRequired != 8.5 || len(u.Rooms) != 13 {
+		t.Fatalf("the worked unit: %+v", u)
+	}
+	p.accepted(t, "staffing", `{"nursesOnDuty":6}`)
+	var level struct {
+		Level, DrivingAxis, DrivingAxisLabel string
+		RatioShortfall                       int
+	}
+	a := p.get(t, "/api/v1/level")
+	into(t, a.Data, &level)
+	if level.Level != "red" || level.DrivingAxis != "staffing" || level.RatioShortfall != 3 || level.DrivingAxisLabel != "Nurses short of ratio" {
+		t.Errorf("six nurses: %s", a.raw)
+	}
+
+	// A visit by HL7: triage, labor, discharge.
+	p.accepted(t, "staffing", `{"nursesOnDuty":12}`)
+	before := p.unitState(t)
+	message := func(event string, at time.Time, pv1 string, more ...string) string {
+		stamp := at.UTC().Format("20060102150405-0700")
+		return strings.Join(append([]string{
+			`MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + stamp + `||ADT^` + event + `|` + event + stamp + `|P|2.5.1`,
+			`EVN|` + event + `|` + stamp,
+			`PID|1||MRN7001^^^STMARY^MR||TESTPATIENT^ONE||19940211|F`,
+			`PV1|1|` + pv1 + `|||||||||||||||||VN9001`,
+		}, more...), "\r") + "\r"
+	}
+	hl7 := func(text string) string {
+		t.Helper()
+		a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.status != http.StatusOK || !strings.Contains(string(a.raw), "MSA|AA|") {
+			t.Fatalf("ACK %d %q", a.status, a.raw)
+		}
+		return string(a.raw)
+	}
+	now := time.Now()
+	hl7(message("A04", now.Add(-30*time.Minute), `O|OBTRI^T02^01^STMARY`))
+	triage := p.unitState(t)
+	if len(triage.Rooms) != len(before.Rooms)+1 {
+		t.Errorf("rooms after A04: %d, before %d", len(triage.Rooms), len(before.Rooms))
+	}
+	hl7(message("A01", now.Add(-20*time.Minute), `I|L&D^LDR04^01^STMARY`, `DG1|1||O14.13^Severe pre-eclampsia^I10||`+now.Add(-20*time.Minute).UTC().Format("20060102150405-0700")+`|W`))
+	labor := p.unitState(t)
+	found := false
+	for _, room := range labor.Rooms {
+		if room.PrimaryFactor != nil && *room.PrimaryFactor == "labor-standard" && len(room.Factors) == 2 {
+			found = found || room.Factors[0].ID == "high-preeclampsia" && room.Color == "orange"
+		}
+	}
+	if !found {
+		t.Errorf("no room with labor and severe pre-eclampsia in %+v", labor.Rooms)
+	}
+	hl7(message("A03", now.Add(-time.Minute), `I|L&D^LDR04^01^STMARY`))
+	if after := p.unitState(t); after.NursesRequired != before.NursesRequired {
+		t.Errorf("after the discharge %v nurses, before the admission %v", after.NursesRequired, before.NursesRequired)
+	}
+
+	// What is good in a batch is applied, what is bad is named.
+	var batch struct {
+		Counts  struct{ Received, Applied, Duplicates, Ignored, Rejected int }
+		Results []struct{ Status string }
+	}
+	good := fmt.Sprintf(`{"eventId":"b1","eventType":"admit","occurredAt":%q,"visitId":"B1","roomId":20,"patientClass":"I","primaryFactor":"ap-stable"}`, since(time.Hour))
+	b := p.post(t, "batch", `{"events":[`+good+`,{"eventType":"A99"},`+good+`]}`)
+	into(t, b.Data, &batch)
+	if c := batch.Counts; c.Received != 3 || c.Applied != 1 || c.Duplicates != 1 || c.Rejected != 1 {
+		t.Errorf("batch: %s", b.raw)
+	}
+	p.accepted(t, "roster", `{"nurses":[{"externalId":"n1","skillLevel":2},{"externalId":"n2","skillLevel":0,"assignedRoomIds":[1]}]}`)
+
+	// A clock that runs out changes the verdict at its instant, without an input.
+	p.accepted(t, "clinical", fmt.Sprintf(`{"roomId":30,"signals":[{"kind":"observation","system":"LOINC","code":"1-8","display":"MEWS total score","value":5,"observedAt":%q}]}`,
+		time.Now().Add(-240*time.Minute+1500*time.Millisecond).UTC().Format("2006-01-02T15:04:05.000Z07:00")))
+	active := p.unitState(t)
+	eventually(t, 5*time.Second, func() error {
+		u := p.unitState(t)
+		for _, room := range u.Rooms {
+			if room.RoomID == 30 && len(room.Factors) > 0 {
+				return fmt.Errorf("MEWS still counts: %+v", room)
+			}
+		}
+		if u.Version <= active.Version {
+			return fmt.Errorf("version %d after %d: the change was not written", u.Version, active.Version)
+		}
+		return nil
+	})
+
+	// Unchanged answers cost nothing.
+	first := p.get(t, "/api/v1/level")
+	if again := p.get(t, "/api/v1/level", "If-None-Match", first.header.Get("ETag")); again.status != http.StatusNotModified || len(again.raw) != 0 {
+		t.Errorf("If-None-Match: %d %q", again.status, again.raw)
+	}
+}
