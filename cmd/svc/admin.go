@@ -92,7 +92,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		return err
 	}
 	defer cluster.Close()
-	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, schemas.Settings)...); err != nil {
+	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings())...); err != nil {
 		return err
 	}
 	s := followSettings(cluster, a.config.TopicPrefix, a.now, log)

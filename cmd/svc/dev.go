@@ -256,4 +256,3 @@ func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
 	}
 	return d, nil
 }
-

@@ -16,16 +16,16 @@ import (
 // answer from the tail of the verdicts.
 func wireIngest(_ context.Context, h *house) error {
 	applied := stream.NewApplied(answered)
-	tail := h.cluster.Tail(h.topic(schemas.Verdicts), applied.See)
+	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), applied.See)
 	h.run("tail", tail.Run)
 	h.ready = append(h.ready, tail.Ready())
 
-	follow := h.redis.Follow(h.generation)
+	follow := h.redis.Follow()
 	h.run("follow", follow.Run)
 
 	handler := ingest.New(ingest.Config{
 		Shell:      h.shell,
-		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations)), h.partitions},
+		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
 		View:       shown{follow},
 		Zone:       h.settings.register.Zone,
@@ -37,7 +37,7 @@ func wireIngest(_ context.Context, h *house) error {
 
 // answered picks the changes that answer an input out of the changelog.
 func answered(r stream.Record) (value []byte, input int64, ok bool) {
-	if hospital, rest := schemas.SplitKey(r.Key); hospital == "" || rest != "" {
+	if !schemas.IsChange(r.Key) {
 		return nil, 0, false
 	}
 	head, err := schemas.PeekChange(r.Value)
@@ -46,6 +46,10 @@ func answered(r stream.Record) (value []byte, input int64, ok bool) {
 	}
 	return r.Value, head.Offset, true
 }
+
+// factsAtMost is the size of an observation in bytes: half of what the topic
+// takes, so that a later release may add to each record.
+const factsAtMost = 4 << 20
 
 // observationLog is the observations topic as ingest sees it.
 type observationLog struct {
@@ -56,12 +60,14 @@ type observationLog struct {
 // Append implements [ingest.Log].
 func (l observationLog) Append(ctx context.Context, o *acuity.Observation) (ingest.Position, error) {
 	value, err := schemas.EncodeObservation(nil, o)
-	if errors.Is(err, schemas.ErrTooLarge) {
-		return ingest.Position{}, ingest.ErrTooLarge
-	} else if err != nil {
+	switch {
+	case err != nil:
 		return ingest.Position{}, fmt.Errorf("encode observation: %w", err)
+	case len(value) > factsAtMost:
+		return ingest.Position{}, ingest.ErrTooLarge
 	}
-	at, err := l.publisher.Append(ctx, schemas.ObservationKey(o), value, schemas.Partition(o.Hospital, l.partitions))
+	key := []byte(schemas.ObservationKey(o).String())
+	at, err := l.publisher.Append(ctx, key, value, schemas.Partition(key, l.partitions))
 	if err != nil {
 		return ingest.Position{}, fmt.Errorf("%w: %w", ingest.ErrAway, err)
 	}

@@ -326,4 +326,3 @@ func (v verbs) run(ctx context.Context, word string, args []string, w world) err
 	}
 	return usageError{errors.New(strings.Join(lines, "\n"))}
 }
-

@@ -18,18 +18,18 @@ func wireProcess(_ context.Context, h *house) error {
 
 	stats := &stream.Stats{}
 	config := stream.Config{
-		Group:       h.topic(verdict.Group),
+		Group:       h.config.TopicPrefix + verdict.Group,
 		Instance:    h.config.Instance,
-		Input:       h.topic(schemas.Observations),
-		Changelog:   h.topic(schemas.Verdicts),
+		Input:       h.topic(schemas.Observations()),
+		Changelog:   h.topic(schemas.Verdicts()),
 		NewTask:     verdict.Tasks(view),
 		CommitEvery: h.config.CommitEvery,
 		Stats:       stats,
 		Route: func(key []byte) string {
-			if schemas.IsDeadLetter(key) {
-				return h.topic(schemas.DeadLetters)
+			if verdict.IsDeadLetter(key) {
+				return h.topic(schemas.DeadLetters())
 			}
-			return h.topic(schemas.Verdicts)
+			return h.topic(schemas.Verdicts())
 		},
 	}
 	if config.CommitEvery == 0 {

@@ -134,18 +134,21 @@ func build(ctx context.Context, c *config, names []string, log *slog.Logger, now
 
 func (h *house) open(ctx context.Context, names []string) error {
 	c := h.config
-	wanted := topics(c.TopicPrefix, int32(c.Partitions)) //nolint:gosec // at most 10,000
+	wanted := topics(c.TopicPrefix, int32(c.Partitions), schemas.Topics()...) //nolint:gosec // at most 10,000
 	if err := h.cluster.Ensure(ctx, wanted...); err != nil {
 		return fmt.Errorf("topics: %w", err)
 	}
 	var err error
-	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts)); err != nil {
+	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts())); err != nil {
 		return err
 	}
-	if h.partitions, err = h.cluster.Partitions(ctx, h.topic(schemas.Verdicts)); err != nil {
+	if h.partitions, err = h.cluster.Partitions(ctx, h.topic(schemas.Verdicts())); err != nil {
 		return err
 	}
-	if h.redis, err = board.Open(board.Options{URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix}); err != nil {
+	if h.redis, err = board.Open(board.Config{
+		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
+		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
+	}); err != nil {
 		return err
 	}
 	h.settings = followSettings(h.cluster, c.TopicPrefix, h.now, h.log)
@@ -166,7 +169,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	return nil
 }
 
-func (h *house) topic(name string) string { return h.config.TopicPrefix + name }
+func (h *house) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.Name }
 
 // run adds a loop; a loop that ends before its context does takes the process
 // down, whatever it returns: nothing here may stop unnoticed.

@@ -12,6 +12,12 @@ import (
 	"svc/schemas"
 )
 
+// The kinds of setting.
+const (
+	kindKey      = "key"
+	kindHospital = "hospital"
+)
+
 // settings is the settings topic, followed: keys and hospitals as they are now,
 // on every role, within a second of a change.
 type settings struct {
@@ -21,7 +27,7 @@ type settings struct {
 
 func followSettings(cluster *stream.Cluster, prefix string, now func() time.Time, log *slog.Logger) *settings {
 	s := &settings{
-		table:    cluster.Table(prefix+schemas.Settings, func(string) int32 { return 0 }),
+		table:    cluster.Table(prefix+schemas.Settings().Name, func(string) int32 { return 0 }),
 		register: access.NewRegister(now),
 	}
 	s.table.OnChange(func(key string, value []byte) {
@@ -39,17 +45,17 @@ func (s *settings) take(key string, value []byte) error {
 	hospital, rest, _ := strings.Cut(key, "/")
 	kind, id, _ := strings.Cut(rest, "/")
 	switch {
-	case kind == schemas.KindKey && value == nil:
+	case kind == kindKey && value == nil:
 		s.register.DropKey(id)
-	case kind == schemas.KindKey:
+	case kind == kindKey:
 		decoded, err := schemas.DecodeKey(value)
 		if err != nil {
 			return fmt.Errorf("decode key: %w", err)
 		}
 		s.register.SetKey(*decoded)
-	case kind == schemas.KindHospital && value == nil:
+	case kind == kindHospital && value == nil:
 		s.register.DropHospital(hospital)
-	case kind == schemas.KindHospital:
+	case kind == kindHospital:
 		decoded, err := schemas.DecodeHospital(value)
 		if err != nil {
 			return fmt.Errorf("decode hospital: %w", err)
@@ -65,7 +71,7 @@ func (s *settings) putKey(ctx context.Context, key *access.Key) error {
 	if err != nil {
 		return fmt.Errorf("encode key: %w", err)
 	}
-	return s.table.Put(ctx, schemas.SettingKey(key.Hospital, schemas.KindKey, key.ID), value)
+	return s.table.Put(ctx, schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), value)
 }
 
 // putHospital writes a hospital.
@@ -74,5 +80,5 @@ func (s *settings) putHospital(ctx context.Context, h *access.Hospital) error {
 	if err != nil {
 		return fmt.Errorf("encode hospital: %w", err)
 	}
-	return s.table.Put(ctx, schemas.SettingKey(h.ID, schemas.KindHospital, h.ID), value)
+	return s.table.Put(ctx, schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), value)
 }

@@ -5,35 +5,37 @@ import (
 	"svc/schemas"
 )
 
-// chart encodes the whole chart of a hospital.
-func (t *task) chart(h *hospital) Chart {
+// whole encodes the whole chart of a hospital.
+func whole(h *hospital) (Chart, error) {
 	chart := h.unit.Chart()
-	encoded := Chart{
-		Hospital: h.id, Version: chart.Unit.Version,
-		Unit:  schemas.AppendUnitChart(nil, &chart.Unit),
-		Rooms: make(map[int32][]byte, len(chart.Rooms)),
+	encoded, err := encodeUnit(h, &chart.Unit)
+	if err != nil {
+		return encoded, err
 	}
 	for i := range chart.Rooms {
-		encoded.Rooms[chart.Rooms[i].ID] = schemas.AppendRoomChart(nil, &chart.Rooms[i])
+		room := &chart.Rooms[i]
+		if encoded.Rooms[room.ID], err = schemas.EncodeRoomChart(nil, room); err != nil {
+			return encoded, err
+		}
 	}
-	h.unit.View(func(int32, *acuity.RoomChart) {}) // the whole chart holds what changed
-	return encoded
+	h.unit.View(func(int32, *acuity.RoomChart) {}) // the whole holds what changed
+	return encoded, nil
 }
 
 // changed encodes what changed of the chart of a hospital since the last call.
-func (t *task) changed(h *hospital) Chart {
-	unit := &h.unit.Chart().Unit
-	encoded := Chart{
-		Hospital: h.id, Version: unit.Version,
-		Unit:  schemas.AppendUnitChart(nil, unit),
-		Rooms: map[int32][]byte{},
-	}
+func changed(h *hospital) (Chart, error) {
+	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
 	h.unit.View(func(id int32, room *acuity.RoomChart) {
-		if room == nil {
+		if room == nil || err != nil {
 			encoded.Rooms[id] = nil
 			return
 		}
-		encoded.Rooms[id] = schemas.AppendRoomChart(nil, room)
+		encoded.Rooms[id], err = schemas.EncodeRoomChart(nil, room)
 	})
-	return encoded
+	return encoded, err
+}
+
+func encodeUnit(h *hospital, unit *acuity.UnitChart) (Chart, error) {
+	value, err := schemas.EncodeUnitChart(nil, unit)
+	return Chart{Hospital: h.id, Version: unit.Version, Unit: value, Rooms: map[int32][]byte{}}, err
 }

@@ -9,8 +9,10 @@
 package verdict
 
 import (
+	"bytes"
 	"cmp"
 	"container/heap"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,6 +33,24 @@ const (
 	reasonRecord   = "malformed_record" // the bytes do not fit their schema
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
+
+// unknownHospital is where an input is counted whose key names no hospital; no
+// hospital can be created under that id.
+const unknownHospital = "unknown"
+
+// kindDeadLetter marks the key of an output that is a dead letter.
+const kindDeadLetter = "dead-letter"
+
+func deadLetterKey(hospital string, version int64) []byte {
+	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
+}
+
+// IsDeadLetter reports whether an output with this key is a dead letter, which
+// goes to the topic of those and not to the changelog.
+func IsDeadLetter(key []byte) bool {
+	_, rest, _ := bytes.Cut(key, []byte("/"))
+	return bytes.HasPrefix(rest, []byte(kindDeadLetter+"/"))
+}
 
 // View takes the charts of the hospitals as they become durable. Its methods
 // return at once; what it cannot write it keeps, the latest of each hospital.
@@ -99,28 +119,27 @@ func (t *task) hospital(id string) *hospital {
 }
 
 func (t *task) Restore(r stream.Record) error {
-	id, rest := schemas.SplitKey(r.Key)
-	if id == "" {
-		return nil // a barrier
+	key, err := schemas.ParseKey(r.Key)
+	if err != nil {
+		return nil //nolint:nilerr // a barrier of the loop: not ours
 	}
-	h := t.hospital(id)
-	if rest == "" {
-		_, offset, err := schemas.ChangePosition(r.Value)
+	h := t.hospital(key.Hospital)
+	if key.Kind == "" {
+		head, err := schemas.PeekChange(r.Value)
 		if err != nil {
 			return fmt.Errorf("restore change at %d: %w", r.Offset, err)
 		}
 		h.head = r.Value
-		t.next = max(t.next, offset+1)
+		t.next = max(t.next, head.Offset+1)
 		return nil
 	}
-	if r.Value == nil {
-		return h.unit.Restore(rest, nil)
+	var state acuity.State
+	if r.Value != nil {
+		if state, err = schemas.DecodeState(r.Value); err != nil {
+			return fmt.Errorf("restore state at %d: %w", r.Offset, err)
+		}
 	}
-	state, err := schemas.DecodeState(rest, r.Value)
-	if err != nil {
-		return fmt.Errorf("restore state at %d: %w", r.Offset, err)
-	}
-	return h.unit.Restore(rest, state)
+	return h.unit.Restore(key.Kind+"/"+key.ID, state)
 }
 
 func (t *task) Restored() (int64, error) {
@@ -128,7 +147,7 @@ func (t *task) Restored() (int64, error) {
 	for _, h := range t.hospitals {
 		h.unit.Restored()
 		t.schedule(h)
-		chart, err := t.chart(h)
+		chart, err := whole(h)
 		if err != nil {
 			return 0, err
 		}
@@ -142,17 +161,16 @@ func (t *task) Restored() (int64, error) {
 }
 
 func (t *task) Apply(r stream.Record) error {
-	id, _ := schemas.SplitKey(r.Key)
 	o, err := schemas.DecodeObservation(r.Value)
 	switch unknown := (*schemas.UnknownSchemaError)(nil); {
 	case errors.As(err, &unknown):
 		return &stream.PoisonError{Reason: reasonSchema, Err: err}
 	case err != nil:
 		return &stream.PoisonError{Reason: reasonRecord, Err: err}
-	case id == "" || o.Hospital != id:
+	case string(schemas.HospitalOf(r.Key)) != o.Hospital:
 		return &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
 	}
-	h := t.hospital(id)
+	h := t.hospital(o.Hospital)
 	if err := t.fire(h, o.ReceivedAt, -1); err != nil {
 		return err
 	}
@@ -160,24 +178,24 @@ func (t *task) Apply(r stream.Record) error {
 }
 
 func (t *task) Reject(r stream.Record, reason string) error {
-	id, _ := schemas.SplitKey(r.Key)
-	if id == "" {
-		id = schemas.NoHospital
+	id := unknownHospital
+	if key, err := schemas.ParseKey(r.Key); err == nil {
+		id = key.Hospital
 	}
 	h := t.hospital(id)
 	change := h.unit.Reject(reason, acuity.At(r.Timestamp), r.Offset)
 	letter := schemas.DeadLetter{
-		Topic: schemas.Observations, Partition: r.Partition, Offset: r.Offset,
+		Topic: schemas.Observations().Name, Partition: r.Partition, Offset: r.Offset,
 		Hospital: id, Version: change.Version, Reason: reason, At: change.AppliedAt,
 	}
 	if fingerprint, ok := schemas.FingerprintOf(r.Value); ok {
-		letter.Fingerprint = fingerprint
+		binary.LittleEndian.PutUint64(letter.Fingerprint[:], uint64(fingerprint))
 	}
 	value, err := schemas.EncodeDeadLetter(nil, &letter)
 	if err != nil {
 		return fmt.Errorf("encode dead letter: %w", err)
 	}
-	t.changes = append(t.changes, output{schemas.DeadLetterKey(id, change.Version), value})
+	t.changes = append(t.changes, output{deadLetterKey(id, change.Version), value})
 	return t.took(h, change)
 }
 
@@ -216,7 +234,7 @@ func (t *task) fire(h *hospital, upTo acuity.Instant, most int) error {
 
 // took notes one change of a hospital.
 func (t *task) took(h *hospital, change acuity.Change) error {
-	value, err := schemas.AppendChange(t.bytes.free(), &change)
+	value, err := schemas.EncodeChange(t.bytes.free(), &change)
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
@@ -233,33 +251,46 @@ func (t *task) took(h *hospital, change acuity.Change) error {
 	return nil
 }
 
-func (t *task) Outputs(emit func(key, value []byte)) {
+func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, o := range t.changes {
 		emit(o.key, o.value)
 	}
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		h.unit.Dirty(func(key string, s acuity.State) { t.state(h, key, s, emit) })
+		if err := t.states(h, h.unit.Dirty, emit); err != nil {
+			return err
+		}
 		if t.view == nil {
 			continue
 		}
-		chart := t.changed(h)
+		chart, err := changed(h)
+		if err != nil {
+			return err
+		}
 		t.charts = append(t.charts, chart)
 	}
 	t.touched = t.touched[:0]
+	return nil
 }
 
-// state emits one state record of a hospital.
-func (t *task) state(h *hospital, key string, s acuity.State, emit func(key, value []byte)) {
-	full := make([]byte, 0, len(h.id)+1+len(key))
-	full = append(append(append(full, h.id...), '/'), key...)
-	if s == nil {
-		emit(full, nil)
-		return
-	}
-	value := schemas.AppendState(t.bytes.free(), s)
-	emit(full, t.bytes.take(value))
+// states emits the state records of a hospital that each yields.
+func (t *task) states(h *hospital, each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
+	each(func(key string, s acuity.State) {
+		full := make([]byte, 0, len(h.id)+1+len(key))
+		full = append(append(append(full, h.id...), '/'), key...)
+		if s == nil {
+			emit(full, nil)
+			return
+		}
+		value, fault := schemas.EncodeState(t.bytes.free(), s)
+		if fault != nil {
+			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
+			return
+		}
+		emit(full, t.bytes.take(value))
+	})
+	return err
 }
 
 func (t *task) Committed() {
@@ -270,14 +301,17 @@ func (t *task) Committed() {
 	t.bytes = arena{}
 }
 
-func (t *task) Live(emit func(key, value []byte)) {
+func (t *task) Live(emit func(key, value []byte)) error {
 	for _, h := range t.hospitals {
 		if h.head == nil {
 			continue
 		}
 		emit(h.key, h.head)
-		h.unit.States(func(key string, s acuity.State) { t.state(h, key, s, emit) })
+		if err := t.states(h, h.unit.States, emit); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
 func (t *task) Close() {
