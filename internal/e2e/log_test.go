@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -201,5 +202,35 @@ func findCanary(t *testing.T, place, text string, canaries []string) {
 	lower := strings.ToLower(text)
 	if i := slices.IndexFunc(canaries, func(c string) bool { return strings.Contains(lower, strings.ToLower(c)) }); i >= 0 {
 		t.Errorf("%s holds %q", place, canaries[i])
+	}
+}
+
+// searchRedis searches every key and value.
+func searchRedis(t *testing.T, address string, texts []string) {
+	t.Helper()
+	ctx := context.Background()
+	client := redis.NewClient(&redis.Options{Addr: address})
+	defer client.Close()
+	keys, err := client.Keys(ctx, "*").Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) == 0 {
+		t.Error("no key was searched")
+	}
+	for _, key := range keys {
+		findCanary(t, "Redis key", key, texts)
+		var value string
+		switch kind := client.Type(ctx, key).Val(); kind {
+		case "hash":
+			value = fmt.Sprint(client.HGetAll(ctx, key).Val())
+		case "set":
+			value = fmt.Sprint(client.SMembers(ctx, key).Val())
+		case "string":
+			value = client.Get(ctx, key).Val()
+		default:
+			t.Errorf("Redis key of kind %s is not searched", kind)
+		}
+		findCanary(t, "Redis value of "+key, value, texts)
 	}
 }

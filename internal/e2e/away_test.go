@@ -1,0 +1,142 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+func TestFeedsToVerdict(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("p1")
+	tour(t, s.partners[0])
+	s.verify(nil)
+}
+
+// TestFlush empties Redis. Reads answer 503 until the view is made anew, then
+// the same bytes; "not found" would tell a nurse that there is no unit.
+func TestFlush(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	s.processor("p1")
+	for _, p := range s.partners {
+		p.accepted(t, "staffing", `{"nursesOnDuty":5,"callStaffAvailable":true}`)
+		p.accepted(t, "census", `{"totalRooms":9,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard","modifiers":["env-interpreter"]},{"roomId":2,"status":"empty"}]}`)
+	}
+	before := map[string]string{}
+	for _, p := range s.partners {
+		before[p.hospital] = string(p.get(t, "/api/v1/unit-state").Data)
+	}
+	away := 0
+	for range 5 {
+		if err := s.redisClient().FlushAll(context.Background()).Err(); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range s.partners {
+			eventually(t, 20*time.Second, func() error {
+				a := p.get(t, "/api/v1/unit-state")
+				switch a.status {
+				case http.StatusOK:
+					if string(a.Data) != before[p.hospital] {
+						t.Errorf("%s: after the flush %s, before %s", p.hospital, a.Data, before[p.hospital])
+					}
+					return nil
+				case http.StatusServiceUnavailable:
+					away++
+					if a.header.Get("Retry-After") == "" {
+						t.Error("503 without Retry-After")
+					}
+				default:
+					t.Fatalf("%s: %d %s", p.hospital, a.status, a.raw)
+				}
+				return fmt.Errorf("still %d", a.status)
+			})
+		}
+	}
+	if away == 0 {
+		t.Error("no read saw the view missing: the test proves nothing")
+	}
+}
+
+// TestRedisStops stops Redis: writers go on, readers are told at once.
+func TestRedisStops(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	s.processor("p1")
+	l := feed(t, 60, s.partners...)
+	l.more(t, 50)
+	s.redis.stop(t)
+	l.more(t, 50) // ingest does not need Redis
+	p := s.partners[0]
+	for range 5 {
+		a := p.get(t, "/api/v1/level")
+		if a.status != http.StatusServiceUnavailable || a.Error.Code != "internal" || a.header.Get("Retry-After") == "" || a.took > 2*time.Second {
+			t.Errorf("read without Redis: %d after %v: %s", a.status, a.took, a.raw)
+		}
+	}
+	s.redis.start(t, s.redis.redisAnswers)
+	l.more(t, 50)
+	eventually(t, 20*time.Second, func() error {
+		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
+			return fmt.Errorf("read with Redis back: %d %s", a.status, a.raw)
+		}
+		return nil
+	})
+	acked := l.finish()
+	if l.refused[http.StatusServiceUnavailable] > 0 {
+		t.Errorf("%d writes were refused while only Redis was away", l.refused[http.StatusServiceUnavailable])
+	}
+	s.verify(acked)
+}
+
+// TestKafkaStops kills the broker, and freezes it: writers get 503 and lose
+// nothing, readers go on from Redis.
+func TestKafkaStops(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	s.processor("p1")
+	l := feed(t, 60, s.partners...)
+	l.more(t, 60)
+	p := s.partners[0]
+	write := func() *answer {
+		t.Helper()
+		a, err := p.do(http.MethodPost, "/api/ingest/clinical", "application/json", `{"roomId":1,"signals":[]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+
+	s.kafka.stop(t)
+	eventually(t, 20*time.Second, func() error { // until it is known to be away
+		if a := write(); a.status != http.StatusServiceUnavailable || a.took > 6*time.Second {
+			return fmt.Errorf("write without Kafka: %d after %v", a.status, a.took)
+		} else if a.took > 2*time.Second {
+			return fmt.Errorf("not yet known to be away: %v", a.took)
+		}
+		return nil
+	})
+	for range 3 {
+		if a := write(); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || a.took > 2*time.Second {
+			t.Errorf("write without Kafka: %d after %v: %s", a.status, a.took, a.raw)
+		}
+		if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
+			t.Errorf("read without Kafka: %d %s", a.status, a.raw)
+		}
+	}
+	s.kafka.start(t, s.kafka.kafkaAnswers)
+	l.more(t, 60)
+
+	s.kafka.pause(t)
+	for range 3 {
+		if a := write(); a.took > 6*time.Second || a.status != http.StatusServiceUnavailable && a.status != http.StatusOK {
+			t.Errorf("write to a frozen Kafka: %d after %v: %s", a.status, a.took, a.raw)
+		}
+	}
+	s.kafka.unpause(t)
+	l.more(t, 60)
+	acked := l.finish()
+	if l.slow503 > 6*time.Second {
+		t.Errorf("a 503 took %v", l.slow503)
+	}
+	s.verify(acked)
+}

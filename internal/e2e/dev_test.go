@@ -1,0 +1,241 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+func TestDevTour(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	tour(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey))
+	began := time.Now()
+	d.stop()
+	if took := time.Since(began); took > 2*time.Second {
+		t.Errorf("Ctrl-C took %v", took)
+	}
+}
+
+func TestDevRestartKeepsDataAndKeys(t *testing.T) {
+	dir := t.TempDir()
+	first := startDev(t, dir)
+	p := newPartner(first.BaseURL, first.HospitalID, first.APIKey)
+	p.accepted(t, "staffing", `{"nursesOnDuty":3}`)
+	p.accepted(t, "census", `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`)
+	before := string(p.get(t, "/api/v1/unit-state").Data)
+	first.stop()
+
+	second := startDev(t, dir)
+	if second.APIKey != first.APIKey || second.AdminKey != first.AdminKey {
+		t.Error("the keys changed")
+	}
+	p = newPartner(second.BaseURL, second.HospitalID, second.APIKey)
+	eventually(t, 10*time.Second, func() error {
+		a := p.get(t, "/api/v1/unit-state")
+		if a.status != http.StatusOK || string(a.Data) != before {
+			return fmt.Errorf("after the restart %d %s, before %s", a.status, a.raw, before)
+		}
+		return nil
+	})
+}
+
+func TestTwoDevOnOneFolder(t *testing.T) {
+	dir := t.TempDir()
+	startDev(t, dir)
+	out, err := exec.Command(binary(t), "dev", "-data", dir, "-listen", "127.0.0.1:0").CombinedOutput()
+	wantRefusal(t, out, err, "another svc dev runs on "+dir)
+}
+
+func TestDevRefusals(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		args []string
+		want string
+	}{
+		"port in use":       {[]string{"-data", t.TempDir(), "-listen", d.BaseURL[len("http://"):]}, "is in use"},
+		"kafka port in use": {[]string{"-data", t.TempDir(), "-listen", "127.0.0.1:0", "-kafka-port", d.Kafka[strings.LastIndex(d.Kafka, ":")+1:]}, "is in use"},
+		"folder is a file":  {[]string{"-data", file, "-listen", "127.0.0.1:0"}, "data folder " + file},
+	} {
+		t.Run(name, func(t *testing.T) {
+			out, err := exec.Command(binary(t), append([]string{"dev"}, tt.args...)...).CombinedOutput()
+			wantRefusal(t, out, err, tt.want)
+		})
+	}
+}
+
+// wantRefusal wants one line and exit code 1.
+func wantRefusal(t *testing.T, out []byte, err error, want string) {
+	t.Helper()
+	exit, ok := err.(*exec.ExitError)
+	if !ok || exit.ExitCode() != 1 {
+		t.Errorf("ends with %v, want exit code 1", err)
+	}
+	if text := strings.TrimSpace(string(out)); !strings.Contains(text, want) || strings.Contains(text, "\n") {
+		t.Errorf("says %q, want one line with %q", text, want)
+	}
+}
+
+func TestDevListensOnLoopbackOnly(t *testing.T) {
+	out, err := exec.Command(binary(t), "dev", "-data", t.TempDir(), "-listen", "0.0.0.0:0").CombinedOutput()
+	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "this machine only") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// TestReadHoldsWrite posts and reads at once, 10,000 times: the read always
+// holds the write.
+func TestReadHoldsWrite(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	readHoldsWrite(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 2000)
+}
+
+func TestReadHoldsWriteOnServers(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("p1")
+	readHoldsWrite(t, s.partners[0], 10_000)
+}
+
+func readHoldsWrite(t *testing.T, p *partner, times int) {
+	t.Helper()
+	const connections = 8
+	var all sync.WaitGroup
+	for room := range connections {
+		all.Go(func() {
+			for n := range times / connections {
+				status := []string{"active", "completed"}[n%2]
+				a, err := p.do(http.MethodPost, "/api/ingest/clinical", "application/json",
+					fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":%q}]}`, room, status))
+				if err != nil || a.status != http.StatusOK {
+					t.Errorf("write %d: %v %v", n, err, a)
+					return
+				}
+				got, err := p.do(http.MethodGet, "/api/v1/unit-state", "", "")
+				if err != nil || got.status != http.StatusOK {
+					t.Errorf("read %d: %v %v", n, err, got)
+					return
+				}
+				var u unitState
+				if err := json.Unmarshal(got.Data, &u); err != nil {
+					t.Error(err)
+					return
+				}
+				for _, r := range u.Rooms {
+					if r.RoomID == int32(room) && (len(r.Factors) > 0) != (status == "active") {
+						t.Errorf("read %d of room %d does not hold the write %s: %s after %s", n, room, status, got.raw, a.raw)
+						return
+					}
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// The canaries stand for what must never be kept: a name, a record number, a
+// birth date, an address.
+var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT"}
+
+// sendCanaries puts them into every feed.
+func sendCanaries(t *testing.T, p *partner) {
+	t.Helper()
+	now := time.Now().UTC()
+	hl7 := strings.Join([]string{
+		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + now.Format("20060102150405") + `||ADT^A01|CANARYMRN77-1|P|2.5.1`,
+		`EVN|A01|` + now.Format("20060102150405"),
+		`PID|1|CANARYMRN77|CANARYMRN77^^^STMARY^MR||CANARYNAME^CANARYNAME||19990817|F|||CANARYSTREET 1^^TOWN||555-0100`,
+		`NK1|1|CANARYNAME^CANARYNAME|MTH|CANARYSTREET`,
+		`PV1|1|I|L&D^LDR09^01^STMARY||||1234^CANARYNAME|||OBS|||||||||CANARYVISIT1`,
+		`PV2|||^CANARYNAME has contractions`,
+		`DG1|1||O14.13^CANARYNAME severe CANARYMRN77^I10`,
+		`OBX|1|TX|1^note||CANARYNAME CANARYSTREET`,
+	}, "\r")
+	if a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", hl7); err != nil || a.status != http.StatusOK {
+		t.Fatalf("hl7: %v %+v", err, a)
+	}
+	at := now.Format(time.RFC3339)
+	event := fmt.Sprintf(`{"eventId":"CANARYMRN77-2","eventType":"A01","occurredAt":%q,"visitId":"CANARYVISIT2","patientId":"CANARYMRN77","motherVisitId":"CANARYVISIT1","roomId":41,"name":"CANARYNAME","birthDate":"19990817","address":"CANARYSTREET"}`, at)
+	for _, body := range [][2]string{
+		{"adt", event},
+		{"batch", `{"events":[` + strings.ReplaceAll(event, "77-2", "77-3") + `,{"visitId":"CANARYVISIT9","eventType":"CANARYNAME"}]}`},
+		{"census", `{"rooms":[{"roomId":41,"status":"occupied","visitId":"CANARYVISIT2","patientName":"CANARYNAME","birthDate":"19990817","newborns":[{"visitId":"CANARYVISIT3"}]},{"roomId":42,"status":"occupied"}]}`},
+		{"clinical", `{"roomId":42,"patientName":"CANARYNAME","signals":[{"kind":"observation","system":"LOINC","code":"32421-5","value":"seen by CANARYNAME, CANARYMRN77"},{"kind":"observation","system":"LOINC","code":"8716-3","display":"vital signs 7719990817","value":"CANARYSTREET"}]}`},
+		{"roster", `{"nurses":[{"externalId":"n1","name":"CANARYNAME","skillLevel":1}]}`},
+		{"staffing", `{"nursesOnDuty":4,"note":"CANARYNAME"}`},
+		{"clinical", `{"roomId":"CANARYMRN77","signals":[]}`},
+		{"adt", `{"eventType":"A01","visitId":"CANARYVISIT4","occurredAt":"CANARYNAME"}`},
+	} {
+		a := p.post(t, body[0], body[1])
+		findCanary(t, "answer of "+body[0], string(a.raw), patientCanaries)
+	}
+	findCanary(t, "unit-state", string(p.get(t, "/api/v1/unit-state").raw), patientCanaries)
+}
+
+func TestCanariesInDev(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-log-level", "debug")
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	sendCanaries(t, p)
+	canaries(t, d.Kafka, "", patientCanaries...)
+	searchRedis(t, strings.TrimPrefix(d.Redis, "redis://"), patientCanaries)
+	findCanary(t, "the log", d.logged(), patientCanaries)
+}
+
+func TestCanariesOnServers(t *testing.T) {
+	s := startSystem(t, "north")
+	processor := s.processor("p1")
+	sendCanaries(t, s.partners[0])
+	canaries(t, s.kafka.address, s.prefix, patientCanaries...)
+	searchRedis(t, s.redis.address, patientCanaries)
+	findCanary(t, "the log", s.front.logged()+processor.logged(), patientCanaries)
+}
+
+// TestKeysEverywhere follows one key from its minting to its revocation, by the
+// command line beside a running svc dev.
+func TestKeysEverywhere(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	status := func(key string) int {
+		a := newPartner(d.BaseURL, d.HospitalID, key).get(t, "/api/v1/level")
+		return a.status
+	}
+	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", d.HospitalID, "-name", "reader", "-scopes", "read:unit-state")
+	eventually(t, time.Second, func() error { return wantStatus(status(key), http.StatusNotFound) })
+	if a := newPartner(d.BaseURL, d.HospitalID, key).post(t, "staffing", `{"nursesOnDuty":1}`); a.status != http.StatusForbidden || a.Error.Code != "forbidden_scope" || !strings.Contains(a.Error.Message, "ingest:staffing") {
+		t.Errorf("a write with a reader's key: %d %s", a.status, a.raw)
+	}
+	var listed []struct{ ID, Name, Status string }
+	into(t, []byte(cli(t, nil, "keys", "list", "-data", dir, "--json")), &listed)
+	id := ""
+	for _, k := range listed {
+		if k.Name == "reader" && k.Status == "active" {
+			id = k.ID
+		}
+	}
+	rotated := cli(t, nil, "keys", "rotate", "-data", dir, "-id", id, "-overlap", "1h")
+	eventually(t, time.Second, func() error { return wantStatus(status(rotated), http.StatusNotFound) })
+	if err := wantStatus(status(key), http.StatusNotFound); err != nil {
+		t.Errorf("the old key in its overlap: %v", err)
+	}
+	cli(t, nil, "keys", "revoke", "-data", dir, "-id", id)
+	eventually(t, time.Second, func() error { return wantStatus(status(key), http.StatusUnauthorized) })
+	if err := wantStatus(status(rotated), http.StatusNotFound); err != nil {
+		t.Errorf("the new key after the old one is revoked: %v", err)
+	}
+}
+
+func wantStatus(got, want int) error {
+	if got != want {
+		return fmt.Errorf("status %d, want %d", got, want)
+	}
+	return nil
+}
