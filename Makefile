@@ -3,6 +3,7 @@ export GOTOOLCHAIN := auto
 export GOFLAGS := -buildvcs=false
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOTEST ?= go test
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
@@ -12,7 +13,7 @@ run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
 test: ## run all tests that need nothing but Go
-	@go test ./...
+	@$(GOTEST) ./...
 	@internal/e2e/notice
 
 check: ## vet, format and lint
@@ -20,15 +21,15 @@ check: ## vet, format and lint
 	@go run $(GOLANGCI) run ./...
 
 race: ## run all tests with the race detector
-	@go test -race ./...
+	@$(GOTEST) -race ./...
 
-e2e: ## run the whole-system tests on a real Kafka and a real Redis (Docker, or E2E_KAFKA and E2E_REDIS)
-	@go test -count=1 -timeout 30m -tags e2e ./internal/e2e/...
+e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
+	@SVC_E2E=1 $(GOTEST) -count=1 -timeout 30m ./internal/e2e
 
-bench: ## run the benchmarks and print them as a table
-	@go run ./internal/e2e/benchtable
+bench: ## run the benchmarks and print them as a table (SVC_E2E=1: on a real Kafka and Redis too)
+	@internal/e2e/bench
 
-fuzz: ## fuzz every decoder for FUZZTIME (default 10s) each
+fuzz: ## fuzz every decoder, each for FUZZTIME (default 10s)
 	@internal/e2e/fuzz $(FUZZTIME)
 
 build: ## build bin/svc
