@@ -139,7 +139,7 @@ func (t *task) Restore(r stream.Record) error {
 			return fmt.Errorf("restore state at %d: %w", r.Offset, err)
 		}
 	}
-	return h.unit.Restore(key.Kind+"/"+key.ID, state)
+	return h.unit.Restore(string(r.Key), state)
 }
 
 func (t *task) Restored() (int64, error) {
@@ -258,7 +258,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		if err := t.states(h, h.unit.Dirty, emit); err != nil {
+		if err := t.states(h.unit.Dirty, emit); err != nil {
 			return err
 		}
 		if t.view == nil {
@@ -275,12 +275,10 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 }
 
 // states emits the state records of a hospital that each yields.
-func (t *task) states(h *hospital, each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
+func (t *task) states(each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
 	each(func(key string, s acuity.State) {
-		full := make([]byte, 0, len(h.id)+1+len(key))
-		full = append(append(append(full, h.id...), '/'), key...)
 		if s == nil {
-			emit(full, nil)
+			emit([]byte(key), nil)
 			return
 		}
 		value, fault := schemas.EncodeState(t.bytes.free(), s)
@@ -288,7 +286,7 @@ func (t *task) states(h *hospital, each func(func(string, acuity.State)), emit f
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit(full, t.bytes.take(value))
+		emit([]byte(key), t.bytes.take(value))
 	})
 	return err
 }
@@ -307,7 +305,7 @@ func (t *task) Live(emit func(key, value []byte)) error {
 			continue
 		}
 		emit(h.key, h.head)
-		if err := t.states(h, h.unit.States, emit); err != nil {
+		if err := t.states(h.unit.States, emit); err != nil {
 			return err
 		}
 	}

@@ -1,0 +1,22 @@
+package acuity
+
+// States calls write for every state record there is: what a changelog that
+// begins here must hold. The record is valid until write returns.
+func (u *Unit) States(write func(key string, s State)) {
+	for id, m := range u.mappings {
+		write(u.key(kindMapping, id), m)
+	}
+	for id, s := range u.seen {
+		write(u.seenKey(id), s)
+	}
+	for k, c := range u.codes {
+		write(u.key(kindCode, digest(k)), c)
+	}
+	for id, v := range u.visits {
+		write(u.visitKey(id), &v.VisitState)
+	}
+	for _, r := range u.rooms {
+		write(u.roomKey(r.ID), &r.RoomState)
+	}
+	write(u.hospital+"/"+kindUnit, &u.facts)
+}
