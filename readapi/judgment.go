@@ -88,6 +88,13 @@ func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
 	}
 }
 
+// UnitState returns the data of a unit-state answer for a verdict, the same
+// bytes that a read answers with.
+func UnitState(v *acuity.Verdict) ([]byte, error) {
+	r, err := render(unitStateOf(v))
+	return r.data, err
+}
+
 // answer sends what was rendered, or 304 if the client has it.
 func answer(w http.ResponseWriter, r *http.Request, get func() (rendered, error)) {
 	body, err := get()

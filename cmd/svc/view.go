@@ -17,22 +17,22 @@ type view struct {
 	projector *board.Projector
 
 	mu         sync.Mutex
-	partitions map[int32]*charts
+	partitions map[int32]*partitionCharts
 }
 
-// charts are those of one partition as of an input position.
-type charts struct {
+// partitionCharts are those of one partition as of an input position.
+type partitionCharts struct {
 	applied int64
 	units   map[string]board.Unit
 }
 
-func newView() *view { return &view{partitions: map[int32]*charts{}} }
+func newView() *view { return &view{partitions: map[int32]*partitionCharts{}} }
 
 // Own implements [verdict.View].
 func (v *view) Own(partition int32, applied int64, all []verdict.Chart) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	kept := &charts{applied: applied, units: make(map[string]board.Unit, len(all))}
+	kept := &partitionCharts{applied: applied, units: make(map[string]board.Unit, len(all))}
 	for _, c := range all {
 		kept.units[c.Hospital] = unitOf(c)
 	}
@@ -72,7 +72,7 @@ func (v *view) again(partition int32) {
 	}
 }
 
-func (v *view) whole(partition int32, kept *charts) {
+func (v *view) whole(partition int32, kept *partitionCharts) {
 	units := make([]board.Unit, 0, len(kept.units))
 	for _, unit := range kept.units {
 		unit.Rooms = maps.Clone(unit.Rooms)

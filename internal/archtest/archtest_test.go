@@ -39,7 +39,7 @@ var rooms = map[string]room{
 	"internal/board":           {imports: []string{"acuity", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/board/boardtest": {imports: []string{"internal/board"}, goroutines: true},
 	"internal/stream": {
-		imports:    []string{"github.com/twmb/franz-go", "golang.org/x/sync"},
+		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
 	"internal/archtest": {},
@@ -59,7 +59,7 @@ var rooms = map[string]room{
 // domainStd is all of the standard library that the domain may see: no network,
 // no disk, no log, no context.
 var domainStd = []string{
-	"bufio", "bytes", "cmp", "embed", "encoding/binary", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/bits",
+	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/big", "math/bits",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
 

@@ -149,7 +149,7 @@ func (l *ledger) refold(t *testing.T, p *partner) {
 			break
 		}
 	}
-	data, err := readapi.Data(&want.Verdict)
+	data, err := readapi.UnitState(&want.Verdict)
 	if err != nil {
 		t.Fatal(err)
 	}

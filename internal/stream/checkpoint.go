@@ -47,14 +47,14 @@ type rewrite struct {
 	first, count int // what the transaction under way writes of it
 }
 
-func newRewrite(task Task) *rewrite {
+func newRewrite(task Task) (*rewrite, error) {
 	w := &rewrite{values: map[string][]byte{}}
-	task.Live(func(key, value []byte) {
+	err := task.Live(func(key, value []byte) {
 		k := string(key)
 		w.keys = append(w.keys, k)
 		w.values[k] = value
 	})
-	return w
+	return w, err
 }
 
 // supersede forgets a key that was just written. A nil rewrite has none.

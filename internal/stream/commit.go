@@ -73,7 +73,9 @@ func (l *loop) produce(free context.Context) error {
 	// addresses until the promise.
 	l.records = l.records[:0]
 	for n, p := range l.parts {
-		l.gather(n, p)
+		if err := l.gather(n, p); err != nil {
+			return fmt.Errorf("outputs: %w", err)
+		}
 	}
 	for i := range l.records {
 		l.session.Produce(free, &l.records[i], promise)
@@ -93,9 +95,9 @@ func (l *loop) produce(free context.Context) error {
 }
 
 // gather collects what one partition has to write.
-func (l *loop) gather(partition int32, p *part) {
+func (l *loop) gather(partition int32, p *part) error {
 	if p.dirty {
-		p.task.Outputs(func(key, value []byte) {
+		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
 			if l.cfg.Route != nil {
 				if other := l.cfg.Route(key); other != "" {
@@ -108,9 +110,16 @@ func (l *loop) gather(partition int32, p *part) {
 			}
 			l.records = append(l.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value})
 		})
+		if err != nil {
+			return err
+		}
 	}
 	if p.rewrite == nil && p.grown > max(l.cfg.CheckpointBytes, 3*p.mark.live) {
-		p.rewrite = newRewrite(p.task)
+		rewrite, err := newRewrite(p.task)
+		if err != nil {
+			return err
+		}
+		p.rewrite = rewrite
 	}
 	if p.rewrite != nil {
 		p.rewrite.first = len(l.records)
@@ -119,6 +128,7 @@ func (l *loop) gather(partition int32, p *part) {
 		})
 		p.rewrite.count = len(l.records) - p.rewrite.first
 	}
+	return nil
 }
 
 // positions completes a commit: each touched partition, and with each its

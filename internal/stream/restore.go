@@ -83,6 +83,7 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 		return nil, nil
 	}
 	began := time.Now()
+	l.log.DebugContext(ctx, "partitions are being restored", "partitions", len(want))
 	ends, err := l.cluster.admin.ListEndOffsets(ctx, l.cfg.Input)
 	if err = errors.Join(err, ends.Error()); err != nil {
 		return nil, fmt.Errorf("restore: list ends: %w", err)

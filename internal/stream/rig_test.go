@@ -288,7 +288,7 @@ func (c *counter) Advance(now time.Time) error {
 	return nil
 }
 
-func (c *counter) Outputs(emit func(key, value []byte)) {
+func (c *counter) Outputs(emit func(key, value []byte)) error {
 	for _, kv := range c.changes {
 		emit(kv[0], kv[1])
 	}
@@ -297,15 +297,17 @@ func (c *counter) Outputs(emit func(key, value []byte)) {
 		emit([]byte(key), strconv.AppendInt(nil, int64(c.counts[key]), 10))
 	}
 	clear(c.dirty)
+	return nil
 }
 
 func (c *counter) Committed() {}
 
-func (c *counter) Live(emit func(key, value []byte)) {
+func (c *counter) Live(emit func(key, value []byte)) error {
 	emit([]byte("in"), strconv.AppendInt(nil, c.next-1, 10))
 	for key, n := range c.counts {
 		emit([]byte(key), strconv.AppendInt(nil, int64(n), 10))
 	}
+	return nil
 }
 
 func (c *counter) Close() { c.closed = true }

@@ -31,12 +31,13 @@ type Task interface {
 	Advance(now time.Time) error
 	// Outputs emits what is to be written since the last call; a nil value
 	// removes the key. The bytes are kept until Committed: do not reuse them.
-	Outputs(emit func(key, value []byte))
+	// An error drops the memory, as one of Apply does.
+	Outputs(emit func(key, value []byte)) error
 	// Committed says that what the last Outputs emitted is durable.
 	Committed()
 	// Live emits every key of the changelog that is not removed, with its
 	// present value. A changelog that begins with this needs nothing before.
-	Live(emit func(key, value []byte))
+	Live(emit func(key, value []byte)) error
 	// Close says that the partition is no longer ours, or that its memory is
 	// dropped. What was not committed never happened.
 	Close()
