@@ -32,18 +32,18 @@ type placed struct {
 func readLog(t *testing.T, broker, prefix string) *ledger {
 	t.Helper()
 	l := &ledger{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
-	readTopic(t, broker, prefix+schemas.Observations, func(r *kgo.Record) {
+	readTopic(t, broker, prefix+schemas.Observations().Name, func(r *kgo.Record) {
 		o, err := schemas.DecodeObservation(r.Value)
 		if err != nil {
 			t.Fatalf("observation %d:%d: %v", r.Partition, r.Offset, err)
 		}
 		l.observations[position{r.Partition, r.Offset}] = o
 	})
-	readTopic(t, broker, prefix+schemas.Verdicts, func(r *kgo.Record) {
-		hospital, rest := schemas.SplitKey(r.Key)
-		if hospital == "" || rest != "" {
+	readTopic(t, broker, prefix+schemas.Verdicts().Name, func(r *kgo.Record) {
+		if !schemas.IsChange(r.Key) {
 			return
 		}
+		hospital := string(r.Key)
 		c, err := schemas.DecodeChange(r.Value)
 		if err != nil {
 			t.Fatalf("change %d:%d: %v", r.Partition, r.Offset, err)

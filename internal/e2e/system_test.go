@@ -195,7 +195,7 @@ func (s *system) behind() (n int) {
 	}
 	view := s.redisClient()
 	for partition := range int32(partitions) {
-		at, ok := committed.Lookup(s.prefix+schemas.Observations, partition)
+		at, ok := committed.Lookup(s.prefix+schemas.Observations().Name, partition)
 		if !ok {
 			continue
 		}

@@ -29,6 +29,7 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
@@ -92,7 +93,7 @@ func (o *Options) Check() error {
 }
 
 // Dial connects and waits until the cluster answers, or ctx ends: a role may
-// start before its Kafka does.
+// start before its Kafka does. Refused credentials are an error at once.
 func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	opts, err := o.client()
 	if err != nil {
@@ -142,6 +143,9 @@ func (c *Cluster) await(ctx context.Context) error {
 			c.id, c.brokers, c.embedded = meta.Cluster, len(meta.Brokers), meta.Cluster == embeddedID
 			return nil
 		}
+		if errors.Is(err, kerr.SaslAuthenticationFailed) {
+			return fmt.Errorf("connect: %w", err)
+		}
 		if !said {
 			c.log.WarnContext(ctx, "kafka does not answer yet", "error", err)
 			said = true
@@ -171,6 +175,7 @@ func (o *Options) client() ([]kgo.Opt, error) {
 		kgo.ProduceRequestTimeout(3 * time.Second),
 		kgo.DialTimeout(2 * time.Second),
 		kgo.RetryBackoffFn(backoff),
+		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
 		kgo.WithLogger(quiet{o.Log}),
 	}
 	if len(o.Brokers) == 0 {

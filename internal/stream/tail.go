@@ -36,7 +36,11 @@ func (t *Tail) Run(ctx context.Context) error {
 	// The positions are explicit: what is committed from now on lies at or
 	// after them, whenever the first fetch is made.
 	close(t.ready)
-	return ended(ctx, t.cluster.follow(ctx, t.topic, from, t.each))
+	return ended(ctx, t.cluster.follow(ctx, t.topic, from, func(r Record) {
+		if !isBarrier(r.Key) {
+			t.each(r)
+		}
+	}))
 }
 
 // ended tells the end of ctx from an error.
@@ -71,7 +75,7 @@ func (c *Cluster) ends(ctx context.Context, topic string) (map[int32]int64, erro
 	}
 }
 
-// follow hands on the committed records of partitions from the given offsets,
+// follow hands on the committed records of partitions, barriers too, from the given offsets,
 // in one goroutine, until ctx ends. Fetches are repeated by the client.
 func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64, each func(Record)) error {
 	begin := make(map[int32]kgo.Offset, len(from))
@@ -96,9 +100,7 @@ func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64
 			c.log.Log(ctx, slog.LevelWarn, "kafka reports", "topic", topic, "partition", e.Partition, "error", e.Err)
 		}
 		for iter := fetches.RecordIter(); !iter.Done(); {
-			if r := iter.Next(); !isBarrier(r.Key) {
-				each(recordOf(r))
-			}
+			each(recordOf(iter.Next()))
 		}
 	}
 }
