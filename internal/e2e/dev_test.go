@@ -144,7 +144,7 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 
 // The canaries stand for what must never be kept: a name, a record number, a
 // birth date, an address.
-var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT"}
+var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT", "8812345678"}
 
 // sendCanaries puts them into every feed.
 func sendCanaries(t *testing.T, p *partner) {
@@ -157,7 +157,7 @@ func sendCanaries(t *testing.T, p *partner) {
 		`NK1|1|CANARYNAME^CANARYNAME|MTH|CANARYSTREET`,
 		`PV1|1|I|L&D^LDR09^01^STMARY||||1234^CANARYNAME|||OBS|||||||||CANARYVISIT1`,
 		`PV2|||^CANARYNAME has contractions`,
-		`DG1|1||O14.13^CANARYNAME severe CANARYMRN77^I10`,
+		`DG1|1||O14.13^Severe pre-eclampsia 8812345678^I10`,
 		`OBX|1|TX|1^note||CANARYNAME CANARYSTREET`,
 	}, "\r")
 	if a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", hl7); err != nil || a.status != http.StatusOK {
@@ -169,7 +169,7 @@ func sendCanaries(t *testing.T, p *partner) {
 		{"adt", event},
 		{"batch", `{"events":[` + strings.ReplaceAll(event, "77-2", "77-3") + `,{"visitId":"CANARYVISIT9","eventType":"CANARYNAME"}]}`},
 		{"census", `{"rooms":[{"roomId":41,"status":"occupied","visitId":"CANARYVISIT2","patientName":"CANARYNAME","birthDate":"19990817","newborns":[{"visitId":"CANARYVISIT3"}]},{"roomId":42,"status":"occupied"}]}`},
-		{"clinical", `{"roomId":42,"patientName":"CANARYNAME","signals":[{"kind":"observation","system":"LOINC","code":"32421-5","value":"seen by CANARYNAME, CANARYMRN77"},{"kind":"observation","system":"LOINC","code":"8716-3","display":"vital signs 7719990817","value":"CANARYSTREET"}]}`},
+		{"clinical", `{"roomId":42,"patientName":"CANARYNAME","signals":[{"kind":"observation","system":"LOINC","code":"32421-5","value":"seen by CANARYNAME, CANARYMRN77"},{"kind":"observation","system":"LOINC","code":"8716-3","display":"vital signs 8812345678","value":"CANARYSTREET"}]}`},
 		{"roster", `{"nurses":[{"externalId":"n1","name":"CANARYNAME","skillLevel":1}]}`},
 		{"staffing", `{"nursesOnDuty":4,"note":"CANARYNAME"}`},
 		{"clinical", `{"roomId":"CANARYMRN77","signals":[]}`},
