@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -227,7 +228,7 @@ func TestSecondProcessOfTheSameNameIsFenced(t *testing.T) {
 // A restore waits for a transaction of somebody else that is still open, and
 // takes what it commits.
 func TestRestoreWaitsForOpenTransaction(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.send(3)
@@ -263,7 +264,7 @@ func TestRestoreWaitsForOpenTransaction(t *testing.T) {
 }
 
 func TestMissingInputStopsWithAlarm(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		r.send(9)

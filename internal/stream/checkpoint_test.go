@@ -1,0 +1,136 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// After a checkpoint a restore begins with it, and what lies before it may be
+// deleted; nothing is lost by either.
+func TestRestoreBeginsWithCheckpoint(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var stats Stats
+		cfg := Config{
+			Stats: &stats, CheckpointBytes: 400,
+			Keep: func(context.Context, int32) (int64, error) { return 1 << 40, nil },
+		}
+		stop := r.process(r.cluster, cfg)
+		for range 20 {
+			r.send(15)
+		}
+		r.await("records", 300, stats.Records.Load)
+		r.await("checkpoints", 3, stats.Checkpoints.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		starts, err := r.cluster.admin.ListStartOffsets(t.Context(), logTopic)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := range int32(parts) {
+			if at, _ := starts.Lookup(logTopic, n); at.Offset == 0 {
+				t.Errorf("partition %d is not trimmed", n)
+			}
+		}
+		restored := stats.RestoredBytes.Load()
+		stop = r.process(r.cluster, cfg)
+		r.await("restores", 6, stats.Restores.Load)
+		if n := stats.RestoredBytes.Load() - restored; n > 3*1000 {
+			t.Errorf("%d bytes read again", n)
+		}
+		r.send(30)
+		r.await("records", 330, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		// The counts come from before, between and after.
+		_, last := r.changes()
+		sum := 0
+		for n := range parts {
+			for k := range 5 {
+				c, err := strconv.Atoi(last[fmt.Sprintf("%d/n/k%d", n, k)])
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum += c
+			}
+		}
+		if sum != 330 {
+			t.Fatalf("counts add up to %d, not 330", sum)
+		}
+	})
+}
+
+// hoard is a task whose live state is a map.
+type hoard struct {
+	counter
+	live map[string]string
+}
+
+func (h *hoard) Live(emit func(key, value []byte)) {
+	for k, v := range h.live {
+		emit([]byte(k), []byte(v))
+	}
+}
+
+// Whatever is written while a checkpoint is under way, a log that begins with
+// its first record gives the state that the whole log gives.
+func TestCheckpointEqualsWholeLog(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		task := &hoard{live: map[string]string{}}
+		keys := rapid.SampledFrom([]string{"a", "b", "c", "d", "e"})
+		for range rapid.IntRange(0, 5).Draw(t, "before") {
+			task.live[keys.Draw(t, "key")] = "old"
+		}
+		w := newRewrite(task)
+		log := map[string]string{} // folded from the checkpoint's first record on
+		for step := 0; !w.done(); step++ {
+			for range rapid.IntRange(0, 3).Draw(t, "writes") {
+				key := keys.Draw(t, "key")
+				w.supersede([]byte(key))
+				if rapid.Bool().Draw(t, "remove") {
+					delete(task.live, key)
+					delete(log, key)
+				} else {
+					task.live[key] = strconv.Itoa(step)
+					log[key] = strconv.Itoa(step)
+				}
+			}
+			// One key at a time, as if slices were small.
+			all := w.keys
+			w.keys = all[:1]
+			w.slice(func(key, value []byte) { log[string(key)] = string(value) })
+			w.keys = all[1:]
+		}
+		if len(log) != len(task.live) {
+			t.Fatalf("%v is not %v", log, task.live)
+		}
+		for k, v := range task.live {
+			if log[k] != v {
+				t.Fatalf("%v is not %v", log, task.live)
+			}
+		}
+	})
+}
+
+func TestMarkOfAnotherLogSaysNothing(t *testing.T) {
+	m := mark{from: 12, live: 34, log: "ab"}
+	if got := decodeMark(*m.encode(), "ab"); got != m {
+		t.Errorf("%v", got)
+	}
+	for _, s := range []string{"", "one-1234", "checkpoint", "checkpoint -1 3 ab", *mark{from: 1, log: "cd"}.encode()} {
+		if got := decodeMark(s, "ab"); got != (mark{}) {
+			t.Errorf("%q gives %v", s, got)
+		}
+	}
+}
+
+var _ = time.Second
