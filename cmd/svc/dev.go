@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -58,12 +59,19 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	defer unlock()
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
+	if err != nil {
+		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)
+	}
+	defer listener.Close() //nolint:errcheck // the server closes it too
 	pseudonyms, err := devSecret(filepath.Join(o.data, "pseudonym.key"))
 	if err != nil {
 		return err
 	}
 	kafka, err := stream.Embed(filepath.Join(o.data, "kafka"), o.kafkaPort, o.ephemeral)
-	if err != nil {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("port %d is in use; choose another with -kafka-port", o.kafkaPort)
+	} else if err != nil {
 		return err
 	}
 	defer kafka.Close()
@@ -82,23 +90,16 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	defer h.close()
-	bound := make(chan net.Addr, 1)
+	public := h.public()
+	public.listener = listener
 	h.run("greeting", func(ctx context.Context) error {
-		select {
-		case address := <-bound:
-			if err := h.greet(ctx, o, address, kafka.Addr(), redis.URL(), w); err != nil {
-				return err
-			}
-		case <-ctx.Done():
+		if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), w); err != nil {
+			return err
 		}
 		<-ctx.Done()
 		return nil
 	})
-	err = runAll(ctx, []*server{h.public(func(a net.Addr) { bound <- a })}, h.loops)
-	if fault := (*net.OpError)(nil); errors.As(err, &fault) && fault.Op == "listen" {
-		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)
-	}
-	return err
+	return runAll(ctx, []*server{public}, h.loops)
 }
 
 func parseDev(args []string, w world) (*devOptions, error) {
@@ -176,9 +177,21 @@ func devSecret(path string) (string, error) {
 	return strings.TrimSpace(string(content)), nil
 }
 
-// greet makes sure of hospital and keys, writes dev.json and says where
-// everything is, with lines to paste.
+// greet waits until a read can be answered, makes sure of hospital and keys,
+// writes dev.json and says where everything is, with lines to paste.
 func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, w world) error {
+	for _, ready := range h.ready {
+		select {
+		case <-ready:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	for partition := range h.partitions {
+		if err := h.follow.Wait(ctx, partition, -1); err != nil {
+			return fmt.Errorf("wait for the view: %w", err)
+		}
+	}
 	d, err := h.devKeys(ctx, o.data)
 	if err != nil {
 		return err

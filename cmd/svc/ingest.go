@@ -19,14 +19,13 @@ func wireIngest(_ context.Context, h *house) error {
 	h.run("tail", tail.Run)
 	h.ready = append(h.ready, tail.Ready())
 
-	follow := h.redis.Follow()
-	h.run("follow", follow.Run)
+	h.run("follow", h.follow.Run)
 
 	handler := ingest.New(ingest.Config{
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
-		View:       shown{follow},
+		View:       shown{h.follow},
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
 	})

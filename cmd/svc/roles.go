@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"slices"
@@ -47,6 +46,7 @@ type house struct {
 
 	partitions int32  // of observations and verdicts
 	generation string // of the verdicts topic
+	follow     *board.Follow
 
 	routes  map[string]http.Handler // by pattern of net/http.ServeMux
 	loops   []func(context.Context) error
@@ -151,6 +151,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	}); err != nil {
 		return err
 	}
+	h.follow = h.redis.Follow()
 	h.settings = followSettings(h.cluster, c.TopicPrefix, h.now, h.log)
 	h.run("settings", h.settings.table.Run)
 	h.ready = append(h.ready, h.settings.table.Ready())
@@ -190,11 +191,11 @@ func (h *house) servers(needs need) []*server {
 	if needs&needHTTP == 0 {
 		return []*server{private}
 	}
-	return []*server{private, h.public(nil)}
+	return []*server{private, h.public()}
 }
 
 // public is the server of the API: the routes of the roles on one port.
-func (h *house) public(bound func(net.Addr)) *server {
+func (h *house) public() *server {
 	mux := http.NewServeMux()
 	for pattern, handler := range h.routes {
 		mux.Handle(pattern, handler)
@@ -204,7 +205,7 @@ func (h *house) public(bound func(net.Addr)) *server {
 	mux.Handle("/", h.shell.Wrap(http.HandlerFunc(api.NotFound)))
 	return &server{
 		name: "public", address: h.config.Listen, handler: mux,
-		after: h.ready, within: h.config.ShutdownWithin, bound: bound,
+		after: h.ready, within: h.config.ShutdownWithin,
 	}
 }
 

@@ -19,7 +19,9 @@ type server struct {
 	handler http.Handler
 	after   []<-chan struct{} // listens only when all of these are closed
 	within  time.Duration     // time for open requests at a graceful stop
-	bound   func(net.Addr)    // told once it listens; may be nil
+	// listener is one that is open already; nil: the server opens address.
+	// Until it serves, who connects waits.
+	listener net.Listener
 }
 
 // slow clients are cut off: a request has to be complete, and its answer read,
@@ -41,9 +43,12 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.address)
-	if err != nil {
-		return fmt.Errorf("listen for %s: %w", s.name, err)
+	listener := s.listener
+	if listener == nil {
+		var err error
+		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.address); err != nil {
+			return fmt.Errorf("listen for %s: %w", s.name, err)
+		}
 	}
 	web := &http.Server{
 		Handler:           s.handler,
@@ -53,9 +58,6 @@ func (s *server) run(ctx context.Context) error {
 		IdleTimeout:       idleWithin,
 		MaxHeaderBytes:    headerAtMost,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
-	}
-	if s.bound != nil {
-		s.bound(listener.Addr())
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- web.Serve(listener) }()

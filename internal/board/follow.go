@@ -35,6 +35,10 @@ type waiter struct {
 	reached  chan struct{}
 }
 
+// nowhere is the position of a partition of which nothing is known: before -1,
+// that of a whole view without any input.
+const nowhere = -2
+
 // lookAfter is how long a waiter trusts announcements, which may get lost,
 // before it reads the sentinel itself.
 const lookAfter = 25 * time.Millisecond
@@ -119,7 +123,7 @@ func (f *Follow) reached(partition int32, generation string, position int64) {
 func (f *Follow) of(partition int32) *progress {
 	p := f.partitions[partition]
 	if p == nil {
-		p = &progress{position: -1, waiting: map[*waiter]struct{}{}}
+		p = &progress{position: nowhere, waiting: map[*waiter]struct{}{}}
 		f.partitions[partition] = p
 	}
 	return p
