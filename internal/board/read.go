@@ -1,9 +1,11 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/redis/go-redis/v9"
@@ -21,7 +23,7 @@ type Snapshot struct {
 	Token
 	Position int64    // of the last input in it
 	Chart    []byte   // encoded; nil if the caller has this token already
-	Rooms    [][]byte // encoded, in no order
+	Rooms    [][]byte // encoded, ascending by room id
 }
 
 // Read returns the hospital, or only its token if that is the one the caller
@@ -92,12 +94,21 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 	s := Snapshot{
 		Token:    Token{Generation: fields[fieldGeneration], Version: version},
 		Position: position, Chart: []byte(fields[fieldChart]),
-		Rooms: make([][]byte, 0, max(len(fields)-4, 0)),
 	}
+	type room struct {
+		id    int64
+		chart string
+	}
+	rooms := make([]room, 0, len(fields))
 	for name, value := range fields {
-		if name[:1] == fieldRoom {
-			s.Rooms = append(s.Rooms, []byte(value))
+		if id, err := strconv.ParseInt(name[1:], 10, 32); err == nil && name[:1] == fieldRoom {
+			rooms = append(rooms, room{id, value})
 		}
+	}
+	slices.SortFunc(rooms, func(a, b room) int { return cmp.Compare(a.id, b.id) })
+	s.Rooms = make([][]byte, len(rooms))
+	for i := range rooms {
+		s.Rooms[i] = []byte(rooms[i].chart)
 	}
 	return s, nil
 }

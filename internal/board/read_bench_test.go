@@ -1,0 +1,188 @@
+package board_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/redis/go-redis/v9"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/board"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// charts reads the view as the program does; cold hides that nothing changed.
+type charts struct {
+	*board.Board
+	cold bool
+}
+
+func (c charts) Chart(ctx context.Context, hospital string, have readapi.Token) (*acuity.Chart, readapi.Token, error) {
+	if c.cold {
+		have = readapi.Token{}
+	}
+	s, err := c.Read(ctx, hospital, board.Token(have))
+	if err != nil || s.Chart == nil {
+		return nil, readapi.Token(s.Token), err
+	}
+	chart := &acuity.Chart{Hospital: hospital, Rooms: make([]acuity.RoomChart, len(s.Rooms))}
+	err = schemas.DecodeUnitChart(s.Chart, &chart.Unit)
+	for i, room := range s.Rooms {
+		err = errors.Join(err, schemas.DecodeRoomChart(room, &chart.Rooms[i]))
+	}
+	return chart, readapi.Token(s.Token), err
+}
+
+// unit40 is a busy unit of 40 rooms, two factors each.
+func unit40(b *testing.B, now acuity.Instant) board.Unit {
+	u := board.Unit{Hospital: "north", Version: 7, Rooms: map[int32][]byte{}}
+	var err error
+	u.Chart, err = schemas.EncodeUnitChart(nil, &acuity.UnitChart{
+		Version: 7, Since: now, Clock: now, HasCensus: true, CensusAt: now, TotalRooms: 48,
+		Staffing: []acuity.Staffing{{AsOf: now, Nurses: 24, Call: acuity.Yes}},
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	standard, _ := acuity.FactorByID("labor-standard")
+	mag, _ := acuity.FactorByID("high-mag")
+	for id := range int32(40) {
+		u.Rooms[id], err = schemas.EncodeRoomChart(nil, &acuity.RoomChart{
+			ID: id, Label: fmt.Sprintf("LDR %d", id), Area: "LDR", Status: acuity.RoomOccupied, Listed: true,
+			Patients: []acuity.PatientChart{{Visit: "0123456789abcdef0123456789abcdef", Mother: true, Arrived: now, Evidence: []acuity.Evidence{
+				{Factor: standard, Kind: acuity.ByADT, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelADT}},
+				{Factor: mag, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}},
+			}}},
+		})
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	return u
+}
+
+// BenchmarkRead compares the read endpoints with a bare handler of the same
+// router and the same Redis client, which checks the same key, reads the same
+// bytes and writes the same answer. It runs on the embedded Redis, or on the
+// one at E2E_REDIS. "cold" judges a changed unit at every request.
+func BenchmarkRead(b *testing.B) {
+	url := os.Getenv("E2E_REDIS")
+	if url == "" {
+		embedded, err := board.Embed()
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.Cleanup(embedded.Close)
+		url = embedded.URL()
+	}
+	log := slog.New(slog.DiscardHandler)
+	bd, err := board.Open(board.Config{URL: url, Prefix: "bench:", Partition: func(string) int32 { return 0 }, Now: time.Now, Log: log})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { bd.Close() })
+	ctx, cancel := context.WithCancel(context.Background())
+	projector := bd.Projector("5L6g3nShT-eMCtK--X86sw", func(int32) {})
+	done := make(chan error)
+	go func() { done <- projector.Run(ctx) }()
+	b.Cleanup(func() {
+		cancel()
+		<-done
+	})
+	now := time.Now()
+	projector.Put(board.Projection{Whole: true, Position: 1, Units: []board.Unit{unit40(b, acuity.At(now))}})
+	if err := bd.Follow().Wait(ctx, 0, 1); err != nil {
+		b.Fatal(err)
+	}
+	register := access.NewRegister(time.Now)
+	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, now)
+	register.SetKey(key)
+	shell := &api.Shell{Now: time.Now, Lookup: register.Lookup, Log: log}
+	warm := readapi.New(readapi.Config{Charts: charts{Board: bd}, Shell: shell})
+	cold := readapi.New(readapi.Config{Charts: charts{Board: bd, cold: true}, Shell: shell})
+
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		b.Fatal(err)
+	}
+	options.PoolSize = 64
+	client := redis.NewClient(options)
+	b.Cleanup(func() { client.Close() })
+	bare := func(path string, read func(context.Context) error) http.Handler {
+		w := httptest.NewRecorder()
+		warm.ServeHTTP(w, request(path, token))
+		if w.Code != http.StatusOK {
+			b.Fatalf("%s: %d %s", path, w.Code, w.Body)
+		}
+		body := w.Body.Bytes()
+		r := chi.NewRouter()
+		r.Get(path, func(w http.ResponseWriter, r *http.Request) {
+			key, ok := register.Lookup(r.Header.Get("Authorization")[len("Bearer "):])
+			if !ok || !key.Allows(access.ReadUnitState) || read(r.Context()) != nil {
+				w.WriteHeader(http.StatusUnauthorized)
+				return
+			}
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+			w.WriteHeader(http.StatusOK)
+			_, _ = w.Write(body)
+		})
+		return r
+	}
+	some := func(ctx context.Context) error {
+		return client.HMGet(ctx, "bench:{0}unit:north", "g", "v").Err()
+	}
+	all := func(ctx context.Context) error { return client.HGetAll(ctx, "bench:{0}unit:north").Err() }
+	for _, c := range []struct {
+		name, path string
+		handler    http.Handler
+	}{
+		{"level/bare", "/api/v1/level", bare("/api/v1/level", some)},
+		{"level/ours", "/api/v1/level", warm},
+		{"unit-state/bare", "/api/v1/unit-state", bare("/api/v1/unit-state", all)},
+		{"unit-state/ours", "/api/v1/unit-state", warm},
+		{"unit-state/cold", "/api/v1/unit-state", cold},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
+			b.SetParallelism(8)
+			b.RunParallel(func(pb *testing.PB) {
+				for pb.Next() {
+					w := &discard{header: http.Header{}}
+					c.handler.ServeHTTP(w, request(c.path, token))
+					if w.status != http.StatusOK {
+						b.Fatalf("status %d", w.status)
+					}
+				}
+			})
+		})
+	}
+}
+
+func request(path, token string) *http.Request {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	r.Header.Set("Authorization", "Bearer "+token)
+	return r
+}
+
+type discard struct {
+	header http.Header
+	status int
+}
+
+func (d *discard) Header() http.Header         { return d.header }
+func (d *discard) WriteHeader(status int)      { d.status = status }
+func (d *discard) Write(b []byte) (int, error) { return io.Discard.Write(b) }
