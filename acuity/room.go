@@ -78,6 +78,9 @@ func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, no
 			rv.Next = at
 			return
 		}
+		if next <= at {
+			return
+		}
 		at = next
 	}
 }
