@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 const (
@@ -311,5 +310,3 @@ func (c *counter) Live(emit func(key, value []byte)) error {
 }
 
 func (c *counter) Close() { c.closed = true }
-
-var _ = kgo.NoResetOffset
