@@ -24,7 +24,7 @@ func tour(t *testing.T, p *partner) {
 	for id := 10; id < 16; id++ {
 		rows = append(rows, fmt.Sprintf(`{"roomId":%d,"roomLabel":"%d","area":"PP","status":"occupied","primaryFactor":"pp-couplet"}`, id, 300+id))
 	}
-	p.accepted(t, "census", `{"totalRooms":24,"rooms":[`+strings.Join(rows, ",")+`]}`)
+	p.accepted(t, "census", fmt.Sprintf(`{"asOf":%q,"totalRooms":24,"rooms":[%s]}`, since(time.Hour), strings.Join(rows, ",")))
 	p.accepted(t, "staffing", `{"nursesOnDuty":8,"callStaffAvailable":true}`)
 	mag := p.accepted(t, "clinical", fmt.Sprintf(`{"roomId":7,"roomLabel":"LDR 7","signals":[{"kind":"medication","system":"RxNorm","code":"6585","display":"magnesium sulfate","status":"active","startedAt":%q}]}`, since(61*time.Minute)))
 	if len(mag.Activated) != 1 || mag.Activated[0].FactorID != "high-mag" || mag.Activated[0].RoomID != 7 {
