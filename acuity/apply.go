@@ -103,7 +103,7 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 		return Ignored, "visit_unknown"
 	}
 	v := u.visit(id)
-	if e.ID != "" && slices.ContainsFunc(v.Events, func(o Event) bool { return o.ID == e.ID }) {
+	if e.ID != "" && v.has(e.ID) {
 		return Duplicate, ""
 	}
 	u.remember(e, in.o.ReceivedAt)
@@ -123,6 +123,16 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	u.noteUnmappedDiagnoses(in, &stored)
 	in.events[i] = intakeEvent{v, e.ID}
 	return Applied, ""
+}
+
+// has reports whether the visit has an event.
+func (v *visit) has(id string) bool {
+	for i := range v.Events {
+		if v.Events[i].ID == id {
+			return true
+		}
+	}
+	return false
 }
 
 // share lets an event use the texts of another one of its visit, for memory.

@@ -1,9 +1,6 @@
 package acuity
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
 // scoring-decisions 57). Its time is its asOf, but not later than its receipt.
@@ -41,7 +38,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms))) //nolint:gosec // capped
 	u.relabel()
 	u.markAll()
-	u.work.moved = true
+	u.work.known = true
 	for _, r := range u.rooms {
 		u.markRoom(r, markTouched|markState)
 	}
@@ -371,16 +368,4 @@ func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
 		next = append(next, n)
 	}
 	return next
-}
-
-// countRemoved returns how many rooms a census took out of the unit.
-func countRemoved(before, after []RoomVerdict) int32 {
-	gone := int32(0)
-	for i := range before {
-		_, there := slices.BinarySearchFunc(after, before[i].ID, func(r RoomVerdict, id int32) int { return cmp.Compare(r.ID, id) })
-		if !there {
-			gone++
-		}
-	}
-	return gone
 }

@@ -1,7 +1,6 @@
 package acuity
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -12,21 +11,21 @@ func (u *Unit) conclude(in *intake) {
 	c := &in.Change
 	u.head()
 	u.judge()
-	before, after := &u.previous, &u.verdict
+	after := &u.verdict
 
 	f := &u.facts
 	f.Version++
-	if f.Version == 1 || !sameShown(before, after) {
+	if f.Version == 1 || !u.showsTheSame() {
 		f.Since = f.Clock
 	}
 	c.Hospital, c.Version, c.Offset, c.AppliedAt, c.Level = u.hospital, f.Version, f.Offset, f.Clock, after.Level
 	u.effects(c)
-	u.differ(in, before, after)
+	u.differ(in)
 	if in.census {
-		c.Removed = countRemoved(before.Rooms, after.Rooms)
+		c.Removed = u.removed()
 	}
 	if in.room != nil {
-		if rv := after.room(in.room.ID); rv != nil {
+		if _, rv := u.verdicts(in.room); rv != nil {
 			for i := range rv.Factors {
 				c.Active = append(c.Active, rv.Factors[i].Factor)
 			}
@@ -44,26 +43,33 @@ func (u *Unit) head() {
 	h.Staffing, h.Roster = f.Staffing, f.Roster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
 	since := f.Clock.Add(-turnoverWindow)
-	if !u.work.moved && (len(h.Moves) == 0 || h.Moves[0] > since) {
-		return
+	n := 0
+	for n < len(u.moves) && u.moves[n] <= since {
+		n++
 	}
-	u.work.moved = false
-	moves, unplaced := h.Moves[:0], int32(0)
-	for _, v := range u.visits {
-		for _, m := range v.story.moves {
-			if m > since {
-				moves = append(moves, m)
+	u.moves = slices.Delete(u.moves, 0, n)
+	h.Moves, h.Unplaced = u.moves, u.unplaced
+	if u.work.known {
+		u.work.known, h.UnknownLocations = false, 0
+		for _, r := range u.rooms {
+			if r.Registered {
+				h.UnknownLocations++
 			}
 		}
-		if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == nowhere || v.spans[n-1].Kind == withoutRoom) {
-			unplaced++
-		}
 	}
-	slices.Sort(moves)
-	h.Moves, h.Unplaced, h.UnknownLocations = moves, unplaced, 0
-	for _, r := range u.rooms {
-		if r.Registered {
-			h.UnknownLocations++
+}
+
+// turnOver takes the moves of a visit into, or out of, those that count for
+// turnover.
+func (u *Unit) turnOver(v *visit, add bool) {
+	since := u.facts.Clock.Add(-turnoverWindow)
+	for _, m := range v.story.moves {
+		i, found := slices.BinarySearch(u.moves, m)
+		switch {
+		case add && m > since:
+			u.moves = slices.Insert(u.moves, i, m)
+		case !add && found:
+			u.moves = slices.Delete(u.moves, i, i+1)
 		}
 	}
 }
@@ -73,30 +79,51 @@ func (u *Unit) head() {
 func (u *Unit) judge() {
 	now := u.facts.Clock
 	old := u.verdict
+	next := u.previous.Rooms[:0]
 	if u.plain {
-		u.previous, u.verdict = old, u.chart.Verdict(now)
-		return
+		next = u.chart.Verdict(now).Rooms
 	}
-	rooms := u.previous.Rooms[:0]
-	i := 0
+	i, n := 0, 0
 	for _, r := range u.rooms {
-		again := r.marks&markJudge != 0
+		r.again = r.marks&markJudge != 0
 		r.marks &^= markJudge
-		if !r.inUnit {
-			continue
-		}
 		for i < len(old.Rooms) && old.Rooms[i].ID < r.ID {
 			i++
 		}
-		if i < len(old.Rooms) && old.Rooms[i].ID == r.ID && !again && !old.Rooms[i].isDue(now) {
-			rooms = append(rooms, old.Rooms[i])
+		r.was, r.is = -1, -1
+		if i < len(old.Rooms) && old.Rooms[i].ID == r.ID {
+			r.was = i
+		}
+		if !r.inUnit {
 			continue
 		}
-		var out judged
-		rooms = append(rooms, u.cat.judgeRoom(&r.chart, now, &out))
+		r.is = n
+		n++
+		switch {
+		case u.plain:
+			r.again = true
+		case r.was >= 0 && !r.again && !old.Rooms[r.was].isDue(now):
+			next = append(next, old.Rooms[r.was])
+		default:
+			r.again = true
+			var out judged
+			next = append(next, u.cat.judgeRoom(&r.chart, now, &out))
+		}
 	}
 	u.previous = old
-	u.verdict = u.cat.judgeUnit(&u.chart.Unit, rooms, now)
+	u.verdict = u.cat.judgeUnit(&u.chart.Unit, next, now)
+}
+
+// verdicts returns what was said of a room before, and what is said now; nil if
+// it was or is not in the unit.
+func (u *Unit) verdicts(r *room) (was, is *RoomVerdict) {
+	if r.was >= 0 {
+		was = &u.previous.Rooms[r.was]
+	}
+	if r.is >= 0 {
+		is = &u.verdict.Rooms[r.is]
+	}
+	return was, is
 }
 
 // isDue reports whether time alone has changed the room, or what the unit makes
@@ -104,15 +131,6 @@ func (u *Unit) judge() {
 func (rv *RoomVerdict) isDue(now Instant) bool {
 	next := Soonest(rv.Next, rv.due)
 	return next != 0 && next <= now
-}
-
-// room returns the verdict of a room; nil if it is not in the unit.
-func (v *Verdict) room(id int32) *RoomVerdict {
-	i, ok := slices.BinarySearchFunc(v.Rooms, id, func(r RoomVerdict, id int32) int { return cmp.Compare(r.ID, id) })
-	if !ok {
-		return nil
-	}
-	return &v.Rooms[i]
 }
 
 // effects tells what differs from what was last told: the level, then the rooms
@@ -126,12 +144,11 @@ func (u *Unit) effects(c *Change) {
 		})
 		u.facts.Level = v.Level
 	}
-	i := 0
+	gone := RoomVerdict{Nursing: "none"}
 	for _, r := range u.rooms {
-		rv := RoomVerdict{Nursing: "none"}
-		if r.inUnit {
-			rv = v.Rooms[i]
-			i++
+		_, rv := u.verdicts(r)
+		if rv == nil {
+			rv = &gone
 		}
 		if rv.Color == r.Color {
 			continue
@@ -153,10 +170,13 @@ func (u *Unit) effects(c *Change) {
 // input that is the difference to the end of the last input that touched the
 // room, so what aged out in between is told once (scoring-decisions 48); after a
 // due instant it is the difference to just before.
-func (u *Unit) differ(in *intake, before, after *Verdict) {
+func (u *Unit) differ(in *intake) {
 	c := &in.Change
 	for _, r := range u.rooms {
-		was, is := before.room(r.ID), after.room(r.ID)
+		if !r.again && r.marks&markTouched == 0 && (r.was < 0) == (r.is < 0) {
+			continue
+		}
+		was, is := u.verdicts(r)
 		changed := !sameFactors(was, is)
 		if in.Cause == CauseTime {
 			if changed {
@@ -305,20 +325,33 @@ func (r *room) hasEvidence(f Factor) bool {
 	return false
 }
 
-// sameShown reports whether two verdicts show the same, whatever their versions.
-func sameShown(a, b *Verdict) bool {
+// showsTheSame reports whether the verdict shows what the one before did.
+func (u *Unit) showsTheSame() bool {
+	a, b := &u.previous, &u.verdict
 	if a.Level != b.Level || a.Driving != b.Driving || a.Axes != b.Axes || a.Required != b.Required ||
 		a.Shortfall != b.Shortfall || a.ShortfallFTE != b.ShortfallFTE || a.OnDuty != b.OnDuty || a.Call != b.Call ||
 		a.Ratio != b.Ratio || a.Roster != b.Roster || a.RosterStale != b.RosterStale || a.Unplaced != b.Unplaced ||
 		a.Next != b.Next || len(a.Rooms) != len(b.Rooms) || !slices.Equal(a.Quality, b.Quality) {
 		return false
 	}
-	for i := range a.Rooms {
-		if !sameRoomShown(&a.Rooms[i], &b.Rooms[i]) {
+	for _, r := range u.rooms {
+		was, is := u.verdicts(r)
+		if (was == nil) != (is == nil) || r.again && was != nil && !sameRoomShown(was, is) {
 			return false
 		}
 	}
 	return true
+}
+
+// removed returns how many rooms went out of the unit.
+func (u *Unit) removed() int32 {
+	gone := int32(0)
+	for _, r := range u.rooms {
+		if r.was >= 0 && r.is < 0 {
+			gone++
+		}
+	}
+	return gone
 }
 
 func sameRoomShown(a, b *RoomVerdict) bool {

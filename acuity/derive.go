@@ -53,10 +53,11 @@ func (u *Unit) retell() {
 	for _, v := range u.work.visits {
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt
+		u.turnOver(v, false)
 		v.story = tell(v.Events, how)
+		u.turnOver(v, true)
 		u.enlist(v)
 		u.markVisit(v, markWeave)
-		u.work.moved = true
 	}
 	u.work.visits = u.work.visits[:0]
 }
@@ -257,8 +258,15 @@ func (u *Unit) move(v *visit, to []sojourn) {
 		}
 	}
 	u.unseat(v)
-	u.work.moved = true
 	v.spans = append(v.spans[:0], to...)
+	if lost := v.isLost(); lost != v.lost {
+		v.lost = lost
+		if lost {
+			u.unplaced++
+		} else {
+			u.unplaced--
+		}
+	}
 	for _, s := range v.spans {
 		r := u.roomOf(s.placement)
 		if r == nil {
@@ -269,6 +277,12 @@ func (u *Unit) move(v *visit, to []sojourn) {
 		r.sits = slices.Insert(r.sits, i, n)
 	}
 	u.stir(v)
+}
+
+// isLost reports whether the visit is in the unit, but in no room.
+func (v *visit) isLost() bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == nowhere || v.spans[n-1].Kind == withoutRoom)
 }
 
 // roomOf returns the room of a placement, made known if ADT alone names it.

@@ -55,6 +55,10 @@ func (u *Unit) forget(v *visit) {
 	}
 	u.unseat(v)
 	u.delist(v)
+	u.turnOver(v, false)
+	if v.lost {
+		u.unplaced--
+	}
 	if v.claimed != nil {
 		v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
 	}
@@ -82,7 +86,6 @@ func (u *Unit) forget(v *visit) {
 	u.work.weave = slices.DeleteFunc(u.work.weave, gone)
 	u.dirty.visits = slices.DeleteFunc(u.dirty.visits, gone)
 	u.dirty.gone = append(u.dirty.gone, u.visitKey(v.ID))
-	u.work.moved = true
 }
 
 // learn fills the table of rooms, and the list of newborns in censuses, from the

@@ -185,7 +185,7 @@ func (u *Unit) drop(kind, id string) error {
 func (u *Unit) Restored() {
 	u.compile()
 	u.learn()
-	u.work.layout, u.work.moved = true, true
+	u.work.layout, u.work.known = true, true
 	u.markAll()
 	u.derive()
 	u.head()
@@ -195,7 +195,7 @@ func (u *Unit) Restored() {
 	u.overdue = u.facts.Version > 0 && u.verdict.Level != u.facts.Level
 	for _, r := range u.rooms {
 		color := ColorGray
-		if rv := u.verdict.room(r.ID); r.inUnit && rv != nil {
+		if _, rv := u.verdicts(r); rv != nil {
 			color = rv.Color
 		}
 		u.overdue = u.overdue || color != r.Color

@@ -57,5 +57,6 @@ func (u *Unit) forgetDerived() {
 	u.table = roomTable{}
 	u.learn()
 	u.compile()
-	u.work.layout, u.work.moved = true, true
+	u.moves, u.unplaced = nil, 0
+	u.work.layout, u.work.known = true, true
 }

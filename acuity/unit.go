@@ -25,6 +25,8 @@ type Unit struct {
 
 	newborns []*visit            // ascending by id
 	patients map[string][]*visit // by pseudonym
+	moves    []Instant           // of the last 120 min, ascending
+	unplaced int32               // visits without a room
 	listed   map[string]bool     // newborns whom a census lists with a mother
 	maps     *mappings
 	table    roomTable
@@ -47,6 +49,8 @@ type room struct {
 	adopter *visit    // the one who is
 	inUnit  bool
 	heard   bool // statements came or went
+	again   bool // judged anew in this step
+	was, is int  // index in the verdict before and in the one now; -1: not in it
 	chart   RoomChart
 	marks   mark
 }
@@ -61,6 +65,7 @@ type visit struct {
 	mother  *visit    // of a newborn
 	patient string    // as in the index by patient
 	baby    bool      // as in the index of newborns
+	lost    bool      // as in the count of those without a room
 	marks   mark
 }
 
@@ -88,7 +93,7 @@ type work struct {
 	rebuild []*room
 	touched []*room
 	layout  bool // rooms came or went
-	moved   bool // visits came, went or moved
+	known   bool // rooms were made known, or named by a census
 
 	weaving weaving
 	spans   []sojourn
@@ -183,7 +188,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
 	r := &room{RoomState: s}
 	u.rooms = slices.Insert(u.rooms, i, r)
-	u.work.layout, u.work.moved = true, true
+	u.work.layout, u.work.known = true, true
 	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
 	return r
 }

@@ -19,7 +19,9 @@ type world struct {
 	sent []Event
 }
 
-func pick[T any](t *rapid.T, label string, from ...T) T { return rapid.SampledFrom(from).Draw(t, label) }
+func pick[T any](t *rapid.T, label string, from ...T) T {
+	return rapid.SampledFrom(from).Draw(t, label)
+}
 
 // next returns the next observation.
 func (w *world) next() Observation {

@@ -76,7 +76,7 @@ func TestMagnesiumSteps(t *testing.T) {
 	if !more || step.AppliedAt != clockAt(60) || step.Outcome != Time || step.Cause != CauseTime || len(step.Effects) != 0 {
 		t.Errorf("step %+v", step)
 	}
-	if rv := u.verdict.room(4); rv.Score != 40 || rv.Demand != 30 {
+	if rv := u.roomVerdict(4); rv.Score != 40 || rv.Demand != 30 {
 		t.Errorf("room %+v, want 40 and half a nurse", rv)
 	}
 	c = last(feed(u, spoken(clockAt(90), 4, magnesium(clockAt(0), SignalEnded))))
@@ -102,14 +102,20 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 	if second == first {
 		t.Fatal("did not move")
 	}
-	if rv := u.verdict.room(second); !rv.has(mustFactor(t, "high-mag")) || !rv.has(mustFactor(t, "labor-standard")) {
+	if rv := u.roomVerdict(second); !rv.has(mustFactor(t, "high-mag")) || !rv.has(mustFactor(t, "labor-standard")) {
 		t.Errorf("second room %+v", rv)
 	}
-	if rv := u.verdict.room(first); rv.Status != RoomEmpty || len(rv.Factors) != 0 {
+	if rv := u.roomVerdict(first); rv.Status != RoomEmpty || len(rv.Factors) != 0 {
 		t.Errorf("first room %+v", rv)
 	}
 	c = last(feed(u, arrival(clockAt(20), Event{ID: "b", Type: A02, Visit: "v1", Place: place("L2")})))
 	if c.Outcome != Duplicate {
 		t.Errorf("outcome %v, want a duplicate", c.Outcome)
 	}
+}
+
+// roomVerdict returns the verdict of a room.
+func (u *Unit) roomVerdict(id int32) *RoomVerdict {
+	_, rv := u.verdicts(u.room(id))
+	return rv
 }
