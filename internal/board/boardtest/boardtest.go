@@ -238,12 +238,9 @@ func generation(t *testing.T, s Server) {
 	old.settle(t, 100)
 	v := start(t, s.URL, "g2")
 	v.whole(2, unit("north", 1, 8))
-	for { // its positions begin anew, so waiting for one could be answered by the old view
-		if got := v.describe(t, "north"); strings.HasPrefix(got, "g2") {
-			break
-		}
-		v.settle(t, 2)
-	}
+	until(t, func() bool { // its positions begin anew, so waiting for one could be answered by the old view
+		return strings.HasPrefix(v.describe(t, "north"), "g2")
+	})
 	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
 	v.expect(t, "gone", board.ErrNoUnit.Error())
 	old.change(101, unit("north", 51, 1))
@@ -274,14 +271,12 @@ func behind(t *testing.T, s Server) {
 	other.settle(t, 3)
 	s.Wipe(t)
 	v.whole(1, unit("north", 5, 1)) // as a copy from before would
-	for v.describe(t, "north") == board.ErrNotWhole.Error() {
-		pace(t)
-	}
+	until(t, func() bool {          // whichever comes first: the other one looks once a second
+		return v.describe(t, "north") != board.ErrNotWhole.Error() || len(other.asked) > 0
+	})
 	other.change(4, unit("north", 8, 3)) // noticed by this write, or by looking
 	other.wait(t)
-	for v.describe(t, "north") != board.ErrNotWhole.Error() {
-		pace(t)
-	}
+	until(t, func() bool { return v.describe(t, "north") == board.ErrNotWhole.Error() })
 	other.whole(4, unit("north", 8, 2, 3))
 	other.settle(t, 4)
 	v.expect(t, "north", "g1 4: north at 8; room 2 at 8, room 3 at 8")
@@ -341,8 +336,10 @@ func told(t *testing.T, s Server) {
 	}
 	const crowd = 100
 	done := make(chan error, crowd)
+	long, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
 	for n := range int64(crowd) {
-		go func() { done <- v.follow.Wait(t.Context(), partition, 2+n%2) }()
+		go func() { done <- v.follow.Wait(long, partition, 2+n%2) }()
 	}
 	v.change(2, unit("north", 2))
 	v.change(3, unit("north", 3))
@@ -358,7 +355,9 @@ func looks(t *testing.T, s Server) {
 	deaf := v.Board.Follow() // never runs
 	v.whole(1, unit("north", 1))
 	v.change(2, unit("north", 2))
-	if err := deaf.Wait(t.Context(), partition, 2); err != nil {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := deaf.Wait(ctx, partition, 2); err != nil {
 		t.Error(err)
 	}
 }
@@ -374,10 +373,17 @@ func quick(t *testing.T, do func()) {
 	}
 }
 
-// pace gives others the processor.
-func pace(t *testing.T) {
+// until waits for a state of the view that nobody announces.
+func until(t *testing.T, done func() bool) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	<-ctx.Done()
+	for !done() {
+		if ctx.Err() != nil {
+			t.Fatal("the view never came to that state")
+		}
+		pause, stop := context.WithTimeout(ctx, time.Millisecond)
+		<-pause.Done()
+		stop()
+	}
 }
