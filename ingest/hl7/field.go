@@ -39,7 +39,11 @@ func (m *Message) field(s segment, n int) []byte {
 	if at+1 < int(s.last) {
 		end = m.marks[at+1]
 	}
-	return bytes.TrimRight(m.raw[m.marks[at]+1:end], terminators)
+	b := m.raw[m.marks[at]+1 : end]
+	for len(b) > 0 && isTerminator(b[len(b)-1]) { // between the lines of a segment
+		b = b[:len(b)-1]
+	}
+	return b
 }
 
 // part returns the n-th piece of b between separators, from 1; nil if there are

@@ -14,8 +14,9 @@ package hl7
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
-	"slices"
+	"math/bits"
 )
 
 // The bounds of one message; a message beyond them is refused with AE (ERR 102).
@@ -183,20 +184,27 @@ func (m *Message) mark(s *segment, pos, end int) {
 	if end-pos > MaxField {
 		m.measure(string(m.raw[pos:pos+3]), m.raw[pos:end])
 	}
-	// Fields are short, so a search per field costs more than looking at each
-	// byte. Every position is written, and kept only if it is a separator:
-	// a branch would be guessed wrong too often.
-	n := len(m.marks)
-	marks := slices.Grow(m.marks, end-pos)[:n+end-pos]
-	separator := m.separator
-	for i, c := range m.raw[pos:end] {
-		marks[n] = int32(pos + i) //nolint:gosec // a body is far below 2 GiB
-		if c == separator {
-			n++
+	// Fields are short: a search per field costs more than looking at all bytes,
+	// eight at a time. In found the high bit of each byte that is a separator is
+	// set (Warren, Hacker's Delight, 6-1, the exact form).
+	const low7 = 0x7f7f7f7f7f7f7f7f
+	pattern := uint64(m.separator) * 0x0101010101010101
+	marks := m.marks
+	line := m.raw[pos:end]
+	at := int32(pos) //nolint:gosec // a body is far below 2 GiB
+	for ; len(line) >= 8; line, at = line[8:], at+8 {
+		x := binary.LittleEndian.Uint64(line) ^ pattern
+		for found := ^((x&low7 + low7) | x | low7); found != 0; found &= found - 1 {
+			marks = append(marks, at+int32(bits.TrailingZeros64(found)>>3)) //nolint:gosec // 0 to 7
 		}
 	}
-	m.marks = marks[:n]
-	s.end, s.last = int32(end), int32(n) //nolint:gosec // as above
+	for i, c := range line {
+		if c == m.separator {
+			marks = append(marks, at+int32(i))
+		}
+	}
+	m.marks = marks
+	s.end, s.last = int32(end), int32(len(marks)) //nolint:gosec // as above
 }
 
 // measure looks for a field beyond the bound.
@@ -234,15 +242,22 @@ func (l *lines) end(pos int) int {
 	return end
 }
 
+func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
+
 // trimFrame removes a byte order mark, and line ends and framing bytes around
 // the text.
 func trimFrame(raw []byte) []byte {
-	for {
-		cut := bytes.Trim(raw, terminators)
-		cut = bytes.TrimPrefix(cut, []byte("\xef\xbb\xbf"))
-		if len(cut) == len(raw) {
+	for len(raw) > 0 {
+		switch {
+		case isTerminator(raw[0]):
+			raw = raw[1:]
+		case isTerminator(raw[len(raw)-1]):
+			raw = raw[:len(raw)-1]
+		case raw[0] == 0xef && bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")):
+			raw = raw[3:]
+		default:
 			return raw
 		}
-		raw = cut
 	}
+	return raw
 }

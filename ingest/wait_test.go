@@ -1,0 +1,78 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// slow is a service of which one part answers only when it is told to give up.
+type slow struct{ part string }
+
+func (s slow) stall(ctx context.Context, part string) error {
+	if s.part != part {
+		return nil
+	}
+	<-ctx.Done()
+	return fmt.Errorf("gave up: %w", ctx.Err())
+}
+
+func (s slow) Append(ctx context.Context, _ *acuity.Observation) (ingest.Position, error) {
+	return ingest.Position{}, s.stall(ctx, "log")
+}
+
+type slowApplied struct{ slow }
+
+func (s slowApplied) Wait(ctx context.Context, _ string, _ ingest.Position) (acuity.Change, error) {
+	return acuity.Change{}, s.stall(ctx, "applied")
+}
+
+type slowView struct{ slow }
+
+func (s slowView) Wait(ctx context.Context, _ string, _ ingest.Position) {
+	if s.stall(ctx, "view") != nil {
+		return
+	}
+}
+
+// A sender waits 5 s for the log, 2 s for the processor, 100 ms for the view.
+func TestHowLongASenderWaits(t *testing.T) {
+	for part, test := range map[string]struct {
+		wait    time.Duration
+		status  int
+		applied bool
+	}{
+		"nothing": {0, http.StatusOK, true},
+		"log":     {5 * time.Second, http.StatusServiceUnavailable, false},
+		"applied": {2 * time.Second, http.StatusOK, false},
+		"view":    {100 * time.Millisecond, http.StatusOK, true},
+	} {
+		t.Run(part, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				register := access.NewRegister(time.Now)
+				key, secret := access.Mint(access.Key{Hospital: "stmary", Scopes: access.Scopes()}, time.Now())
+				register.SetKey(key)
+				token = secret
+				s := slow{part}
+				d := &desk{Handler: ingest.New(ingest.Config{
+					Shell: &api.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
+					Log:   s, Applied: slowApplied{s}, View: slowView{s}, Zone: register.Zone,
+				})}
+				start := time.Now()
+				a := d.post(t, "staffing", `{"nursesOnDuty":1}`)
+				if took := time.Since(start); took != test.wait || a.status != test.status || a.Data.Applied != test.applied {
+					t.Errorf("%v, %d %s", took, a.status, a.raw)
+				}
+			})
+		})
+	}
+}
