@@ -122,11 +122,12 @@ func (b *Board) Close() error {
 
 // Ping reports whether Redis answers: [ErrAway] if not.
 func (b *Board) Ping(ctx context.Context) error {
-	return b.call(func() error { return b.redis.Ping(ctx).Err() })
+	return b.call(ctx, func() error { return b.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip behind the breather.
-func (b *Board) call(do func() error) error {
+// call runs one round trip behind the breather. Only Redis itself opens it: a
+// caller whose own time is over has learned nothing about Redis.
+func (b *Board) call(ctx context.Context, do func() error) error {
 	if until := b.closedUntil.Load(); until != 0 && b.cfg.Now().UnixMilli() < until {
 		return ErrAway
 	}
@@ -134,7 +135,7 @@ func (b *Board) call(do func() error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return nil
 	}
-	if answer := redis.Error(nil); !errors.As(err, &answer) && !errors.Is(err, context.Canceled) {
+	if answer := redis.Error(nil); !errors.As(err, &answer) && ctx.Err() == nil {
 		b.closedUntil.Store(b.cfg.Now().Add(breather).UnixMilli())
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)

@@ -80,7 +80,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 		ctx, cancel := context.WithTimeout(ctx, flushTime)
 		defer cancel()
 		var commands []redis.Cmder
-		err := p.board.call(func() (err error) { commands, err = pipe.Exec(ctx); return err })
+		err := p.board.call(ctx, func() (err error) { commands, err = pipe.Exec(ctx); return err })
 		size = 0
 		for _, command := range commands {
 			if answer, ok := command.(*redis.Cmd); ok && answer.Err() == nil {

@@ -226,7 +226,7 @@ func (p *Projector) look(ctx context.Context) error {
 		}
 		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not take it for the present
 			key := p.board.sentinelKey(partition)
-			if err := p.board.call(func() error { return p.board.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
+			if err := p.board.call(ctx, func() error { return p.board.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
 				return err
 			}
 		}

@@ -49,7 +49,7 @@ func (b *Board) same(ctx context.Context, partition int32, hospital string, have
 	pipe := b.redis.Pipeline()
 	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
-	if err := b.call(func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return false, err
 	}
 	whole, at := sentinel.Val(), unit.Val()
@@ -69,7 +69,7 @@ func (b *Board) readAll(ctx context.Context, partition int32, hospital string) (
 	pipe := b.redis.TxPipeline()
 	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
 	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
-	if err := b.call(func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Snapshot{}, err
 	}
 	whole, fields := sentinel.Val(), unit.Val()
@@ -138,7 +138,7 @@ func (b *Board) sentinels(ctx context.Context, partitions []int32) ([]sentinel, 
 	for i, partition := range partitions {
 		got[i] = pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole, fieldPosition)
 	}
-	if err := b.call(func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return nil, err
 	}
 	all := make([]sentinel, len(partitions))

@@ -34,7 +34,7 @@ const (
 // loadScripts hands Redis the scripts, which it forgets when it restarts.
 func (b *Board) loadScripts(ctx context.Context) error {
 	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
-		if err := b.call(func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
+		if err := b.call(ctx, func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
 			return fmt.Errorf("load scripts: %w", err)
 		}
 	}
