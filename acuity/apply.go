@@ -333,7 +333,7 @@ func (u *Unit) takeMappings(list []Mapping) {
 		if m.Delete {
 			if u.mappings[m.ID] != nil {
 				delete(u.mappings, m.ID)
-				u.dirty.mappings = append(u.dirty.mappings, m.ID)
+				u.dirty.mappings = once(u.dirty.mappings, m.ID)
 			}
 			continue
 		}
@@ -341,7 +341,7 @@ func (u *Unit) takeMappings(list []Mapping) {
 			continue
 		}
 		u.mappings[m.ID] = &MappingState{m}
-		u.dirty.mappings = append(u.dirty.mappings, m.ID)
+		u.dirty.mappings = once(u.dirty.mappings, m.ID)
 	}
 	u.compile()
 	for _, r := range u.rooms {

@@ -263,7 +263,7 @@ func (u *Unit) noteCode(in *intake, system System, code, display string, kind Si
 	if i, found := slices.BinarySearch(c.Rooms, room); room >= 0 && !found && len(c.Rooms) < capCodeRooms {
 		c.Rooms = slices.Insert(c.Rooms, i, room)
 	}
-	u.dirty.codes = append(u.dirty.codes, key)
+	u.dirty.codes = once(u.dirty.codes, key)
 }
 
 // unmappedKey names an unmapped code within a hospital.

@@ -52,7 +52,7 @@ func (u *Unit) head() {
 	if u.work.known {
 		u.work.known, h.UnknownLocations = false, 0
 		for _, r := range u.rooms {
-			if r.Registered {
+			if r.Registered && r.inUnit {
 				h.UnknownLocations++
 			}
 		}

@@ -330,7 +330,7 @@ func (u *Unit) arrange() {
 		}
 	}
 	if u.work.layout {
-		u.work.layout = false
+		u.work.layout, u.work.known = false, true
 		u.chart.Rooms = u.chart.Rooms[:0]
 		for _, r := range u.rooms {
 			if r.inUnit {

@@ -42,6 +42,14 @@ func digest(text string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
+// once appends a key that is not in the list.
+func once(list []string, key string) []string {
+	if slices.Contains(list, key) {
+		return list
+	}
+	return append(list, key)
+}
+
 // Dirty calls write for each state record that changed since the last call; a
 // nil State takes the record away. A key may come twice, the last one counts.
 // The record is valid until write returns.

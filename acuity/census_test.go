@@ -1,0 +1,280 @@
+package acuity
+
+import (
+	"slices"
+	"testing"
+)
+
+// listing is a census of rooms 1 and 2 with the labels L1 and L2, and what rows say.
+func listing(at Instant, rows ...CensusRoom) Observation {
+	c := &Census{TotalRooms: -1, AsOf: at}
+	for _, id := range []int32{1, 2} {
+		row := CensusRoom{ID: id, Label: map[int32]string{1: "L1", 2: "L2"}[id], Area: "LDR", Status: RoomEmpty}
+		for _, r := range rows {
+			if r.ID == id {
+				r.Label, r.Area, r.Status = row.Label, row.Area, RoomOccupied
+				row = r
+			}
+		}
+		c.Rooms = append(c.Rooms, row)
+	}
+	return Observation{ReceivedAt: at, Channel: ChannelCensus, Census: c}
+}
+
+func ldr(room string) Location { return Location{PointOfCare: "LDR", Room: room} }
+
+// occupants returns who is in a room.
+func occupants(u *Unit, id int32) []string {
+	var out []string
+	if r := u.room(id); r != nil && r.inUnit {
+		for i := range r.chart.Patients {
+			out = append(out, r.chart.Patients[i].Visit)
+		}
+	}
+	return out
+}
+
+func warnings(c Change) []string {
+	var out []string
+	for _, w := range c.Warnings {
+		out = append(out, w.Code)
+	}
+	return out
+}
+
+func TestCensusAmongADT(t *testing.T) {
+	admit := func(min int, visit, room string) Observation {
+		return arrival(clockAt(min), Event{ID: visit + "-in", Type: A01, Visit: visit, Class: 'I', Place: ldr(room)})
+	}
+	late := func(at, received int, e Event) Observation {
+		e.At, e.ID = clockAt(at), e.ID+e.Visit+"-late"
+		return arrival(clockAt(received), e)
+	}
+	occupied := CensusRoom{ID: 1}
+	tests := map[string]struct {
+		feed     []Observation
+		one, two []string
+	}{
+		"an empty row takes the visit out": {
+			feed: []Observation{admit(0, "v", "L1"), listing(clockAt(10))},
+		},
+		"until it is placed again": {
+			feed: []Observation{admit(0, "v", "L1"), listing(clockAt(10)), arrival(clockAt(20), Event{ID: "x", Type: A02, Visit: "v", Place: ldr("L2")})},
+			two:  []string{"v"},
+		},
+		"a row without visit is the visit that ADT has there": {
+			feed: []Observation{admit(0, "v", "L1"), listing(clockAt(10), occupied)},
+			one:  []string{"v"},
+		},
+		"a row without visit is somebody": {
+			feed: []Observation{listing(clockAt(10), occupied)},
+			one:  []string{"room:1"},
+		},
+		"somebody ends when a visit is placed there later": {
+			feed: []Observation{listing(clockAt(10), occupied), admit(20, "v", "L1")},
+			one:  []string{"v"},
+		},
+		"a late event tells who somebody is": {
+			feed: []Observation{listing(clockAt(10), occupied), late(5, 20, Event{Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")})},
+			one:  []string{"v"},
+		},
+		"a late event to an empty room loses its place": {
+			feed: []Observation{listing(clockAt(10)), late(5, 20, Event{Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")})},
+		},
+		"a row moves a visit": {
+			feed: []Observation{admit(0, "v", "L1"), listing(clockAt(10), CensusRoom{ID: 2, Visit: "v"})},
+			two:  []string{"v"},
+		},
+		"a late transfer before the census does not": {
+			feed: []Observation{
+				admit(0, "v", "L1"), listing(clockAt(10), CensusRoom{ID: 2, Visit: "v"}),
+				late(5, 20, Event{Type: A02, Visit: "v", Place: ldr("L1")}),
+			},
+			two: []string{"v"},
+		},
+		"a cancel recorded after the census counts": {
+			feed: []Observation{
+				admit(0, "v", "L1"), listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}),
+				arrival(clockAt(20), Event{ID: "c", Type: A11, Visit: "v", Cancels: clockAt(0)}),
+			},
+		},
+		"a missing visit continues": {
+			feed: []Observation{listing(clockAt(0), CensusRoom{ID: 1, Visit: "v"}), listing(clockAt(10), occupied)},
+			one:  []string{"v"},
+		},
+		"a census that is older is ignored": {
+			feed: []Observation{listing(clockAt(10), occupied), func() Observation { o := listing(clockAt(5)); o.ReceivedAt = clockAt(11); return o }()},
+			one:  []string{"room:1"},
+		},
+		"a discharge after the census": {
+			feed: []Observation{
+				admit(0, "v", "L1"), listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}),
+				arrival(clockAt(20), Event{ID: "d", Type: A03, Visit: "v"}),
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := NewUnit(testHospital)
+			feed(u, tc.feed...)
+			if got := occupants(u, 1); !slices.Equal(got, tc.one) {
+				t.Errorf("room 1 has %v, want %v", got, tc.one)
+			}
+			if got := occupants(u, 2); !slices.Equal(got, tc.two) {
+				t.Errorf("room 2 has %v, want %v", got, tc.two)
+			}
+			if u.chart.Unit.Unplaced != 0 {
+				t.Errorf("%d unplaced", u.chart.Unit.Unplaced)
+			}
+		})
+	}
+}
+
+func TestEvidenceGoesWithItsOwner(t *testing.T) {
+	mag := func(observed, received int) Observation {
+		s := magnesium(clockAt(observed), SignalActive)
+		s.ObservedAt = clockAt(observed)
+		return spoken(clockAt(received), 1, s)
+	}
+	in := func(at, received int, visit string) Observation {
+		return arrival(clockAt(received), Event{ID: visit, Type: A01, At: clockAt(at), Visit: visit, Class: 'I', Place: ldr("L1")})
+	}
+	out := func(at int, visit string) Observation {
+		return arrival(clockAt(at), Event{ID: visit + "-out", Type: A03, Visit: visit})
+	}
+	start := listing(clockAt(0))
+	tests := map[string]struct {
+		feed   []Observation
+		active bool
+	}{
+		"said of whoever is there":                      {[]Observation{start, in(1, 1, "v"), mag(5, 5)}, true},
+		"of one who left":                               {[]Observation{start, in(1, 1, "v"), mag(5, 5), out(9, "v"), in(20, 20, "w")}, false},
+		"of one who is told of later":                   {[]Observation{start, mag(5, 5), in(3, 30, "v")}, true},
+		"of one who comes within the hour":              {[]Observation{start, mag(5, 5), in(60, 60, "v")}, true},
+		"not of one who comes after the hour":           {[]Observation{start, mag(5, 5), in(66, 66, "v")}, false},
+		"not of the second who comes":                   {[]Observation{start, mag(5, 5), in(10, 10, "v"), out(20, "v"), in(30, 30, "w")}, false},
+		"of one who was there then, though told of now": {[]Observation{start, in(1, 1, "v"), out(10, "v"), in(20, 20, "w"), mag(5, 30)}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := NewUnit(testHospital)
+			feed(u, tc.feed...)
+			if got := u.roomVerdict(1).has(mustFactor(t, "high-mag")); got != tc.active {
+				t.Errorf("magnesium is active: %v, want %v; chart %+v", got, tc.active, u.room(1).chart)
+			}
+		})
+	}
+}
+
+func TestRoomThatNobodyIsIn(t *testing.T) {
+	u := NewUnit(testHospital)
+	c := last(feed(u, listing(clockAt(0)), spoken(clockAt(1), 1, magnesium(clockAt(1), SignalActive))))
+	if got := warnings(c); !slices.Equal(got, []string{"room_not_occupied"}) {
+		t.Errorf("warnings %v", got)
+	}
+	if rv := u.roomVerdict(1); rv.Demand != 0 || rv.Color != ColorGray {
+		t.Errorf("room %+v", rv)
+	}
+}
+
+func TestCensusTakesRoomsOut(t *testing.T) {
+	u := NewUnit(testHospital)
+	c := last(feed(u, spoken(clockAt(0), 9, magnesium(clockAt(0), SignalActive))))
+	if len(c.Effects) != 1 || c.Effects[0].RoomID != 9 {
+		t.Fatalf("effects %+v", c.Effects)
+	}
+	c = last(feed(u, listing(clockAt(5))))
+	if c.Removed != 1 || len(c.Effects) != 1 || c.Effects[0].Color != ColorGray || c.Effects[0].PriorColor != ColorOrange {
+		t.Errorf("change %+v", c)
+	}
+	if got := ids(c.Expired); !slices.Equal(got, []string{"high-mag"}) {
+		t.Errorf("expired %v", got)
+	}
+	c = last(feed(u, spoken(clockAt(6), 9)))
+	if len(c.Active) != 0 || u.roomVerdict(9) == nil {
+		t.Errorf("the room came back with %v", c.Active)
+	}
+}
+
+// What aged out in between is told once, with the next input about the room;
+// what was past its window when it came expires without having been active.
+func TestExpiredIsToldOnce(t *testing.T) {
+	u := NewUnit(testHospital)
+	mews := func(at, observed int, score int64) Observation {
+		return spoken(clockAt(at), 4, Signal{
+			Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(score)*1000, ""), ObservedAt: clockAt(observed),
+		})
+	}
+	c := last(feed(u, mews(0, 0, 5)))
+	if got := ids(c.Activated); !slices.Equal(got, []string{"mews-active"}) {
+		t.Fatalf("activated %v", got)
+	}
+	changes := feed(u, spoken(clockAt(300), 5), spoken(clockAt(301), 4), spoken(clockAt(302), 4))
+	step := changes[len(changes)-4]
+	if step.Cause != CauseTime || step.AppliedAt != clockAt(240) {
+		t.Errorf("step %+v", step)
+	}
+	if got := changes[len(changes)-3]; len(got.Expired) != 0 {
+		t.Errorf("another room: expired %v", ids(got.Expired))
+	}
+	if got := ids(changes[len(changes)-2].Expired); !slices.Equal(got, []string{"mews-active"}) {
+		t.Errorf("expired %v, want mews-active", got)
+	}
+	if got := changes[len(changes)-1]; len(got.Expired) != 0 {
+		t.Errorf("told twice: %v", ids(got.Expired))
+	}
+	c = last(feed(u, mews(600, 310, 6)))
+	if len(c.Activated) != 0 || !slices.Equal(ids(c.Expired), []string{"mews-active"}) {
+		t.Errorf("past its window: activated %v, expired %v", ids(c.Activated), ids(c.Expired))
+	}
+}
+
+func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
+	u := NewUnit(testHospital)
+	s := Signal{Kind: KindObservation, System: SystemLocal, Code: "HAUS-7", Display: "House code"}
+	c := last(feed(u, spoken(clockAt(0), 4, s)))
+	if len(c.Unmapped) != 1 || c.Unmapped[0].Code != "HAUS-7" || len(c.Activated) != 0 {
+		t.Fatalf("change %+v", c)
+	}
+	m := Mapping{ID: "m", System: SystemLocal, Code: "HAUS-7", Factor: mustFactor(t, "high-cardiac")}
+	c = last(feed(u, Observation{ReceivedAt: clockAt(5), Channel: ChannelTerminology, Mappings: []Mapping{m}}))
+	if got := ids(c.Activated); !slices.Equal(got, []string{"high-cardiac"}) {
+		t.Errorf("activated %v", got)
+	}
+	m.Delete = true
+	c = last(feed(u, Observation{ReceivedAt: clockAt(6), Channel: ChannelTerminology, Mappings: []Mapping{m}}))
+	if got := ids(c.Expired); !slices.Equal(got, []string{"high-cardiac"}) {
+		t.Errorf("expired %v", got)
+	}
+	kinds := map[string]int{}
+	u.Dirty(func(key string, s State) {
+		if code, ok := s.(*CodeState); ok && (code.Count != 1 || !slices.Equal(code.Rooms, []int32{4})) {
+			t.Errorf("worklist %+v", code)
+		}
+		kinds[key]++
+	})
+	for key, n := range kinds {
+		if n != 1 {
+			t.Errorf("%s written %d times", key, n)
+		}
+	}
+}
+
+func TestStaffingPlanTakesOver(t *testing.T) {
+	u := NewUnit(testHospital)
+	staff := func(at int, s Staffing) Observation {
+		return Observation{ReceivedAt: clockAt(at), Channel: ChannelStaffing, Staffing: &s}
+	}
+	feed(u, staff(0, Staffing{Nurses: 3, Call: Yes}), staff(1, Staffing{Nurses: 5, AsOf: clockAt(120)}))
+	if u.verdict.OnDuty != 3 || u.Due() != clockAt(120) {
+		t.Fatalf("on duty %d, due %v", u.verdict.OnDuty, u.Due().Time())
+	}
+	c, more := u.Advance(clockAt(120))
+	if !more || u.verdict.OnDuty != 5 || u.verdict.Call != Yes {
+		t.Errorf("change %+v, on duty %d, call %v", c, u.verdict.OnDuty, u.verdict.Call)
+	}
+	c = last(feed(u, staff(130, Staffing{Nurses: 1, AsOf: clockAt(100)})))
+	if c.Outcome != Ignored || u.verdict.OnDuty != 5 {
+		t.Errorf("older: %+v, on duty %d", c, u.verdict.OnDuty)
+	}
+}

@@ -1,0 +1,153 @@
+package acuity
+
+import (
+	"fmt"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Any permutation of the events of one visit ends in the same chart and the same
+// verdict, and so does any message sent again.
+func TestOrderOfEventsMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: clockAt(600)}
+		var events []Event
+		for range rapid.IntRange(2, 7).Draw(t, "events") {
+			e := w.event()
+			if !e.Newborn {
+				e.Visit, e.Patient = "v1", "p1"
+			} else {
+				e.Visit = "b1"
+			}
+			e.ID = fmt.Sprint("e", len(events))
+			events = append(events, e)
+		}
+		rooms := w.census()
+		rooms.AsOf = clockAt(500)
+		signals := []Signal{w.signal(1), w.signal(2)}
+		play := func(order []Event) *Unit {
+			u := NewUnit(testHospital)
+			feed(u, Observation{ReceivedAt: clockAt(500), Channel: ChannelCensus, Census: rooms})
+			feed(u, Observation{ReceivedAt: w.now, Channel: ChannelClinical, Signals: signals})
+			for _, e := range order {
+				feed(u, Observation{ReceivedAt: w.now, Channel: ChannelADT, Events: []Event{e}})
+			}
+			return u
+		}
+		same := func(what string, a, b *Unit) {
+			for _, u := range []*Unit{a, b} {
+				u.chart.Unit.Version, u.verdict.Version = 0, 0 // these tell of the way, not of the end
+				u.chart.Unit.Since, u.verdict.AsOf = 0, 0
+			}
+			if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
+				t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
+			}
+			if x, y := shown(a.verdict), shown(b.verdict); x != y {
+				t.Fatalf("%s: verdicts differ\n%s", what, difference(x, y))
+			}
+		}
+		first := play(events)
+		other := rapid.Permutation(events).Draw(t, "order")
+		same("another order", first, play(other))
+		same("sent again", play(events), play(append(events, other...)))
+	})
+}
+
+// A transfer that is cancelled, and an admit that is cancelled, leave the room as
+// it was before, clocks included (invariant 4).
+func TestCancelGivesBackWhatWas(t *testing.T) {
+	admit := arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")})
+	tests := map[string]struct{ before, between []Observation }{
+		"transfer": {
+			before: []Observation{listing(clockAt(-10)), admit},
+			between: []Observation{
+				arrival(clockAt(30), Event{ID: "b", Type: A02, Visit: "v", Place: Location{PointOfCare: "OBOR", Room: "OR1"}}),
+				arrival(clockAt(40), Event{ID: "c", Type: A12, Visit: "v", Cancels: clockAt(30), Place: ldr("L1")}),
+			},
+		},
+		"admit": {
+			before: []Observation{listing(clockAt(-10))},
+			between: []Observation{
+				admit,
+				arrival(clockAt(10), Event{ID: "c", Type: A11, Visit: "v", Cancels: clockAt(0)}),
+			},
+		},
+		"discharge": {
+			before: []Observation{listing(clockAt(-10)), admit, spoken(clockAt(5), 1, magnesium(clockAt(5), SignalActive))},
+			between: []Observation{
+				arrival(clockAt(30), Event{ID: "d", Type: A03, Visit: "v"}),
+				arrival(clockAt(40), Event{ID: "c", Type: A13, Visit: "v", Cancels: clockAt(30)}),
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := NewUnit(testHospital)
+			feed(u, tc.before...)
+			before := rendered(u.Chart().Rooms)
+			feed(u, tc.between...)
+			if after := rendered(u.Chart().Rooms); after != before {
+				t.Errorf("rooms differ\n%s", difference(before, after))
+			}
+		})
+	}
+}
+
+// Nothing that is shown changes before the next instant that was told, and at
+// that instant something does (invariant 3).
+func TestNothingChangesBeforeItIsDue(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: day}
+		u := NewUnit(testHospital)
+		for range rapid.IntRange(1, 12).Draw(t, "steps") {
+			o := w.next()
+			feed(u, o)
+			due := u.Due()
+			if due == 0 {
+				continue
+			}
+			now := u.facts.Clock
+			at := now + Instant(rapid.Int64Range(0, int64(due-now-1)).Draw(t, "at"))
+			if x, y := shown(u.verdict), shown(u.Chart().Verdict(at)); x != y {
+				t.Fatalf("changed at %v, due %v\n%s", at, due, difference(x, y))
+			}
+		}
+	})
+}
+
+// The records of a unit that is sent too much of everything stay below the
+// limit, and it goes on.
+func TestRecordsStaySmall(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(u, listing(clockAt(0)))
+	for n := range 450 {
+		e := Event{ID: fmt.Sprintf("%064d", n), Type: A02, Visit: "v", Patient: fmt.Sprintf("%064d", 1), Place: ldr(fmt.Sprint("L", n%2+1))}
+		if n == 0 {
+			e.Type, e.DiagnosisMode, e.Diagnoses = A01, DiagnosisSnapshot, []Diagnosis{{System: ICD10CM, Code: "O14.13"}}
+		}
+		c := last(feed(u, arrival(clockAt(n+1), e)))
+		if c.Outcome != Applied || len(c.Items) != 1 || c.Items[0].RoomID != int32(n%2+1) {
+			t.Fatalf("event %d: %+v", n, c)
+		}
+		s := Signal{Kind: KindObservation, System: SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
+		feed(u, spoken(clockAt(n+1), int32(n%2+1), s))
+	}
+	feed(u, arrival(clockAt(3000), Event{ID: "late", Type: A08, Visit: "v"}))
+	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).has(mustFactor(t, "high-preeclampsia")) {
+		t.Errorf("room 2 has %v, %+v", got, u.roomVerdict(2))
+	}
+	records := 0
+	u.Dirty(func(key string, s State) {
+		records++
+		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all its names; the wire takes a quarter
+			t.Errorf("%s takes %d bytes", key, n)
+		}
+	})
+	if v := u.visits["v"]; len(v.Events) > capEvents || v.Folded == 0 || len(v.Signals) > capSignals {
+		t.Errorf("%d events, %d folded, %d signals", len(v.Events), v.Folded, len(v.Signals))
+	}
+	if records == 0 {
+		t.Error("nothing was written")
+	}
+}
