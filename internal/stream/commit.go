@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
+
+const maxFaults = 5 // transactions given up in a row, in one session
+
+var errAborted = errors.New("the transaction was aborted")
 
 // commit writes what the tasks say and the positions of their inputs, both or
 // neither. There are three outcomes: committed, and the memory stands; aborted
@@ -51,6 +56,11 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	l.cfg.Stats.Aborts.Add(1)
 	if _, gap := errors.AsType[gapError](fault); gap {
 		return fault
+	}
+	// A fault that comes again and again is met at the pace of reopened
+	// sessions, not of this loop.
+	if l.faults++; l.faults > maxFaults {
+		return fmt.Errorf("%w: %w", errReopen, cmp.Or(fault, errAborted))
 	}
 	return l.reread(ctx)
 }
@@ -176,6 +186,7 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 func (l *loop) keep(ctx context.Context) {
 	l.last = time.Now()
 	l.commits++
+	l.faults = 0
 	stats := l.cfg.Stats
 	stats.Commits.Add(1)
 	stats.Records.Add(int64(l.applied))

@@ -17,13 +17,15 @@ import (
 // starts one scout, which asks every broker; only if none answers is the
 // cluster away, and the scout goes on asking until one does.
 type health struct {
-	log      *slog.Logger
-	away     atomic.Int64 // unix ms since when; 0: it answers
-	scouting atomic.Bool
-	client   *kgo.Client
-	ctx      context.Context //nolint:containedctx // the life of the cluster, which the scout shares
-	cancel   context.CancelFunc
-	done     sync.WaitGroup
+	log    *slog.Logger
+	away   atomic.Int64    // unix ms since when; 0: it answers
+	ctx    context.Context // the life of the cluster, which the scout shares
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+
+	mu     sync.Mutex
+	client *kgo.Client // whom the scout asks with; nil before and after the cluster
+	busy   bool        // a scout is under way
 }
 
 func newHealth(ctx context.Context, log *slog.Logger) *health {
@@ -32,10 +34,14 @@ func newHealth(ctx context.Context, log *slog.Logger) *health {
 	return h
 }
 
-func (h *health) watch(client *kgo.Client) { h.client = client }
+func (h *health) watch(client *kgo.Client) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.client = client
+}
 
 func (h *health) stop() {
-	h.scouting.Store(true) // no scout starts from now on
+	h.watch(nil)
 	h.cancel()
 	h.done.Wait()
 }
@@ -59,33 +65,42 @@ func (h *health) OnBrokerDisconnect(kgo.BrokerMetadata, net.Conn) { h.suspect() 
 
 // suspect starts the scout unless one is under way.
 func (h *health) suspect() {
-	if h.client == nil || !h.scouting.CompareAndSwap(false, true) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.client == nil || h.busy {
 		return
 	}
-	h.done.Go(h.scout)
+	h.busy = true
+	client := h.client
+	h.done.Go(func() {
+		h.scout(client)
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.busy = false
+	})
 }
 
-func (h *health) scout() {
-	for h.ctx.Err() == nil {
+func (h *health) scout(client *kgo.Client) {
+	for {
 		ctx, cancel := context.WithTimeout(h.ctx, 2*time.Second)
-		err := h.client.Ping(ctx)
+		err := client.Ping(ctx)
 		cancel()
+		if h.ctx.Err() != nil {
+			return
+		}
 		if err == nil {
 			break
 		}
-		if h.ctx.Err() == nil && h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
+		if h.away.CompareAndSwap(0, time.Now().UnixMilli()) {
 			h.log.ErrorContext(h.ctx, "kafka is away", "error", err)
 		}
 		select {
 		case <-h.ctx.Done():
+			return
 		case <-time.After(100 * time.Millisecond):
 		}
-	}
-	if h.ctx.Err() != nil {
-		return
 	}
 	if since := h.away.Swap(0); since != 0 {
 		h.log.InfoContext(h.ctx, "kafka is back", "away_ms", time.Now().UnixMilli()-since)
 	}
-	h.scouting.Store(false)
 }

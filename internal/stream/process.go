@@ -157,6 +157,7 @@ type loop struct {
 	parts   map[int32]*part // owned; only the loop's goroutine
 	last    time.Time       // end of the last commit
 	commits int
+	faults  int          // transactions given up since the last commit
 	shrunk  bool         // a partition was revoked since the last transaction
 	applied int          // inputs of the transaction
 	records []kgo.Record // of the transaction, reused

@@ -2,6 +2,7 @@ package stream
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -115,5 +116,46 @@ func TestLostChangelogStopsWithAlarm(t *testing.T) {
 		if err := <-done; !errors.Is(err, ErrAlarm) {
 			t.Fatalf("got %v, not an alarm", err)
 		}
+	})
+}
+
+// sulky fails on one input until it was met often enough.
+type sulky struct {
+	counter
+	left *atomic.Int64
+}
+
+func (s *sulky) Apply(r Record) error {
+	if r.Offset == 2 && s.left.Add(-1) >= 0 {
+		return errors.New("not yet")
+	}
+	return s.counter.Apply(r)
+}
+
+// An error that is no poison holds the partition and is met again, at a
+// measured pace, until it goes away; nothing is skipped.
+func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var left atomic.Int64
+		left.Store(40)
+		stop := r.process(r.cluster, Config{NewTask: func(n int32) Task {
+			c, ok := newCounter(n).(*counter)
+			if !ok {
+				t.Error("no counter")
+			}
+			return &sulky{counter: *c, left: &left}
+		}})
+		began := time.Now()
+		r.send(15)
+		r.await("applied", 15, r.applied)
+		if took := time.Since(began); took < time.Second {
+			t.Errorf("40 errors within %s", took)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(15)
 	})
 }
