@@ -239,5 +239,11 @@ func TestAppendTellsTooLarge(t *testing.T) {
 		if !errors.Is(err, ErrTooLarge) || errors.Is(err, ErrAway) {
 			t.Errorf("got %v", err)
 		}
+		if err := r.cluster.Ensure(t.Context(), Topic{Name: "large", Partitions: 1, MaxMessageBytes: 8 << 20}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.cluster.Publisher("large").Append(t.Context(), []byte("k"), make([]byte, 7<<20), 0); err != nil {
+			t.Errorf("what the topic allows: %v", err)
+		}
 	})
 }

@@ -12,7 +12,9 @@ import (
 
 const (
 	appendTimeout  = 5 * time.Second
-	maxRecordBytes = 8 << 20 // a batch; topics may allow less
+	maxRecordBytes = 8 << 20 // of a batch; topics may allow less
+
+	defaultRecordBytes = 1_000_000 // a little below the default of the brokers
 )
 
 // ErrTooLarge says that a record is larger than its topic allows.
@@ -26,8 +28,9 @@ type Publisher struct {
 	topic   string
 }
 
-// Publisher returns a publisher to topic. All publishers of a cluster share its
-// connections.
+// Publisher returns a publisher to topic, which takes records up to the size
+// that [Cluster.Ensure] was told, else 1 MB. All publishers of a cluster share
+// its connections.
 func (c *Cluster) Publisher(topic string) *Publisher {
 	return &Publisher{cluster: c, topic: topic}
 }

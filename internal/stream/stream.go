@@ -26,6 +26,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -80,6 +81,8 @@ type Cluster struct {
 	admin  *kadm.Client
 	health *health
 
+	limits sync.Map // topic -> int32: max.message.bytes as Ensure knows it
+
 	id       string
 	brokers  int
 	embedded bool // see Broker
@@ -106,7 +109,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		kgo.ProducerLinger(0),
 		kgo.RecordDeliveryTimeout(appendTimeout),
-		kgo.ProducerBatchMaxBytes(maxRecordBytes),
+		kgo.ProducerBatchMaxBytesFn(c.limit),
 	)...)
 	if err != nil {
 		return nil, fmt.Errorf("connect: %w", err)
@@ -156,6 +159,17 @@ func (c *Cluster) await(ctx context.Context) error {
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
+}
+
+// limit is how large a batch may be: a larger one, be it of small records, is
+// refused by the broker.
+func (c *Cluster) limit(topic string) int32 {
+	if n, ok := c.limits.Load(topic); ok {
+		if bytes, ok := n.(int32); ok {
+			return bytes
+		}
+	}
+	return defaultRecordBytes
 }
 
 // with returns the options of every client and then those of one.

@@ -32,6 +32,9 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
 		names = append(names, t.Name)
+		if t.MaxMessageBytes > 0 {
+			c.limits.Store(t.Name, int32(min(t.MaxMessageBytes, maxRecordBytes)))
+		}
 	}
 	have, err := c.admin.ListTopics(ctx, names...)
 	if err != nil {
