@@ -108,7 +108,7 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	}
 	u.remember(e, in.o.ReceivedAt)
 	stored := *e
-	stored.Visit, stored.ReceivedAt, stored.Warnings = v.ID, in.o.ReceivedAt, nil
+	stored.Visit, stored.ReceivedAt, stored.Feed, stored.Warnings = v.ID, in.o.ReceivedAt, in.o.Channel, nil
 	if stored.ID != "" {
 		stored.Digest = "" // the identity has it
 	}

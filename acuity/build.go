@@ -65,7 +65,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 		}
 	}
 	chosen, kind := u.primary(r, v, facts, birth, cesarean)
-	e.choose(chosen, kind, 0)
+	e.choose(chosen, kind, v.feed(), 0)
 	p.Birth = Soonest(birth, v.story.birth)
 	if u.cat.Spec(chosen.Factor).postpartum {
 		p.Birth = Soonest(p.Birth, chosen.Since)
@@ -85,7 +85,7 @@ func (u *Unit) admitOccupant(r *room) {
 	e.state(&o.Facts)
 	p.Birth = o.Facts.birth()
 	chosen := u.byCensus(r, &o.Facts, o.First, p.Birth)
-	e.choose(chosen, ByCensus, 0)
+	e.choose(chosen, ByCensus, ChannelCensus, 0)
 	if u.cat.Spec(chosen.Factor).postpartum {
 		p.Birth = Soonest(p.Birth, chosen.Since)
 	}
@@ -199,13 +199,13 @@ func (e *episode) state(f *CensusFacts) {
 }
 
 // choose adds a primary to an episode; the zero choice adds nothing.
-func (e *episode) choose(c choice, kind EvidenceKind, baby uint8) {
+func (e *episode) choose(c choice, kind EvidenceKind, feed Channel, baby uint8) {
 	if c.Factor == 0 {
 		return
 	}
 	ev := Evidence{
 		Factor: c.Factor, Baby: baby, Kind: kind, Start: c.Since, Last: c.Since,
-		AssignedBy: c.AssignedBy, Source: Source{Feed: ChannelADT},
+		AssignedBy: c.AssignedBy, Source: Source{Feed: feed},
 	}
 	if kind == ByCensus {
 		ev.Source.Feed = ChannelCensus
@@ -214,6 +214,14 @@ func (e *episode) choose(c choice, kind EvidenceKind, baby uint8) {
 		ev.Kind = BySite
 	}
 	e.primaries = append(e.primaries, ev)
+}
+
+// feed returns the feed that placed the visit where it is.
+func (v *visit) feed() Channel {
+	if n := len(v.story.stays); n > 0 {
+		return v.story.stays[n-1].Placing.Feed
+	}
+	return ChannelADT
 }
 
 // primary returns the primary of a visit by ADT and census: of both the one that
@@ -303,7 +311,7 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 		}
 		baby++
 		c, kind := u.newbornPrimary(r, s, facts)
-		e.choose(c, kind, baby)
+		e.choose(c, kind, s.v.feed(), baby)
 		if facts == nil || !slices.ContainsFunc(facts.Newborns, func(n NewbornSeen) bool { return n.Visit == s.v.ID }) {
 			unnamed++
 		}
@@ -327,7 +335,7 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 			born := facts.birth()
 			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
 		}
-		e.choose(c, ByCensus, baby)
+		e.choose(c, ByCensus, ChannelCensus, baby)
 	}
 }
 

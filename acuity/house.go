@@ -150,6 +150,7 @@ func (v *visit) base(s *story) []Event {
 	for i := range s.told {
 		if t := &s.told[i]; t.fate == fateApplied {
 			e.ReceivedAt = max(e.ReceivedAt, t.event.ReceivedAt)
+			e.Feed = t.event.Feed
 			if t.event.Primary != 0 {
 				e.Primary = t.event.Primary
 			}
