@@ -30,6 +30,7 @@ import (
 	"log/slog"
 	"os"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,7 +47,10 @@ var (
 
 // Config says where the view is.
 type Config struct {
-	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS.
+	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. The
+	// user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
+	// +hdel +del +sadd +srem +smembers +evalsha +script|load +publish +subscribe
+	// +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
 	// CAFile holds the certificate authorities for rediss; empty: those of the system.
 	CAFile string
@@ -100,6 +104,7 @@ func Open(cfg Config) (*Board, error) {
 	if cfg.Prefix == "" {
 		cfg.Prefix = "svc:"
 	}
+	silence.Do(func() { redis.SetLogger(silent{}) })
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, callTimeout, callTimeout
 	options.PoolTimeout = callTimeout
 	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop
@@ -111,6 +116,13 @@ func Open(cfg Config) (*Board, error) {
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 	return &Board{cfg: cfg, redis: redis.NewClient(options)}, nil
 }
+
+// The library logs on its own to standard error what its callers get as errors.
+var silence sync.Once
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
 
 // Close ends the connections.
 func (b *Board) Close() error {
@@ -125,17 +137,21 @@ func (b *Board) Ping(ctx context.Context) error {
 	return b.call(ctx, func() error { return b.redis.Ping(ctx).Err() })
 }
 
-// call runs one round trip behind the breather. Only Redis itself opens it: a
-// caller whose own time is over has learned nothing about Redis.
+// call runs one round trip behind the breather.
+// A caller who ran out of patience, or of connections, has learned nothing
+// about Redis: only a failure within the limits of a call closes it for others.
 func (b *Board) call(ctx context.Context, do func() error) error {
-	if until := b.closedUntil.Load(); until != 0 && b.cfg.Now().UnixMilli() < until {
+	now := b.cfg.Now()
+	if until := b.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
 		return ErrAway
 	}
 	err := do()
 	if err == nil || errors.Is(err, redis.Nil) {
 		return nil
 	}
-	if answer := redis.Error(nil); !errors.As(err, &answer) && ctx.Err() == nil {
+	deadline, limited := ctx.Deadline()
+	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
+	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
 		b.closedUntil.Store(b.cfg.Now().Add(breather).UnixMilli())
 	}
 	return fmt.Errorf("%w: %w", ErrAway, err)

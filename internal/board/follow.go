@@ -28,6 +28,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
+	looking    bool // one of those who wait reads the sentinel, for all
 }
 
 type waiter struct {
@@ -156,13 +157,30 @@ func (f *Follow) Wait(ctx context.Context, partition int32, position int64) erro
 		if ctx.Err() != nil {
 			return fmt.Errorf("wait for the view: %w", ctx.Err())
 		}
-		generation, at, err := f.board.position(ctx, partition)
-		switch {
-		case errors.Is(err, ErrNotWhole):
-		case err != nil:
+		if err := f.look(ctx, p, partition); err != nil {
 			return err
-		default:
-			f.reached(partition, generation, at)
 		}
 	}
+}
+
+// look reads the sentinel, unless another one is about to.
+func (f *Follow) look(ctx context.Context, p *progress, partition int32) error {
+	f.mu.Lock()
+	busy := p.looking
+	p.looking = true
+	f.mu.Unlock()
+	if busy {
+		return nil
+	}
+	generation, at, err := f.board.position(ctx, partition)
+	f.mu.Lock()
+	p.looking = false
+	f.mu.Unlock()
+	switch {
+	case err == nil:
+		f.reached(partition, generation, at)
+	case !errors.Is(err, ErrNotWhole) && ctx.Err() == nil:
+		return err
+	}
+	return nil
 }

@@ -1,0 +1,144 @@
+package board_test
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"log/slog"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"svc/internal/board"
+)
+
+func config(url string) board.Config {
+	return board.Config{URL: url, Partition: func(string) int32 { return 0 }, Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+}
+
+func TestFaultsOfTheConfiguration(t *testing.T) {
+	for name, c := range map[string]board.Config{
+		"no URL":           {URL: "canary-password@host"},
+		"CA without TLS":   {URL: "redis://host:6379", CAFile: "ca.pem"},
+		"CA that is away":  {URL: "rediss://host:6379", CAFile: filepath.Join(t.TempDir(), "none.pem")},
+		"CA of other kind": {URL: "rediss://host:6379", CAFile: "access_test.go"},
+	} {
+		if _, err := board.Open(c); err == nil || strings.Contains(err.Error(), "canary") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TLS with our own certificate authority, and a user with a password.
+func TestTLSAndUser(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test"}, NotAfter: time.Now().Add(time.Hour),
+		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := miniredis.NewMiniRedis()
+	server.RequireUserAuth("svc", "secret")
+	if err := server.StartTLS(&tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	for name, c := range map[string]struct {
+		url, ca string
+		ok      bool
+	}{
+		"right":          {"rediss://svc:secret@" + server.Addr(), file, true},
+		"wrong password": {"rediss://svc:wrong@" + server.Addr(), file, false},
+		"no authority":   {"rediss://svc:secret@" + server.Addr(), "", false},
+		"no TLS":         {"redis://svc:secret@" + server.Addr(), "", false},
+	} {
+		cfg := config(c.url)
+		cfg.CAFile = c.ca
+		b, err := board.Open(cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Ping(t.Context()); c.ok != (err == nil) || !c.ok && !errors.Is(err, board.ErrAway) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// The commands that the view needs, for the access list of its user.
+const needed = "-@all +hmget +hget +hgetall +hset +hdel +del +sadd +srem +smembers +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select"
+
+// TestAccessList runs the view as a user who may do nothing else, on the server
+// at E2E_REDIS.
+func TestAccessList(t *testing.T) {
+	url := os.Getenv("E2E_REDIS")
+	if url == "" {
+		t.Skip("E2E_REDIS is not set: no real Redis to run on")
+	}
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	admin := redis.NewClient(options)
+	t.Cleanup(func() { admin.Close() })
+	args := []any{"acl", "setuser", "viewtest", "reset", "on", ">secret", "~svc:*", "&svc:*"}
+	for _, rule := range strings.Fields(needed) {
+		args = append(args, rule)
+	}
+	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := board.Open(config("redis://viewtest:secret@" + options.Addr))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	follow, done := b.Follow(), make(chan error, 2)
+	projector := b.Projector("g", func(int32) {})
+	go func() { done <- projector.Run(ctx) }()
+	go func() { done <- follow.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		<-done
+		b.Close()
+	})
+	projector.Put(board.Projection{Whole: true, Position: 1, Units: []board.Unit{{Hospital: "north", Version: 1, Chart: []byte("c"), Rooms: map[int32][]byte{1: []byte("r")}}}})
+	projector.Put(board.Projection{Position: 2, Units: []board.Unit{{Hospital: "north", Version: 2, Chart: []byte("c2"), Rooms: map[int32][]byte{1: nil}}}})
+	for err := board.ErrAway; err != nil; {
+		if err = follow.Wait(ctx, 0, 2); ctx.Err() != nil {
+			t.Fatal(err)
+		}
+	}
+	if s, err := b.Read(ctx, "north", board.Token{}); err != nil || string(s.Chart) != "c2" || len(s.Rooms) != 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if _, err := b.Read(ctx, "north", board.Token{Generation: "g", Version: 2}); err != nil {
+		t.Error(err)
+	}
+}
