@@ -131,7 +131,7 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Fatalf("event %d: %+v", n, c)
 		}
 		s := Signal{Kind: KindObservation, System: SystemLocal, Code: fmt.Sprint("C", n), Display: "eighty characters would be the most that a display may have, this has fewer"}
-		feed(u, spoken(clockAt(n+1), int32(n%2+1), s))
+		feed(u, spoken(clockAt(n+1), 1, s))
 	}
 	feed(u, arrival(clockAt(3000), Event{ID: "late", Type: A08, Visit: "v"}))
 	if got := occupants(u, 2); len(got) != 1 || !u.roomVerdict(2).has(mustFactor(t, "high-preeclampsia")) {

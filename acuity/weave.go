@@ -155,7 +155,7 @@ func (u *Unit) listen(v *visit, w *weaving) {
 			w.early = sojourn{placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.voices = append(w.voices, voice{At: from, Last: o.Last, Place: place})
-	case v.story.newborn && u.besideSomebody(w, at):
+	case v.story.newborn && u.besideSomebody(v, w, at):
 	default:
 		if _, there := w.byADT(at); there || len(v.Stays) > 0 {
 			w.voices = append(w.voices, voice{At: at, Last: at, Absent: true})
@@ -179,8 +179,9 @@ func (w *weaving) arrival(t Instant) (Instant, bool) {
 }
 
 // besideSomebody reports whether a newborn is, by ADT, in a room where the
-// newest census sees somebody: it lists rooms, and a newborn rarely by itself.
-func (u *Unit) besideSomebody(w *weaving, at Instant) bool {
+// newest census sees somebody, or one that it shared with its mother, whom it
+// follows: a census lists rooms, and a newborn rarely by itself.
+func (u *Unit) besideSomebody(v *visit, w *weaving, at Instant) bool {
 	p, there := w.byADT(at)
 	if !there {
 		return false
@@ -188,8 +189,11 @@ func (u *Unit) besideSomebody(w *weaving, at Instant) bool {
 	if p.Kind != inRoom {
 		return true
 	}
-	r := u.room(p.Room)
-	return r != nil && r.Listed && r.Status == RoomOccupied
+	if r := u.room(p.Room); r != nil && r.Listed && r.Status == RoomOccupied {
+		return true
+	}
+	m := u.motherOf(v)
+	return m != nil && slices.ContainsFunc(m.spans, func(s sojourn) bool { return s.placement == p })
 }
 
 // shownAt reports whether the census at t showed the visit.

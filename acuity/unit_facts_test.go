@@ -1,0 +1,209 @@
+package acuity
+
+import (
+	"slices"
+	"testing"
+)
+
+// primaries returns the primary factors of a room, ascending.
+func primaries(u *Unit, room int32) []string {
+	var out []string
+	if rv := u.roomVerdict(room); rv != nil {
+		for i := range rv.Factors {
+			if f := rv.Factors[i].Factor; f.IsPrimary() {
+				out = append(out, f.ID())
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestNewbornsGoWithTheirMothers(t *testing.T) {
+	mother := arrival(clockAt(0), Event{ID: "m", Type: A01, Visit: "m", Class: 'I', Place: ldr("L1")})
+	baby := func(place Location) Observation {
+		return arrival(clockAt(10), Event{ID: "b", Type: A01, Visit: "b", MotherVisit: "m", Newborn: true, Class: 'I', Place: place})
+	}
+	moves := arrival(clockAt(20), Event{ID: "m2", Type: A02, Visit: "m", Place: ldr("L2")})
+	tests := map[string]struct {
+		feed     []Observation
+		one, two int // newborn factors in the rooms
+	}{
+		"placed with her":           {feed: []Observation{mother, baby(ldr("L1"))}, one: 1},
+		"placed nowhere":            {feed: []Observation{mother, baby(Location{})}, one: 1},
+		"she moves":                 {feed: []Observation{mother, baby(ldr("L1")), moves}, two: 1},
+		"it moves":                  {feed: []Observation{mother, baby(ldr("L1")), arrival(clockAt(20), Event{ID: "b2", Type: A02, Visit: "b", Place: ldr("L2")})}, two: 1},
+		"it is discharged":          {feed: []Observation{mother, baby(ldr("L1")), arrival(clockAt(20), Event{ID: "b2", Type: A03, Visit: "b"})}},
+		"she is discharged":         {feed: []Observation{mother, baby(ldr("L1")), arrival(clockAt(20), Event{ID: "m2", Type: A03, Visit: "m"})}},
+		"it is told of before her":  {feed: []Observation{baby(Location{}), arrival(clockAt(11), Event{ID: "m", Type: A01, At: clockAt(0), Visit: "m", Class: 'I', Place: ldr("L1")})}, one: 1},
+		"a census shows her moved":  {feed: []Observation{mother, baby(ldr("L1")), listing(clockAt(30), CensusRoom{ID: 2, Visit: "m"})}, two: 1},
+		"a census lists it as well": {feed: []Observation{mother, baby(ldr("L1")), listing(clockAt(30), CensusRoom{ID: 1, Visit: "m", HasNewborns: true, Newborns: []CensusNewborn{{}}})}, one: 1},
+		"a census lists another":    {feed: []Observation{mother, baby(ldr("L1")), listing(clockAt(30), CensusRoom{ID: 1, Visit: "m", HasNewborns: true, Newborns: []CensusNewborn{{}, {}}})}, one: 2},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := NewUnit(testHospital)
+			feed(u, listing(clockAt(-10)))
+			feed(u, tc.feed...)
+			for room, want := range map[int32]int{1: tc.one, 2: tc.two} {
+				got := 0
+				for _, p := range u.room(room).chart.Patients {
+					for _, e := range p.Evidence {
+						if e.Factor.Section() == SectionNewborn && e.Factor.IsPrimary() {
+							got++
+						}
+					}
+				}
+				if got != want {
+					t.Errorf("room %d has %d newborns, want %d: %+v", room, got, want, u.room(room).chart.Patients)
+				}
+			}
+			if u.chart.Unit.Unplaced != 0 {
+				t.Errorf("%d unplaced", u.chart.Unit.Unplaced)
+			}
+		})
+	}
+}
+
+func TestPrimaryOfCensusAndADT(t *testing.T) {
+	couplet := CensusRoom{ID: 1, Visit: "v", Primary: mustFactor(t, "pp-couplet")}
+	admit := arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")})
+	tests := map[string]struct {
+		feed []Observation
+		room int32
+		want string
+	}{
+		"ADT alone":                        {[]Observation{admit}, 1, "labor-standard"},
+		"a census states another":          {[]Observation{admit, listing(clockAt(10), couplet)}, 1, "pp-couplet"},
+		"the next does not mention it":     {[]Observation{admit, listing(clockAt(10), couplet), listing(clockAt(20), CensusRoom{ID: 1, Visit: "v"})}, 1, "pp-couplet"},
+		"a move within the area":           {[]Observation{admit, listing(clockAt(10), couplet), arrival(clockAt(20), Event{ID: "b", Type: A02, Visit: "v", Place: ldr("L2")})}, 2, "pp-couplet"},
+		"a move to another area":           {[]Observation{admit, listing(clockAt(10), couplet), arrival(clockAt(20), Event{ID: "b", Type: A02, Visit: "v", Place: Location{PointOfCare: "OBOR", HasRoomID: true, RoomID: 2}})}, 2, "csection-intraop"},
+		"somebody without a visit":         {[]Observation{listing(clockAt(10), CensusRoom{ID: 1, Primary: mustFactor(t, "ap-stable")})}, 1, "ap-stable"},
+		"somebody, by the area of the row": {[]Observation{listing(clockAt(10), CensusRoom{ID: 1})}, 1, "labor-standard"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := NewUnit(testHospital)
+			feed(u, listing(clockAt(-10)))
+			feed(u, tc.feed...)
+			if got := primaries(u, tc.room); !slices.Equal(got, []string{tc.want}) {
+				t.Errorf("primaries %v, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestEventsThatComeAgain(t *testing.T) {
+	u := NewUnit(testHospital)
+	e := Event{ID: "a", Digest: "1", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}
+	feed(u, arrival(clockAt(0), e))
+	e.Digest, e.Place = "2", ldr("L2")
+	c := last(feed(u, arrival(clockAt(5), e)))
+	if c.Outcome != Duplicate || !slices.Equal(warnings(c), []string{"event_id_reused"}) || c.Items[0].Outcome != Duplicate {
+		t.Errorf("change %+v", c)
+	}
+	c = last(feed(u, Observation{ReceivedAt: clockAt(6), Channel: ChannelBatch, Events: []Event{
+		{ID: "b", Type: EventOther, At: clockAt(6), Visit: "v"},
+		{ID: "c", Type: A02, At: clockAt(6)},
+		{ID: "d", Type: A02, At: clockAt(6), Visit: "v", Place: ldr("L2")},
+		{ID: "e", Type: A12, At: clockAt(6), Visit: "w", Cancels: clockAt(1)},
+	}}))
+	want := []ItemResult{
+		{Outcome: Ignored, Reason: "event_type"}, {Outcome: Ignored, Reason: "visit_unknown"},
+		{HasRoom: true, RoomID: u.ownRoom(ldr("L2"))}, {},
+	}
+	if !slices.Equal(c.Items, want) || c.Outcome != Applied || !slices.Contains(warnings(c), "cancel_waiting") {
+		t.Errorf("items %+v, want %+v; warnings %v", c.Items, want, warnings(c))
+	}
+}
+
+func (u *Unit) ownRoom(l Location) int32 { return u.table.resolve(l).Room }
+
+func TestStatementsAboutAVisitOrPatient(t *testing.T) {
+	u := NewUnit(testHospital)
+	about := func(at int, visit, patient string) Observation {
+		s := magnesium(clockAt(at), SignalActive)
+		s.Visit, s.Patient = visit, patient
+		return Observation{ReceivedAt: clockAt(at), Channel: ChannelFHIR, Signals: []Signal{s}}
+	}
+	feed(u, listing(clockAt(-10)), about(0, "v", ""))
+	feed(u, arrival(clockAt(5), Event{ID: "a", Type: A01, Visit: "v", Patient: "p", Class: 'I', Place: ldr("L1")}))
+	if !u.roomVerdict(1).has(mustFactor(t, "high-mag")) {
+		t.Error("what was said of the visit before it came is lost")
+	}
+	feed(u, arrival(clockAt(6), Event{ID: "b", Type: A01, Visit: "w", Patient: "q", Class: 'I', Place: ldr("L2")}), about(7, "", "q"))
+	if !u.roomVerdict(2).has(mustFactor(t, "high-mag")) {
+		t.Error("what was said of the patient is lost")
+	}
+	if c := last(feed(u, about(8, "", "nobody"))); !slices.Equal(warnings(c), []string{"visit_unknown"}) {
+		t.Errorf("warnings %v", warnings(c))
+	}
+}
+
+func TestRejectedInputIsNotSilent(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(u, listing(clockAt(0), CensusRoom{ID: 1}))
+	before := rendered(u.Chart().Rooms)
+	c := u.Reject("schema_unknown", clockAt(5), 17)
+	if c.Version != 2 || c.Offset != 17 || c.Outcome != Rejected || c.Reason != "schema_unknown" || len(c.Effects) != 0 || c.AppliedAt != clockAt(5) {
+		t.Errorf("change %+v", c)
+	}
+	if after := rendered(u.Chart().Rooms); after != before {
+		t.Errorf("rooms differ\n%s", difference(before, after))
+	}
+}
+
+// A unit restored under other rules tells at once what is different now.
+func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(u, said4())
+	log := changelog{}
+	log.write(u)
+	room := log[testHospital+"/room/4"].(*RoomState)
+	room.Color = ColorGreen // as other rules had told
+	r := log.restore(t)
+	if due := r.Due(); due != clockAt(0) {
+		t.Fatalf("due %v", due.Time())
+	}
+	c, more := r.Advance(clockAt(0))
+	if !more || len(c.Effects) != 1 || c.Effects[0].PriorColor != ColorGreen || c.Effects[0].Color != ColorOrange {
+		t.Errorf("change %+v", c)
+	}
+	if _, more := r.Advance(clockAt(0)); more {
+		t.Error("told twice")
+	}
+}
+
+func said4() Observation { return spoken(clockAt(0), 4, magnesium(clockAt(0), SignalActive)) }
+
+func TestRestoreTakesRecordsAway(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(u, said4(), arrival(clockAt(1), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}))
+	feed(u, Observation{ReceivedAt: clockAt(2), Mappings: []Mapping{{ID: "m", System: SystemLocal, Code: "X"}}})
+	feed(u, spoken(clockAt(3), 4, Signal{Kind: KindLab, System: SystemLocal, Code: "Y"}))
+	log := changelog{}
+	log.write(u)
+	if len(log) != 7 { // unit, two rooms, visit, seen, mapping, code
+		t.Fatalf("%d records", len(log))
+	}
+	r := NewUnit(testHospital)
+	for key, s := range log {
+		if err := r.Restore(key, s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for key := range log {
+		if err := r.Restore(key, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.Restored()
+	if x, y := rendered(r.Chart()), rendered(NewUnit(testHospital).Chart()); x != y || len(r.visits)+len(r.seen)+len(r.codes)+len(r.mappings) != 0 {
+		t.Errorf("not empty\n%s\n%s", x, y)
+	}
+	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x"} {
+		if err := r.Restore(key, nil); err == nil {
+			t.Errorf("%s was taken", key)
+		}
+	}
+}
