@@ -1,0 +1,98 @@
+package e2e
+
+import (
+	"flag"
+	"os"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+var update = flag.Bool("update", false, "rewrite the output in the README's tour")
+
+// volatile is what differs from run to run.
+var volatile = []struct {
+	form *regexp.Regexp
+	as   string
+}{
+	{regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`), "UUID"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"},
+	{regexp.MustCompile(`\|\d{14}[-+]\d{4}\|`), "|TIME|"},
+	{regexp.MustCompile(`\|[0-9a-f]{20}\|`), "|ID|"},
+}
+
+func masked(text string) string {
+	for _, v := range volatile {
+		text = v.form.ReplaceAllString(text, v.as)
+	}
+	return strings.TrimSpace(text)
+}
+
+// TestReadmeTour types the commands of the README's tour and wants its output.
+func TestReadmeTour(t *testing.T) {
+	const path = "../../README.md"
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	block := regexp.MustCompile("(?s)```console\n(.*?)```")
+	commands := 0
+	written := block.ReplaceAllStringFunc(string(page), func(text string) string {
+		inside := strings.TrimSuffix(strings.TrimPrefix(text, "```console\n"), "```")
+		var out strings.Builder
+		for _, part := range strings.Split("\n"+inside, "\n$ ")[1:] {
+			command, want := splitCommand(part)
+			commands++
+			second := time.Now().Unix()
+			got := shell(t, d, command)
+			if want != "" && masked(got) != masked(want) && !*update {
+				t.Errorf("$ %s\n got %s\nwant %s", command, masked(got), masked(want))
+			}
+			out.WriteString("$ " + command + "\n")
+			if want != "" {
+				out.WriteString(strings.TrimRight(got, "\n") + "\n")
+			}
+			// A person takes longer: HL7 times have whole seconds.
+			for time.Now().Unix() == second {
+				time.Sleep(10 * time.Millisecond)
+			}
+		}
+		return "```console\n" + out.String() + "```"
+	})
+	if commands < 7 {
+		t.Errorf("the tour has only %d commands", commands)
+	}
+	if *update {
+		if err := os.WriteFile(path, []byte(written), 0o644); err != nil { //nolint:gosec // a page of documentation
+			t.Fatal(err)
+		}
+	}
+}
+
+// splitCommand takes a command, which goes on while its quotes are open or a
+// line ends in a backslash or a pipe, from the output that follows it.
+func splitCommand(part string) (command, output string) {
+	lines := strings.Split(strings.TrimRight(part, "\n"), "\n")
+	for i := range lines {
+		command = strings.Join(lines[:i+1], "\n")
+		open := strings.Count(command, "'")%2 == 1
+		if !open && !strings.HasSuffix(lines[i], `\`) && !strings.HasSuffix(lines[i], "|") {
+			return command, strings.Join(lines[i+1:], "\n")
+		}
+	}
+	return command, ""
+}
+
+func shell(t *testing.T, d *dev, command string) string {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", command)
+	cmd.Env = append(os.Environ(), "SVC="+d.BaseURL, "KEY="+d.APIKey)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("$ %s: %v", command, err)
+	}
+	return string(out)
+}
