@@ -223,7 +223,7 @@ func (u *Unit) meet(e *Event) {
 }
 
 // own reports whether only its location makes the room known.
-func (r *room) own() bool { return r.Registered && r.RoomState.Room != "" }
+func (r *room) own() bool { return r.Registered && r.Room != "" }
 
 // relabel brings the table of rooms up to the labels known.
 func (u *Unit) relabel() {

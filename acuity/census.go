@@ -35,7 +35,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	}
 	t.leave()
 	u.facts.HasCensus, u.facts.CensusAt = true, at
-	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms))) //nolint:gosec // capped
+	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms)))
 	u.relabel()
 	u.markAll()
 	u.work.known = true
@@ -113,7 +113,7 @@ func (t *taking) row(row *CensusRoom) {
 		r.Area = row.Area
 	}
 	r.Listed, r.Status, r.Clinical, r.Placed = true, row.Status, false, false
-	r.Registered, r.PointOfCare, r.RoomState.Room = false, "", ""
+	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
 
 // named takes a row that says which visit is in the room.

@@ -67,7 +67,7 @@ func (u *Unit) retell() {
 func (u *Unit) chooseOccupants() {
 	for i := 0; i < len(u.work.weave); i++ {
 		v := u.work.weave[i]
-		r, from := u.stake(v, &u.work.weaving)
+		r, from := u.stake(v)
 		if v.claimed != nil {
 			v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
 			u.markRoom(v.claimed, markAdopt)
@@ -179,8 +179,8 @@ func (u *Unit) motherOf(v *visit) *visit {
 		return nil
 	}
 	if r := u.room(p.Room); r != nil {
-		for i := len(r.sits) - 1; i >= 0; i-- {
-			if m := r.sits[i]; m.holds(s.From) && !m.v.story.newborn {
+		for _, m := range slices.Backward(r.sits) {
+			if m.holds(s.From) && !m.v.story.newborn {
 				return m.v
 			}
 		}

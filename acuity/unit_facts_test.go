@@ -109,8 +109,10 @@ func TestEventsThatComeAgain(t *testing.T) {
 		{ID: "e", Type: A12, At: clockAt(6), Visit: "w", Cancels: clockAt(1)},
 	}}))
 	want := []ItemResult{
-		{Outcome: Ignored, Reason: "event_type"}, {Outcome: Ignored, Reason: "visit_unknown"},
-		{HasRoom: true, RoomID: u.ownRoom(ldr("L2"))}, {},
+		{Outcome: Ignored, Reason: "event_type"},
+		{Outcome: Ignored, Reason: "visit_unknown"},
+		{HasRoom: true, RoomID: u.ownRoom(ldr("L2"))},
+		{},
 	}
 	if !slices.Equal(c.Items, want) || c.Outcome != Applied || !slices.Contains(warnings(c), "cancel_waiting") {
 		t.Errorf("items %+v, want %+v; warnings %v", c.Items, want, warnings(c))
@@ -159,7 +161,10 @@ func TestRestoreUnderOtherRulesIsDueAtOnce(t *testing.T) {
 	feed(u, said4())
 	log := changelog{}
 	log.write(u)
-	room := log[testHospital+"/room/4"].(*RoomState)
+	room, ok := log[testHospital+"/room/4"].(*RoomState)
+	if !ok {
+		t.Fatal("no record of the room")
+	}
 	room.Color = ColorGreen // as other rules had told
 	r := log.restore(t)
 	if due := r.Due(); due != clockAt(0) {

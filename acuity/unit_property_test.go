@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -98,7 +99,7 @@ func (w *world) event() Event {
 	}
 	w.n++
 	e := Event{
-		ID: "e" + string(rune('0'+w.n%10)) + string(rune('a'+w.n/10%26)) + string(rune('a'+w.n/260)), Digest: "d",
+		ID: fmt.Sprint("e", w.n), Digest: "d",
 		Type: pick(w.t, "type", A01, A01, A04, A02, A02, A02, A03, A08, A11, A12, A13, EventOther),
 		At:   w.ago(-3, 200), Visit: pick(w.t, "visit", "v1", "v2", "v3", "v4"), Class: pick(w.t, "class", byte(0), 'I', 'O'),
 	}

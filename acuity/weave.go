@@ -211,7 +211,7 @@ type claim struct {
 // stake returns where the visit may be the occupant whom the newest census saw
 // without saying which visit it is: in the room where ADT has it at that time,
 // if it came there no earlier than the occupant.
-func (u *Unit) stake(v *visit, w *weaving) (*room, Instant) {
+func (u *Unit) stake(v *visit) (*room, Instant) {
 	if !u.facts.HasCensus || v.story.newborn || shownAt(v, u.facts.CensusAt) {
 		return nil, 0
 	}
