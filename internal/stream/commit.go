@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -234,8 +235,6 @@ func (l *loop) reread(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: %w", errReopen, err)
 	}
-	for n, p := range parts {
-		l.parts[n] = p
-	}
+	maps.Copy(l.parts, parts)
 	return nil
 }

@@ -119,7 +119,7 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		}
 		err := l.run(ctx)
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // asked to end: how the session ended is no news
 		}
 		if errors.Is(err, ErrFenced) || errors.Is(err, ErrAlarm) {
 			return err

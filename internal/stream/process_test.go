@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 func TestProcessAppliesEachInputOnce(t *testing.T) {
@@ -158,4 +160,30 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 		}
 		r.exact(15)
 	})
+}
+
+// What was applied is skipped when it comes again, and what is missing is told.
+func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
+	task := newCounter(0)
+	if err := task.Restore(Record{Key: []byte("in"), Value: []byte("2")}); err != nil {
+		t.Fatal(err)
+	}
+	l := &loop{parts: map[int32]*part{0: {task: task, next: 3}}}
+	batch := func(offsets ...int64) *kgo.FetchPartition {
+		fp := new(kgo.FetchPartition)
+		for _, at := range offsets {
+			fp.Records = append(fp.Records, &kgo.Record{Offset: at, Key: []byte("k"), Value: []byte("add")})
+		}
+		return fp
+	}
+	if err := l.apply(batch(0, 1, 2, 3, 4)); err != nil || l.applied != 2 || l.parts[0].next != 5 {
+		t.Errorf("%v, %d applied, next %d", err, l.applied, l.parts[0].next)
+	}
+	err := l.apply(batch(7))
+	if want := (gapError{want: 5, have: 7}); !errors.Is(err, want) {
+		t.Errorf("got %v, not %v", err, want)
+	}
+	if err := l.apply(&kgo.FetchPartition{Partition: 1, Records: batch(0).Records}); err == nil {
+		t.Error("a partition without state is applied")
+	}
 }

@@ -51,7 +51,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // asked to end
 		}
 		now := time.Now()
 		if count+n.records > 0 && begun.IsZero() {

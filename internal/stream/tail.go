@@ -46,7 +46,7 @@ func (t *Tail) Run(ctx context.Context) error {
 // ended tells the end of ctx from an error.
 func ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return nil
+		return nil //nolint:nilerr // asked to end
 	}
 	return err
 }

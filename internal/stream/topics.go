@@ -64,7 +64,7 @@ func (c *Cluster) replicas() int16 { return int16(min(c.brokers, 3)) }
 
 func (c *Cluster) create(ctx context.Context, t Topic) error {
 	policy, retention := "delete", int64(-1)
-	if t.Retention > 0 && !(t.Compact && c.embedded) {
+	if t.Retention > 0 && (!t.Compact || !c.embedded) {
 		retention = t.Retention.Milliseconds()
 	}
 	conf := map[string]*string{}
