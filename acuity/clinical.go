@@ -15,6 +15,7 @@ func (u *Unit) takeClinical(in *intake) {
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")
 		}
+		u.readouts.of(u, &h)
 		in.heard = append(in.heard, h)
 		h.Visit, h.Patient = "", ""
 		if s.Visit != "" || s.Patient != "" {
@@ -195,8 +196,7 @@ func (u *Unit) answerClinical(in *intake) {
 func (u *Unit) noteUnmappedSignals(in *intake) {
 	for i := range in.heard {
 		h := &in.heard[i]
-		_, state := u.cat.matchSignal(&h.Signal, u.maps)
-		switch state {
+		switch h.readout.known(&h.Signal) {
 		case matched:
 		case unreadable:
 			in.warn("value_unreadable", "")

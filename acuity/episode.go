@@ -160,15 +160,18 @@ func (r *room) anonymous() bool {
 func (u *Unit) gather(e *episode, b binding, r *room) {
 	e.signals = e.signals[:0]
 	if b.v == nil {
+		u.readouts.take(u, r.Signals)
 		e.signals = r.said(e.signals, b)
 		return
 	}
+	u.readouts.take(u, b.v.Signals)
 	e.signals = append(e.signals, b.v.Signals...)
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o sojourn) bool { return o.placement == s.placement }) {
 			continue
 		}
 		if in := u.room(s.Room); in != nil {
+			u.readouts.take(u, in.Signals)
 			e.signals = in.said(e.signals, b)
 		}
 	}

@@ -14,6 +14,8 @@ type episode struct {
 	listed    []Listed    // modifiers that the newest census lists
 	primaries []Evidence  // by ADT, census and site map; with those of the newborns
 	babies    uint8       // of a multiple birth, as ADT says; 0 unknown
+
+	statements statements // memory that the next evidence uses again
 }
 
 // evidence returns what the statements about one patient amount to: one piece of
@@ -22,7 +24,7 @@ type episode struct {
 // began, what contradicts what. Birth, windows and steps are for the verdict. It
 // is a function of the set: the order of the lists means nothing.
 func (c *Catalogue) evidence(e *episode, maps *mappings) []Evidence {
-	f := folder{reader: reader{c: c, maps: maps}, e: e}
+	f := folder{reader: reader{c: c, maps: maps, matches: e.statements.matches[:0]}, e: e, out: e.statements.out[:0]}
 	f.read()
 	f.foldSignals()
 	f.foldDiagnoses()
@@ -34,15 +36,15 @@ func (c *Catalogue) evidence(e *episode, maps *mappings) []Evidence {
 		}
 	}
 	slices.SortFunc(f.out, compareEvidence)
-	return slices.Compact(f.out)
+	e.statements.matches, e.statements.out = f.matches, f.out
+	return slices.Clone(slices.Compact(f.out))
 }
 
 // folder makes the evidence of one episode.
 type folder struct {
 	reader
-	e          *episode
-	statements []statement
-	out        []Evidence
+	e   *episode
+	out []Evidence
 
 	noted
 }
@@ -65,57 +67,45 @@ func (n *noted) add(o noted) {
 // read reads the statements and puts them in order. Those that say nothing
 // readable change nothing and are left out.
 func (f *folder) read() {
-	f.statements = make([]statement, 0, len(f.e.signals))
-	var concepts map[identity]Factor
+	list := &f.e.statements
+	list.reset()
 	for i := range f.e.signals {
 		h := &f.e.signals[i]
-		s := statement{Heard: h, identity: identityOf(&h.Signal), from: len(f.matches)}
-		state, concept := f.reader.read(&h.Signal)
-		if concept != 0 {
-			if concepts == nil {
-				concepts = map[identity]Factor{}
-			}
-			concepts[s.identity] = concept
+		r := h.readout
+		if r == nil || r.maps != f.maps {
+			r = f.c.readout(&h.Signal, f.maps)
 		}
-		if h.Status == SignalActive && state != matched {
+		group := list.group(r.identity)
+		if r.concept != 0 {
+			list.groups[group].concept = r.concept
+		}
+		if h.Status == SignalActive && r.state != matched {
 			continue
 		}
-		s.order, s.clock, s.to = h.orderTime(), h.clockStart(), len(f.matches)
-		said := f.matches[s.from:s.to]
-		s.weight = f.c.graver(h, said)
-		f.statements = append(f.statements, s)
+		list.add(statement{
+			Heard: h, identity: r.identity, matches: r.matches, weight: r.weight,
+			order: h.orderTime(), clock: h.clockStart(),
+		}, group)
 	}
 	for _, l := range f.e.listed {
 		if l.Factor == f.c.index.acknowledged {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
-	// A code is one of many of a concept if any statement of it is, also where
-	// another came without the display that tells.
-	for i := range f.statements {
-		if concept := concepts[f.statements[i].identity]; concept != 0 {
-			f.statements[i].identity = identity{concept: concept}
-		}
-	}
-	slices.SortFunc(f.statements, compareStatements)
+	list.sort()
 }
 
 // foldSignals walks through the statements, identity by identity: first for what
 // they mean to others, then for what they say themselves.
 func (f *folder) foldSignals() {
-	var groups [][]statement
-	for from := 0; from < len(f.statements); {
-		to := from + 1
-		for to < len(f.statements) && f.statements[to].identity == f.statements[from].identity {
-			to++
-		}
-		said := winners(f.statements[from:to])
-		f.note(said)
-		groups = append(groups, said)
-		from = to
+	list := f.e.statements
+	for i := range list.groups {
+		g := &list.groups[i]
+		g.said = winners(list.sorted[g.from:g.to])
+		f.note(g.said)
 	}
-	for _, said := range groups {
-		f.foldIdentity(said)
+	for i := range list.groups {
+		f.foldIdentity(list.groups[i].said)
 	}
 	// A newer Category I also clears what was said under another identity.
 	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
@@ -152,9 +142,10 @@ func winners(all []statement) []statement {
 // foldIdentity adds the evidence that the statements of one identity leave, in
 // order of time.
 func (f *folder) foldIdentity(said []statement) {
-	var factors []Factor
+	var few [8]Factor
+	factors := few[:0]
 	for i := range said {
-		for _, m := range f.matches[said[i].from:said[i].to] {
+		for _, m := range said[i].matches {
 			if !slices.Contains(factors, m.factor) {
 				factors = append(factors, m.factor)
 			}
@@ -181,7 +172,7 @@ func (f *folder) step(r *run, said []statement, i int) {
 	if r.f == f.c.index.mews && s.order <= f.acknowledged {
 		return
 	}
-	for _, m := range f.matches[s.from:s.to] {
+	for _, m := range s.matches {
 		if m.factor == r.f {
 			r.take(s, m)
 			return
@@ -196,7 +187,7 @@ func (f *folder) step(r *run, said []statement, i int) {
 // lasted until the next statement: a Category III that nobody repeats within
 // 60 min is as if a Category II had been received (scoring-decisions 17).
 func (f *folder) silence(r *run, before *statement, now Instant) {
-	for _, m := range f.matches[before.from:before.to] {
+	for _, m := range before.matches {
 		e := f.c.effect(m.factor, m.variant)
 		if m.on && e.becomes == r.f && e.silent > 0 && now-before.order >= e.silent {
 			r.assume(before.order+e.silent, before, m)
@@ -218,7 +209,7 @@ func (f *folder) note(said []statement) {
 		}
 		known.add(newest)
 		newest = noted{}
-		matches := f.matches[s.from:s.to]
+		matches := s.matches
 		for _, m := range matches {
 			infused = infused || m.factor == ix.mag && s.Kind == KindMedication
 			if m.on && m.factor == ix.acknowledged {

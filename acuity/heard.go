@@ -55,14 +55,14 @@ type statement struct {
 	*Heard
 	identity
 	order, clock Instant
-	from, to     int // its matches, in those of the reader
+	matches      []match
 	weight       uint8
 }
 
 // graver returns how grave a statement is: of two with the same time in one
 // request the graver wins (scoring-decisions 27).
-func (c *Catalogue) graver(h *Heard, matches []match) uint8 {
-	switch h.Status {
+func (c *Catalogue) graver(s *Signal, matches []match) uint8 {
+	switch s.Status {
 	case SignalRetracted:
 		return 0
 	case SignalEnded:
@@ -81,28 +81,18 @@ func (c *Catalogue) graver(h *Heard, matches []match) uint8 {
 	return weight
 }
 
-// compareStatements orders statements by identity, then time, then receipt, then
-// weight; what is equal so far is ordered by content, so that the order of
+// compareStatements orders statements of one identity by time, then receipt,
+// then weight; what is equal so far is ordered by content, so that the order of
 // arrival within a request means nothing.
 func compareStatements(a, b statement) int {
-	if c := compareIdentities(a.identity, b.identity); c != 0 {
+	if c := cmp.Compare(a.order, b.order); c != 0 {
 		return c
 	}
 	return cmp.Or(
-		cmp.Compare(a.order, b.order),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
 		cmp.Compare(a.weight, b.weight),
 		cmp.Compare(b.clock, a.clock), // the earlier start wins
 		compareContent(a.Heard, b.Heard),
-	)
-}
-
-func compareIdentities(a, b identity) int {
-	return cmp.Or(
-		cmp.Compare(a.concept, b.concept),
-		cmp.Compare(a.system, b.system),
-		cmp.Compare(a.code, b.code),
-		compareBool(a.medication, b.medication),
 	)
 }
 

@@ -137,13 +137,8 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 // origins: a mapping of the hospital, which wins, the id of a factor as a local
 // code, and the rules of the catalogue.
 func (c *Catalogue) matchSignal(s *Signal, maps *mappings) ([]match, matchState) {
-	r := reader{c: c, maps: maps}
-	state, _ := r.read(s)
-	if state == unmapped && s.Status != SignalActive && s.Kind == KindMedication && s.Display == "" {
-		// The drug was known by its name; who ends it need not repeat that.
-		state = matched
-	}
-	return r.matches, state
+	r := c.readout(s, maps)
+	return r.matches, r.known(s)
 }
 
 // reader reads statements; its matches grow with each.

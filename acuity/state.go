@@ -117,6 +117,8 @@ type Heard struct {
 	// Settled: 24 h have passed since the receipt, so that whom it belongs to
 	// is decided for good: to the visit, or to the room, in whose record it is.
 	Settled bool
+
+	readout *readout // what it says, once that was read
 }
 
 // VisitState is one visit: the set of its ADT events, what censuses say about

@@ -29,6 +29,7 @@ type Unit struct {
 	unplaced int32               // visits without a room
 	listed   map[string]bool     // newborns whom a census lists with a mother
 	maps     *mappings
+	readouts readouts
 	table    roomTable
 	chart    Chart
 	verdict  Verdict

@@ -43,6 +43,7 @@ var rooms = map[string]room{
 		goroutines: true,
 	},
 	"internal/archtest": {},
+	"internal/shift":    {imports: []string{"acuity"}},
 	"internal/e2e": {
 		imports:    []string{"acuity", "schemas", "internal", "github.com/ory/dockertest", "github.com/twmb/franz-go", "github.com/redis/go-redis"},
 		goroutines: true,

@@ -1,0 +1,149 @@
+// Package shift makes up the feeds of maternity units, for benchmarks: patients
+// come, move, are measured, get drugs and go, while censuses and staffing
+// arrive. Nobody in it exists. The same arguments make the same observations.
+package shift
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"svc/acuity"
+)
+
+// Feeds are the observations of several hospitals, in the order of receipt.
+type Feeds struct {
+	units  []*unit
+	rooms  int
+	now    acuity.Instant
+	step   time.Duration
+	random *rand.Rand
+	visits int
+}
+
+// unit is one hospital.
+type unit struct {
+	id    string
+	rooms []room
+}
+
+// room is who is where.
+type room struct {
+	visit   string // empty: nobody
+	moves   int    // ADT events so far
+	started acuity.Instant
+}
+
+// New returns feeds of hospitals h000, h001 … with so many rooms each, of
+// observations that are received step apart from an instant on.
+func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
+	f := &Feeds{rooms: rooms, now: from, step: step, random: rand.New(rand.NewPCG(1, uint64(hospitals)))} //nolint:gosec // repeatable on purpose
+	for i := range hospitals {
+		f.units = append(f.units, &unit{id: fmt.Sprintf("h%03d", i), rooms: make([]room, rooms)})
+	}
+	return f
+}
+
+// Next returns the next observation: of a hundred about 87 are clinical, 10
+// ADT, 2 staffing and 1 is a census of the whole unit.
+func (f *Feeds) Next() *acuity.Observation {
+	f.now = f.now.Add(f.step)
+	u := f.units[f.random.IntN(len(f.units))]
+	o := &acuity.Observation{Hospital: u.id, ReceivedAt: f.now, Source: "k-0123456789ab"}
+	switch kind := f.random.IntN(200); {
+	case kind < 2:
+		f.census(u, o)
+	case kind < 6:
+		o.Channel = acuity.ChannelStaffing
+		o.Staffing = &acuity.Staffing{Nurses: int32(f.rooms/3 + f.random.IntN(f.rooms/3)), Call: acuity.Yes} //nolint:gosec // a number of nurses
+	case kind < 26:
+		f.event(u, o)
+	default:
+		f.clinical(u, o)
+	}
+	return o
+}
+
+// event moves one patient: in, from room to room, a diagnosis, out.
+func (f *Feeds) event(u *unit, o *acuity.Observation) {
+	id := f.random.IntN(f.rooms)
+	r := &u.rooms[id]
+	e := acuity.Event{At: f.now.Add(-time.Minute), Class: 'I', Feed: acuity.ChannelHL7, Service: "OBS"}
+	switch {
+	case r.visit == "":
+		f.visits++
+		*r = room{visit: fmt.Sprintf("%032x", f.visits)}
+		e.Type = acuity.A01
+	case r.moves < 3:
+		e.Type, e.DiagnosisMode = acuity.A08, acuity.DiagnosisSnapshot
+		code := [...]string{"O14.13", "O72.1", "O24.4", "O30.0", "Z37.0", "O60.0"}[f.random.IntN(6)]
+		e.Diagnoses = []acuity.Diagnosis{{System: acuity.ICD10CM, Code: code}}
+	case r.moves < 5:
+		e.Type = acuity.A02
+		to := f.random.IntN(f.rooms)
+		if other := &u.rooms[to]; other.visit == "" {
+			*other, *r = *r, room{}
+			id, r = to, other
+		}
+	default:
+		e.Type = acuity.A03
+	}
+	r.moves++
+	e.Visit, e.Patient = r.visit, r.visit
+	e.ID = fmt.Sprintf("%s-%d", r.visit, r.moves)
+	e.Digest = e.ID
+	e.Place = acuity.Location{HasRoomID: true, RoomID: int32(id + 1), PointOfCare: "LD", Room: fmt.Sprintf("%d", id+1)} //nolint:gosec // a small number
+	if e.Type == acuity.A03 {
+		*r = room{}
+	}
+	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
+}
+
+// clinical reports one sign of one occupied room, or of any.
+func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
+	id := f.random.IntN(f.rooms)
+	for range 3 {
+		if u.rooms[id].visit != "" {
+			break
+		}
+		id = f.random.IntN(f.rooms)
+	}
+	r := &u.rooms[id]
+	s := acuity.Signal{Room: int32(id + 1), Kind: acuity.KindObservation, System: acuity.LOINC, ObservedAt: f.now.Add(-20 * time.Second)} //nolint:gosec // a small number
+	switch kind := f.random.IntN(20); {
+	case kind < 8:
+		s.Code, s.Kind = "32421-5", acuity.KindDevice
+		s.Value = acuity.ParseValue([...]string{"Category I", "Category I", "Category I", "Category II", "Category III"}[f.random.IntN(5)])
+	case kind < 14:
+		s.Code, s.Display = "88888-8", "MEWS total score"
+		s.Value = acuity.NumberValue(acuity.Milli(f.random.IntN(7)*1000), "")
+	case kind < 17:
+		s.Code, s.Display = "8480-6", "Systolic blood pressure"
+		s.Value = acuity.NumberValue(acuity.Milli((100+f.random.IntN(60))*1000), "mm[Hg]")
+	default:
+		s = acuity.Signal{Room: s.Room, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: [...]string{"6585", "7824", "5856"}[f.random.IntN(3)]}
+		switch {
+		case r.started == 0 || f.random.IntN(3) > 0:
+			if r.started == 0 {
+				r.started = f.now
+			}
+			s.StartedAt = r.started
+		default:
+			s.Status, r.started = acuity.SignalEnded, 0
+		}
+	}
+	o.Channel, o.Room, o.Signals = acuity.ChannelClinical, &acuity.RoomRef{ID: s.Room}, []acuity.Signal{s}
+}
+
+// census lists all rooms, with the visits of those who are in them.
+func (f *Feeds) census(u *unit, o *acuity.Observation) {
+	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // a small number
+	for i := range c.Rooms {
+		row := &c.Rooms[i]
+		*row = acuity.CensusRoom{ID: int32(i + 1), Label: fmt.Sprintf("LDR %d", i+1), Area: "L&D", Status: acuity.RoomEmpty} //nolint:gosec // a small number
+		if visit := u.rooms[i].visit; visit != "" {
+			row.Status, row.Visit, row.Class = acuity.RoomOccupied, visit, 'I'
+		}
+	}
+	o.Channel, o.Census = acuity.ChannelCensus, c
+}

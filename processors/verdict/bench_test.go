@@ -1,0 +1,80 @@
+package verdict
+
+import (
+	"syscall"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/shift"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// quiet is a view that takes charts and shows them to nobody.
+type quiet struct{}
+
+func (quiet) Own(int32, int64, []Chart)  {}
+func (quiet) Show(int32, int64, []Chart) {}
+func (quiet) Disown(int32)               {}
+
+var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
+
+// inputs are n records of the observations of one partition.
+func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record {
+	tb.Helper()
+	feeds := shift.New(hospitals, 20, morning, step)
+	records := make([]stream.Record, n)
+	for i := range records {
+		o := feeds.Next()
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		records[i] = stream.Record{Offset: int64(i), Key: []byte(schemas.ObservationKey(o).String()), Value: value, Timestamp: o.ReceivedAt.Time()}
+	}
+	return records
+}
+
+// cpu is the processor time that the process has taken. Beside wall time it
+// tells what the work costs on a machine that others use too.
+func cpu(b *testing.B) time.Duration {
+	b.Helper()
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
+}
+
+// BenchmarkTask is the work of the processor without Kafka: what one record
+// costs from its bytes to those of its change, the state that it touched and
+// the charts for the view. A transaction takes in the share that 5,000 records
+// of 24 partitions have of one.
+func BenchmarkTask(b *testing.B) {
+	const hospitals, perCommit = 13, 208
+	records := inputs(b, 50_000, hospitals, 8*time.Second/hospitals)
+	task := Tasks(quiet{})(0)
+	written, outputs, done := 0, 0, 0
+	b.ReportAllocs()
+	spent := cpu(b)
+	for b.Loop() {
+		if done == len(records) { // the shift is over; another begins
+			task, done = Tasks(quiet{})(0), 0
+		}
+		if err := task.Apply(records[done]); err != nil {
+			b.Fatal(err)
+		}
+		if done++; done%perCommit != 0 {
+			continue
+		}
+		if err := task.Outputs(func(key, value []byte) { written += len(key) + len(value); outputs++ }); err != nil {
+			b.Fatal(err)
+		}
+		task.Committed()
+	}
+	b.ReportMetric(float64((cpu(b)-spent).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	b.ReportMetric(float64(written)/float64(b.N), "written-B/op")
+	b.ReportMetric(float64(outputs)/float64(b.N), "outputs/op")
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
+}
