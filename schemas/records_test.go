@@ -168,7 +168,9 @@ func filled(s source, name string, v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			filled(s, v.Type().Field(i).Name, v.Field(i))
+			if field := v.Type().Field(i); field.IsExported() { // others are the domain's own memory
+				filled(s, field.Name, v.Field(i))
+			}
 		}
 	default:
 		panic("no rule to fill " + v.Type().String())
