@@ -173,3 +173,12 @@ func categories(from, to string) []codePattern {
 	}
 	return all
 }
+
+// Written returns the code of the source as people write it: an ICD-10-CM code
+// is kept without its dot, so that one compares by bytes.
+func (s Source) Written() string {
+	if s.System == ICD10CM && len(s.Code) > 3 {
+		return s.Code[:3] + "." + s.Code[3:]
+	}
+	return s.Code
+}

@@ -33,7 +33,7 @@ const (
 func (u *Unit) key(kind, id string) string { return u.hospital + "/" + kind + "/" + id }
 func (u *Unit) roomKey(id int32) string    { return u.key(kindRoom, strconv.Itoa(int(id))) }
 func (u *Unit) visitKey(id string) string  { return u.key(kindVisit, id) }
-func (u *Unit) seenKey(id string) string   { return u.key(kindSeen, digest(id)) }
+func (u *Unit) seenKey(id string) string   { return u.key(kindSeen, id) } // a pseudonym of bounded length
 
 // digest names a text of any length; texts here are pseudonyms or codes.
 func digest(text string) string {
@@ -170,11 +170,7 @@ func (u *Unit) drop(kind, id string) error {
 	case kindMapping:
 		delete(u.mappings, id)
 	case kindSeen:
-		for k := range u.seen {
-			if digest(k) == id {
-				delete(u.seen, k)
-			}
-		}
+		delete(u.seen, id)
 	case kindCode:
 		for k := range u.codes {
 			if digest(k) == id {

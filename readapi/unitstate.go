@@ -175,7 +175,7 @@ func factorOf(v *acuity.FactorVerdict) factor {
 		f.Ratio = &v.Ratio
 	}
 	for i, s := range v.Sources {
-		f.Sources[i] = source{string(s.Feed), string(s.System), s.Code}
+		f.Sources[i] = source{string(s.Feed), string(s.System), s.Written()}
 	}
 	return f
 }
