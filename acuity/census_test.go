@@ -152,6 +152,7 @@ func TestEvidenceGoesWithItsOwner(t *testing.T) {
 		"of one who is told of later":                   {[]Observation{start, mag(5, 5), in(3, 30, "v")}, true},
 		"of one who comes within the hour":              {[]Observation{start, mag(5, 5), in(60, 60, "v")}, true},
 		"not of one who comes after the hour":           {[]Observation{start, mag(5, 5), in(66, 66, "v")}, false},
+		"of one who is there when it comes":             {[]Observation{start, in(90, 90, "v"), mag(5, 100)}, true},
 		"not of the second who comes":                   {[]Observation{start, mag(5, 5), in(10, 10, "v"), out(20, "v"), in(30, 30, "w")}, false},
 		"of one who was there then, though told of now": {[]Observation{start, in(1, 1, "v"), out(10, "v"), in(20, 20, "w"), mag(5, 30)}, false},
 	}
@@ -276,5 +277,28 @@ func TestStaffingPlanTakesOver(t *testing.T) {
 	c = last(feed(u, staff(130, Staffing{Nurses: 1, AsOf: clockAt(100)})))
 	if c.Outcome != Ignored || u.verdict.OnDuty != 5 {
 		t.Errorf("older: %+v, on duty %d", c, u.verdict.OnDuty)
+	}
+}
+
+// A late message can give a statement to another visit; who had it before loses
+// it, wherever she is by now.
+func TestLateOwnerTakesTheStatement(t *testing.T) {
+	u := NewUnit(testHospital)
+	s := magnesium(clockAt(5), SignalActive)
+	s.ObservedAt = clockAt(5)
+	feed(u, listing(clockAt(0)),
+		arrival(clockAt(1), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
+		spoken(clockAt(5), 1, s),
+		arrival(clockAt(10), Event{ID: "b", Type: A02, Visit: "v", Place: ldr("L2")}))
+	mag := mustFactor(t, "high-mag")
+	if !u.roomVerdict(2).has(mag) {
+		t.Fatal("the statement did not go with her")
+	}
+	c := last(feed(u, arrival(clockAt(30), Event{ID: "c", Type: A01, At: clockAt(4), Visit: "w", Class: 'I', Place: ldr("L1")})))
+	if !u.roomVerdict(1).has(mag) || u.roomVerdict(2).has(mag) {
+		t.Errorf("room 1 %+v, room 2 %+v", u.roomVerdict(1), u.roomVerdict(2))
+	}
+	if len(c.Expired) != 1 || c.Expired[0].RoomID != 2 {
+		t.Errorf("expired %+v", c.Expired)
 	}
 }

@@ -94,9 +94,9 @@ func (w *weaving) at(t Instant) (placement, bool) {
 }
 
 func (w *weaving) byADT(t Instant) (placement, bool) {
-	for i := len(w.spans) - 1; i >= 0; i-- {
-		if w.spans[i].holds(t) {
-			return w.spans[i].placement, true
+	for _, s := range slices.Backward(w.spans) {
+		if s.holds(t) {
+			return s.placement, true
 		}
 	}
 	return placement{}, false
