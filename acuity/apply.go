@@ -357,4 +357,5 @@ func (u *Unit) compile() {
 	}
 	slices.SortFunc(list, func(a, b Mapping) int { return cmp.Compare(a.ID, b.ID) })
 	u.maps = newMappings(list)
+	u.work.reader.use(u.maps)
 }

@@ -53,16 +53,20 @@ func BenchmarkEvidence(b *testing.B) {
 	}
 	for i := range Instant(8) {
 		e.signals = append(e.signals,
-			Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, ReceivedAt: at + i*600_000},
+			&Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, ReceivedAt: at + i*600_000},
 		)
 	}
 	e.signals = append(e.signals,
-		Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "6585"}, ReceivedAt: at},
-		Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "7044"}, ReceivedAt: at},
-		Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, ReceivedAt: at},
+		&Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "6585"}, ReceivedAt: at},
+		&Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "7044"}, ReceivedAt: at},
+		&Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, ReceivedAt: at},
 	)
+	r := reader{c: c}
+	for _, h := range e.signals {
+		h.readout = c.readout(&h.Signal, nil)
+	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.evidence(e, nil)
+		c.settled(e, &r)
 	}
 }

@@ -71,7 +71,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 		p.Birth = Soonest(p.Birth, chosen.Since)
 	}
 	u.addBabies(r, e, v, facts)
-	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
 	u.addBabyEvidence(r, p, v)
 }
 
@@ -90,7 +90,7 @@ func (u *Unit) admitOccupant(r *room) {
 		p.Birth = Soonest(p.Birth, chosen.Since)
 	}
 	u.addBabies(r, e, nil, &o.Facts)
-	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
 	u.addBabyEvidence(r, p, nil)
 }
 
@@ -113,7 +113,7 @@ func (u *Unit) admitAlone(r *room) {
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.signals, e.diagnoses, e.listed, e.primaries, e.babies = e.signals[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	u.addBabies(r, e, nil, nil)
-	p.Evidence = append(p.Evidence[:0], u.cat.evidence(e, u.maps)...)
+	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
 	u.addBabyEvidence(r, p, nil)
 }
 
@@ -125,7 +125,7 @@ func (u *Unit) admitUnknown(r *room) {
 		r.chart.NewestSignal = max(r.chart.NewestSignal, e.signals[i].orderTime())
 	}
 	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
-	list := u.cat.evidence(e, u.maps)
+	list := u.cat.settled(e, &u.work.reader)
 	if len(list) == 0 {
 		return
 	}
@@ -395,7 +395,7 @@ func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 		if len(e.signals)+len(e.diagnoses)+len(e.listed) == 0 {
 			continue
 		}
-		for _, ev := range u.cat.evidence(e, u.maps) {
+		for _, ev := range u.cat.settled(e, &u.work.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)
 		}

@@ -214,7 +214,7 @@ func (u *Unit) noteUnmappedDiagnoses(in *intake, e *Event) {
 		if d.Delete {
 			continue
 		}
-		if _, known := u.cat.matchDiagnosis(d, u.maps); !known {
+		if !u.work.reader.diagnosis(d).known {
 			u.noteCode(in, d.System, d.Code, d.Display, 0, -1)
 		}
 	}
@@ -224,7 +224,7 @@ func (u *Unit) noteUnmappedDiagnoses(in *intake, e *Event) {
 func (u *Unit) noteUnmappedStanding(in *intake, list []Standing, room int32) {
 	for i := range list {
 		d := &list[i]
-		if _, known := u.cat.matchDiagnosis(&d.Diagnosis, u.maps); !known {
+		if !u.work.reader.diagnosis(&d.Diagnosis).known {
 			u.noteCode(in, d.System, d.Code, d.Display, 0, room)
 		}
 	}

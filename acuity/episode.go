@@ -165,7 +165,9 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 		return
 	}
 	u.readouts.take(u, b.v.Signals)
-	e.signals = append(e.signals, b.v.Signals...)
+	for i := range b.v.Signals {
+		e.signals = append(e.signals, &b.v.Signals[i])
+	}
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o sojourn) bool { return o.placement == s.placement }) {
 			continue
@@ -178,10 +180,10 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 }
 
 // said appends the statements of the room that belong to b.
-func (r *room) said(dst []Heard, b binding) []Heard {
+func (r *room) said(dst []*Heard, b binding) []*Heard {
 	for i := range r.Signals {
 		if i < len(r.bound) && r.bound[i] == b {
-			dst = append(dst, r.Signals[i])
+			dst = append(dst, &r.Signals[i])
 		}
 	}
 	return dst

@@ -9,7 +9,7 @@ import (
 // only clinical ingest knows: what evidence is made of. The order within each
 // list means nothing.
 type episode struct {
-	signals   []Heard     // clinical statements
+	signals   []*Heard    // clinical statements
 	diagnoses []diagnosed // still standing, of all feeds
 	listed    []Listed    // modifiers that the newest census lists
 	primaries []Evidence  // by ADT, census and site map; with those of the newborns
@@ -24,7 +24,13 @@ type episode struct {
 // began, what contradicts what. Birth, windows and steps are for the verdict. It
 // is a function of the set: the order of the lists means nothing.
 func (c *Catalogue) evidence(e *episode, maps *mappings) []Evidence {
-	f := folder{reader: reader{c: c, maps: maps, matches: e.statements.matches[:0]}, e: e, out: e.statements.out[:0]}
+	return slices.Clone(c.settled(e, &reader{c: c, maps: maps}))
+}
+
+// settled is evidence by a reader that remembers. What it returns is part of the
+// memory of the episode.
+func (c *Catalogue) settled(e *episode, r *reader) []Evidence {
+	f := folder{reader: r, e: e, out: e.statements.out[:0]}
 	f.read()
 	f.foldSignals()
 	f.foldDiagnoses()
@@ -36,13 +42,13 @@ func (c *Catalogue) evidence(e *episode, maps *mappings) []Evidence {
 		}
 	}
 	slices.SortFunc(f.out, compareEvidence)
-	e.statements.matches, e.statements.out = f.matches, f.out
-	return slices.Clone(slices.Compact(f.out))
+	e.statements.out = f.out
+	return slices.Compact(f.out)
 }
 
 // folder makes the evidence of one episode.
 type folder struct {
-	reader
+	*reader
 	e   *episode
 	out []Evidence
 
@@ -69,8 +75,7 @@ func (n *noted) add(o noted) {
 func (f *folder) read() {
 	list := &f.e.statements
 	list.reset()
-	for i := range f.e.signals {
-		h := &f.e.signals[i]
+	for _, h := range f.e.signals {
 		r := h.readout
 		if r == nil || r.maps != f.maps {
 			r = f.c.readout(&h.Signal, f.maps)
@@ -82,10 +87,7 @@ func (f *folder) read() {
 		if h.Status == SignalActive && r.state != matched {
 			continue
 		}
-		list.add(statement{
-			Heard: h, identity: r.identity, matches: r.matches, weight: r.weight,
-			order: h.orderTime(), clock: h.clockStart(),
-		}, group)
+		list.add(statement{Heard: h, readout: r, order: h.orderTime(), clock: h.clockStart()}, group)
 	}
 	for _, l := range f.e.listed {
 		if l.Factor == f.c.index.acknowledged {
@@ -98,11 +100,11 @@ func (f *folder) read() {
 // foldSignals walks through the statements, identity by identity: first for what
 // they mean to others, then for what they say themselves.
 func (f *folder) foldSignals() {
-	list := f.e.statements
+	list := &f.e.statements
 	for i := range list.groups {
 		g := &list.groups[i]
 		g.said = winners(list.sorted[g.from:g.to])
-		f.note(g.said)
+		f.note(g)
 	}
 	for i := range list.groups {
 		f.foldIdentity(list.groups[i].said)
@@ -129,7 +131,7 @@ func winners(all []statement) []statement {
 			n++
 		}
 		last := all[n-1]
-		takesBack := last.Status == SignalRetracted && !last.medication &&
+		takesBack := last.Status == SignalRetracted && !last.drug &&
 			slices.ContainsFunc(all[i:n], func(s statement) bool { return s.Status != SignalRetracted })
 		if !takesBack {
 			kept = append(kept, last)
@@ -197,12 +199,12 @@ func (f *folder) silence(r *run, before *statement, now Instant) {
 
 // note keeps what the statements of one identity mean for other sources. A
 // retraction takes back the statement before it, of an infusion the whole run.
-func (f *folder) note(said []statement) {
+func (f *folder) note(g *group) {
 	ix := f.c.index
 	var known, newest noted
 	infused, below := false, Instant(0)
-	for i := range said {
-		s := &said[i]
+	for i := range g.said {
+		s := &g.said[i]
 		if s.Status == SignalRetracted {
 			newest, infused, below = noted{}, false, 0
 			continue
@@ -221,10 +223,10 @@ func (f *folder) note(said []statement) {
 			continue
 		}
 		reached := slices.ContainsFunc(matches, isOn)
-		if s.concept == ix.catIII && !reached {
+		if g.identity.concept == ix.catIII && !reached {
 			newest.categoryI = s.order
 		}
-		if s.concept == ix.obesity {
+		if g.identity.concept == ix.obesity {
 			if below = 0; !reached {
 				below = s.order
 			}
@@ -271,15 +273,10 @@ func (f *folder) named(e Evidence) Evidence {
 func (f *folder) foldDiagnoses() {
 	for i := range f.e.diagnoses {
 		d := &f.e.diagnoses[i]
-		first := len(f.matches)
-		f.matches, _ = f.c.appendDiagnosis(f.matches, &d.Diagnosis, f.maps)
-		for _, m := range f.matches[first:] {
+		said := f.diagnosis(&d.Diagnosis)
+		for _, m := range said.matches {
 			if f.overruled(m.factor, d) {
 				continue
-			}
-			system := d.System
-			if system == SystemNone {
-				system, _ = NormalSystem("", d.Code)
 			}
 			f.out = append(f.out, f.named(Evidence{
 				Factor:  m.factor,
@@ -288,10 +285,9 @@ func (f *folder) foldDiagnoses() {
 				Kind:    m.kind,
 				Start:   d.Start,
 				Last:    max(d.Start, d.Last),
-				Source:  Source{Feed: d.Feed, System: system, Code: normalCode(system, d.Code)},
+				Source:  Source{Feed: d.Feed, System: said.system, Code: said.code},
 			}))
 		}
-		f.matches = f.matches[:first]
 	}
 }
 
@@ -330,8 +326,10 @@ func (f *folder) foldListed() {
 
 // compareEvidence is the order of evidence: by factor, then by source.
 func compareEvidence(a, b Evidence) int {
+	if a.Factor != b.Factor {
+		return cmp.Compare(a.Factor, b.Factor)
+	}
 	return cmp.Or(
-		cmp.Compare(a.Factor, b.Factor),
 		cmp.Compare(a.Baby, b.Baby),
 		cmp.Compare(a.Kind, b.Kind),
 		cmp.Compare(a.Start, b.Start),

@@ -23,11 +23,11 @@ type statedAt struct {
 	feed     Channel
 }
 
-func (h statedAt) heard() Heard {
+func (h statedAt) heard() *Heard {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]SignalStatus{"": SignalActive, "stop": SignalEnded, "hold": SignalOnHold, "error": SignalRetracted}
 	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice}
-	s := Heard{
+	s := &Heard{
 		Signal:     Signal{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]},
 		ReceivedAt: minutesPastNoon(h.at),
 		Feed:       ChannelClinical,
@@ -421,7 +421,7 @@ func TestEvidence(t *testing.T) {
 
 func TestEvidenceNamesItsSource(t *testing.T) {
 	e := &episode{
-		signals:   []Heard{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()},
+		signals:   []*Heard{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()},
 		diagnoses: []diagnosed{{Diagnosis: Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: ChannelHL7}},
 		babies:    2,
 	}

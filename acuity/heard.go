@@ -53,10 +53,9 @@ func (h *Heard) firstOf(a, b Instant) Instant {
 // statement is one clinical statement, read.
 type statement struct {
 	*Heard
-	identity
+	*readout
 	order, clock Instant
-	matches      []match
-	weight       uint8
+	drug         bool // a medication by identity, not one of a concept
 }
 
 // graver returns how grave a statement is: of two with the same time in one
@@ -85,15 +84,17 @@ func (c *Catalogue) graver(s *Signal, matches []match) uint8 {
 // then weight; what is equal so far is ordered by content, so that the order of
 // arrival within a request means nothing.
 func compareStatements(a, b statement) int {
-	if c := cmp.Compare(a.order, b.order); c != 0 {
-		return c
+	if a.order != b.order {
+		return cmp.Compare(a.order, b.order)
 	}
-	return cmp.Or(
+	if c := cmp.Or(
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
 		cmp.Compare(a.weight, b.weight),
 		cmp.Compare(b.clock, a.clock), // the earlier start wins
-		compareContent(a.Heard, b.Heard),
-	)
+	); c != 0 {
+		return c
+	}
+	return compareContent(a.Heard, b.Heard)
 }
 
 func compareContent(a, b *Heard) int {

@@ -109,12 +109,17 @@ func (c *Catalogue) matchDiagnosis(d *Diagnosis, maps *mappings) ([]match, bool)
 	return dst, known
 }
 
-func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) ([]match, bool) {
+// identity returns system and code for comparison.
+func (d *Diagnosis) identity() (System, string) {
 	system := d.System
 	if system == SystemNone {
 		system, _ = NormalSystem("", d.Code)
 	}
-	code := normalCode(system, d.Code)
+	return system, normalCode(system, d.Code)
+}
+
+func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) ([]match, bool) {
+	system, code := d.identity()
 	first := len(dst)
 	if rows := maps.find(system, code, 0); len(rows) > 0 {
 		for _, m := range rows {
@@ -143,9 +148,10 @@ func (c *Catalogue) matchSignal(s *Signal, maps *mappings) ([]match, matchState)
 
 // reader reads statements; its matches grow with each.
 type reader struct {
-	c       *Catalogue
-	maps    *mappings
-	matches []match
+	c         *Catalogue
+	maps      *mappings
+	matches   []match
+	diagnoses map[diagnosisWording]*diagnosisReadout // read already
 }
 
 // read appends what s says, and returns how far it could be read and the concept

@@ -77,6 +77,39 @@ func (m *readouts) of(u *Unit, h *Heard) {
 	h.System, h.Code, h.Display, h.Value = r.system, r.code, r.display, r.value
 }
 
+// diagnosisReadout is what a diagnosis says by its code, whenever it is made.
+type diagnosisReadout struct {
+	system  System // for comparison
+	code    string
+	matches []match
+	known   bool
+}
+
+// diagnosisWording is a code as it was sent.
+type diagnosisWording struct {
+	system System
+	code   string
+}
+
+// use has everything read by another map from now on.
+func (r *reader) use(maps *mappings) { r.maps, r.diagnoses = maps, nil }
+
+// diagnosis returns what a diagnosis says.
+func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
+	w := diagnosisWording{d.System, d.Code}
+	if known := r.diagnoses[w]; known != nil {
+		return known
+	}
+	if r.diagnoses == nil || len(r.diagnoses) >= capReadouts {
+		r.diagnoses = map[diagnosisWording]*diagnosisReadout{}
+	}
+	out := &diagnosisReadout{}
+	out.system, out.code = d.identity()
+	out.matches, out.known = r.c.appendDiagnosis(nil, d, r.maps)
+	r.diagnoses[w] = out
+	return out
+}
+
 // statements are those of one episode, put in order by identity and time. The
 // memory is used again by the next.
 type statements struct {
@@ -85,8 +118,7 @@ type statements struct {
 	places []int       // the group of each
 	sorted []statement
 
-	matches []match
-	out     []Evidence
+	out []Evidence
 }
 
 // group is the statements of one identity: sorted[from:to].
@@ -145,7 +177,7 @@ func (l *statements) sort() {
 	for i := range l.heard {
 		g := &l.groups[l.places[i]]
 		s := l.heard[i]
-		s.identity = g.identity
+		s.drug = g.identity.medication
 		l.sorted[g.to] = s
 		g.to++
 	}

@@ -24,7 +24,7 @@ type run struct {
 func (r *run) take(s *statement, m match) {
 	switch {
 	case m.on:
-		r.assert(s, m)
+		r.assert(s, m, s.order, s.clock)
 	case s.Status == SignalOnHold && r.on:
 		// Off, but the clock runs on; the time on hold is no gap.
 		r.held, r.last = true, s.order
@@ -33,19 +33,20 @@ func (r *run) take(s *statement, m match) {
 	}
 }
 
-// assert begins a run or carries it on. A gap of at least the window of the
-// factor begins a new one (scoring-decisions 1).
-func (r *run) assert(s *statement, m match) {
+// assert begins a run or carries it on, at a time and with a start of its own
+// clock. A gap of at least the window of the factor begins a new one
+// (scoring-decisions 1).
+func (r *run) assert(s *statement, m match, at, clock Instant) {
 	window, _ := r.c.window(r.f, m.variant, m.kind)
 	switch {
-	case r.on && (r.held || window == 0 || s.order.Sub(r.last) < window):
-		r.start = min(r.start, s.clock)
-	case r.lent != 0 && s.Feed == ChannelFHIR && s.clock.Sub(r.lentEnd) <= contiguous:
-		r.start = min(r.lent, s.clock)
+	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
+		r.start = min(r.start, clock)
+	case r.lent != 0 && s.Feed == ChannelFHIR && clock.Sub(r.lentEnd) <= contiguous:
+		r.start = min(r.lent, clock)
 	default:
-		r.start = s.clock
+		r.start = clock
 	}
-	r.on, r.held, r.last = true, false, s.order
+	r.on, r.held, r.last = true, false, at
 	r.by, r.from = m, s
 	r.lent = 0
 }
@@ -54,7 +55,7 @@ func (r *run) assert(s *statement, m match) {
 // follows closely, even if nothing was heard of it before (F8).
 func (r *run) end(s *statement) {
 	r.lent = 0
-	if s.Feed == ChannelFHIR && s.medication && s.Status == SignalEnded {
+	if s.Feed == ChannelFHIR && s.drug && s.Status == SignalEnded {
 		r.lentEnd = s.order
 		if r.on {
 			r.lent = r.start
@@ -69,11 +70,8 @@ func (r *run) end(s *statement) {
 // assume asserts the factor at an instant at which nothing was heard: silence
 // about a graver one that becomes it.
 func (r *run) assume(at Instant, s *statement, m match) {
-	virtual := *s
-	virtual.order, virtual.clock = at, at
 	m.factor, m.variant = r.f, 0
-	r.assert(&virtual, m)
-	r.from = s
+	r.assert(s, m, at, at)
 }
 
 // evidence returns the evidence that the run leaves; false if it has ended.
@@ -88,7 +86,7 @@ func (r *run) evidence() (Evidence, bool) {
 		Kind:    r.by.kind,
 		Start:   r.start,
 		Last:    max(r.start, r.last),
-		Source:  Source{Feed: r.from.Feed, System: r.from.System, Code: normalCode(r.from.System, r.from.Code)},
+		Source:  Source{Feed: r.from.Feed, System: r.from.System, Code: r.from.identity.code},
 	}
 	return e, true
 }

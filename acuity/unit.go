@@ -100,6 +100,7 @@ type work struct {
 	spans   []sojourn
 	own     []sojourn
 	episode episode
+	reader  reader
 }
 
 // NewUnit returns the unit of a hospital of which nothing is known.
@@ -115,6 +116,7 @@ func NewUnit(hospital string) *Unit {
 		listed:   map[string]bool{},
 		maps:     newMappings(nil),
 	}
+	u.work.reader = reader{c: u.cat, maps: u.maps}
 	u.chart.Hospital = hospital
 	u.verdict = u.chart.Verdict(0)
 	return u
