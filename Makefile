@@ -4,6 +4,8 @@ export GOFLAGS := -buildvcs=false
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTEST ?= go test
+# On the virtual network of the embedded broker hours pass in milliseconds.
+TAGS := -tags synctests
 FUZZTIME ?= 10s
 
 .DEFAULT_GOAL := help
@@ -13,7 +15,7 @@ run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
 test: ## run all tests that need nothing but Go
-	@$(GOTEST) ./...
+	@$(GOTEST) $(TAGS) ./...
 	@internal/e2e/notice
 
 check: ## vet, format and lint
@@ -21,7 +23,7 @@ check: ## vet, format and lint
 	@go run $(GOLANGCI) run ./...
 
 race: ## run all tests with the race detector
-	@$(GOTEST) -race ./...
+	@$(GOTEST) $(TAGS) -race ./...
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -timeout 30m ./internal/e2e
