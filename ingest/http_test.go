@@ -18,7 +18,10 @@ import (
 func pack(t *testing.T, s string) string {
 	t.Helper()
 	var b bytes.Buffer
-	z := gzip.NewWriter(&b)
+	z, err := gzip.NewWriterLevel(&b, gzip.BestSpeed)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := z.Write([]byte(s)); err != nil {
 		t.Fatal(err)
 	}
