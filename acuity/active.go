@@ -21,10 +21,10 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	for i := range views {
 		v := &views[i]
 		for j := range v.evidence {
-			c.activate(v, &v.evidence[j], now, out, first, &slot, &many)
+			c.activate(v, &v.evidence[j], now, out, &slot, &many)
 		}
 		if v.quiet.Factor != 0 {
-			c.activate(v, &v.quiet, now, out, first, &slot, &many)
+			c.activate(v, &v.quiet, now, out, &slot, &many)
 		}
 	}
 	if len(out.factors) == first {
@@ -49,7 +49,7 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 
 // activate adds one evidence; of a second one of the same factor it only notes
 // that there is one.
-func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, first int, slot *[256]uint8, many *[4]uint64) {
+func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, slot *[256]uint8, many *[4]uint64) {
 	f := ev.Factor
 	o, on := v.judge(ev, now)
 	if !on || f == 0 || int(f) >= len(c.specs) {
@@ -191,5 +191,5 @@ func gather(views []patient, f Factor, now Instant, out *judged) []Source {
 	})
 	list = slices.Compact(list)
 	out.sources = out.sources[:first+len(list)]
-	return list[:len(list):len(list)]
+	return slices.Clip(list)
 }

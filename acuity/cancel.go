@@ -197,9 +197,9 @@ func (n *narrator) voidAfterCancelledAdmit() {
 	void := false
 	for i := range n.told {
 		t := &n.told[i]
-		switch t.event.Type {
+		switch t.event.Type { //nolint:exhaustive // the others open no visit and need none
 		case A01, A04:
-			switch t.fate {
+			switch t.fate { //nolint:exhaustive // the others change nothing
 			case fateCancelled:
 				void = true
 			case fateApplied:

@@ -10,7 +10,7 @@ func (t *tally) details(v *Verdict) {
 	b := text(store[:0])
 	for i := range v.Axes {
 		if v.Axes[i].Known {
-			b = t.detail(b, Axis(i), v)
+			b = t.detail(b, Axis(i))
 		} else {
 			b = append(b, "unknown"...)
 		}
@@ -46,7 +46,7 @@ func (b text) number(num, den int64, what string) text {
 	return append(b, what...)
 }
 
-func (t *tally) detail(b text, a Axis, v *Verdict) text {
+func (t *tally) detail(b text, a Axis) text {
 	nurse := int64(Nurse)
 	switch a {
 	case AxisStaffing:
@@ -73,10 +73,11 @@ func (t *tally) detail(b text, a Axis, v *Verdict) text {
 			b = b.count(t.moves, " moves in 120 min, ")
 		}
 		return b.count(t.boarders, " boarders")
-	default:
+	case AxisSkill:
 		b = b.count(t.skill.novices, " novices and ")
 		b = b.count(t.skill.experts, " experts of ")
 		b = b.count(t.skill.nurses, " nurses, largest load ")
 		return b.number(t.skill.load, loadUnit, "")
 	}
+	return b
 }

@@ -113,7 +113,7 @@ func (l lexicon) scan(text string) meaning {
 		case digit || letter:
 			letters = letters && !digit
 			if n < maxDisplayWord && r < utf8.RuneSelf {
-				word[n] = lowerASCII(byte(r))
+				word[n] = lowerASCII(byte(r)) //nolint:gosec // below RuneSelf
 				n++
 			} else {
 				n = maxDisplayWord + 1 // no word that we know

@@ -73,5 +73,3 @@ func sectionByName(name string) (Section, bool) {
 type sections uint16
 
 func setOf(s Section) sections { return 1 << s }
-
-func (m sections) has(s Section) bool { return m&(1<<s) != 0 }

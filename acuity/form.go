@@ -40,7 +40,7 @@ func (f *form) next(l line) error {
 		f.plain = &plain
 	}
 	f.spec.Variants = append(f.spec.Variants, Variant{Name: l.text, effect: f.spec.Variants[0].effect})
-	f.variant = uint8(len(f.spec.Variants) - 1)
+	f.variant = uint8(len(f.spec.Variants) - 1) //nolint:gosec // a catalogue has a few
 	f.seen = map[string]bool{}
 	f.needs, f.beside, f.classes = f.plain.needs, f.plain.beside, f.plain.classes
 	return nil
@@ -88,7 +88,7 @@ func merge(needs, classes []step) Schedule {
 		if until == 0 || class.until != 0 && class.until < until {
 			until = class.until
 		}
-		next := Step{Until: until, Need: Demand(need.value), Class: uint8(class.value)}
+		next := Step{Until: until, Need: Demand(need.value), Class: uint8(class.value)} //nolint:gosec // read by nurses and class, which bound them
 		if n := len(s); n > 0 && s[n-1].Need == next.Need && s[n-1].Class == next.Class {
 			s[n-1].Until = until
 		} else {
@@ -285,6 +285,6 @@ func (f *form) floor(l line) error {
 	if len(steps) > 1 {
 		return l.fault("a further floor has no steps")
 	}
-	e.floors = append(e.floors, floorRule{need: Demand(steps[0].value), in: in})
+	e.floors = append(e.floors, floorRule{need: Demand(steps[0].value), in: in}) //nolint:gosec // read by nurses, at most 8 nurses
 	return nil
 }

@@ -101,7 +101,7 @@ func (p *parser) collect(text string) error {
 			continue
 		}
 		l := line{number: number, key: words[0], text: strings.Join(words[1:], " ")}
-		fmt.Fprintln(digest, l.key, l.text)
+		digest.Write(fmt.Appendln(nil, l.key, l.text))
 		switch {
 		case l.key == "version":
 			if version != "" || l.text == "" {
@@ -137,7 +137,7 @@ func (p *parser) open(l line) error {
 		return l.fault("more than 255 factors")
 	}
 	p.blocks = append(p.blocks, block{head: l})
-	p.c.byID[l.text] = Factor(len(p.blocks))
+	p.c.byID[l.text] = Factor(len(p.blocks)) //nolint:gosec // at most 255, see above
 	return nil
 }
 
@@ -204,8 +204,9 @@ func instantSpan(text string) (Instant, error) {
 func nurses(text string) (Demand, error) {
 	whole, part, decimal := strings.Cut(text, ".")
 	over, under, fraction := strings.Cut(text, "/")
-	num, den := int64(0), int64(1)
+	var num int64
 	var err error
+	den := int64(1)
 	switch {
 	case fraction:
 		if num, err = strconv.ParseInt(over, 10, 16); err == nil {
@@ -225,7 +226,7 @@ func nurses(text string) (Demand, error) {
 	if num*int64(Nurse)%den != 0 {
 		return 0, fmt.Errorf("%q is no whole number of 60ths of a nurse", text)
 	}
-	return Demand(num * int64(Nurse) / den), nil
+	return Demand(num * int64(Nurse) / den), nil //nolint:gosec // at most 8 nurses, see above
 }
 
 // curve splits "A until 20m, B until 60m, C" into values and ends; the last has

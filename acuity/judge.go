@@ -49,11 +49,11 @@ func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Ve
 	}
 	v.Required = t.required
 	if t.staffed {
-		have := Demand(t.nurses) * Nurse
+		have := Demand(t.nurses) * Nurse //nolint:gosec // a staffing says an int32
 		v.Shortfall = max(0, int32((t.required+Nurse-1)/Nurse)-v.OnDuty)
 		v.ShortfallFTE = max(0, t.required-have)
 		if t.required > 0 {
-			v.Ratio = int32(rounded(t.nurses*int64(Nurse), int64(t.required), 100))
+			v.Ratio = int32(rounded(t.nurses*int64(Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
 		}
 	}
 	var readings [AxisCount]reading
@@ -150,7 +150,7 @@ func (v *Verdict) conclude(readings *[AxisCount]reading) {
 			continue
 		}
 		p := r.pressure()
-		a.Level, a.Pressure = r.level, int32(rounded(p.num, p.den, 10))
+		a.Level, a.Pressure = r.level, int32(rounded(p.num, p.den, 10)) //nolint:gosec // 0 to 1000
 		if a.HasValue = r.measured && !r.infinite; a.HasValue {
 			a.Value = rounded(r.num, r.den, 1000)
 			if Axis(i) == AxisReserve {

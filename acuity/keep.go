@@ -164,7 +164,7 @@ func (u *Unit) drop(kind, id string) error {
 		if err != nil {
 			return fmt.Errorf("restore room %q: %w", id, err)
 		}
-		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return r.ID == int32(n) })
+		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return int64(r.ID) == n })
 	case kindVisit:
 		delete(u.visits, id)
 	case kindMapping:

@@ -1,6 +1,9 @@
 package acuity
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mappings is the terminology map of a hospital, ready for look-ups. The nil map
 // has no rows. It never changes once made.
@@ -47,8 +50,8 @@ func (m *mappings) find(system System, code string, kind SignalKind) []Mapping {
 	if rows := ofKind(t.exact[code], kind); len(rows) > 0 {
 		return rows
 	}
-	for i := len(t.lengths) - 1; i >= 0; i-- {
-		if n := t.lengths[i]; n <= len(code) {
+	for _, n := range slices.Backward(t.lengths) {
+		if n <= len(code) {
 			if rows := ofKind(t.prefixes[code[:n]], kind); len(rows) > 0 {
 				return rows
 			}

@@ -386,7 +386,7 @@ func TestMappings(t *testing.T) {
 	} {
 		p := strings.Split(line, "|")
 		var matches []match
-		known := false
+		var known bool
 		if p[0] == "dx" {
 			matches, known = Default().matchDiagnosis(&Diagnosis{System: System(p[1]), Code: p[2]}, maps)
 		} else {

@@ -105,7 +105,7 @@ func (s said) all(of said) bool { return s&of == of }
 // looked for before II: a value that names both is III.
 func categoryOf(v Value) int {
 	if v.Kind == ValueNumber && v.Op == Equal && v.Unit == "" {
-		switch v.Number {
+		switch v.Number { //nolint:exhaustive // numbers, not an enumeration
 		case 1000, 2000, 3000:
 			return int(v.Number / 1000)
 		}

@@ -30,7 +30,7 @@ func TestScoringPage(t *testing.T) {
 	switch {
 	case got == want:
 	case *updatePage:
-		if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil { //nolint:gosec // a page of documentation
+		if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	default:

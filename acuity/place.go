@@ -166,7 +166,7 @@ func home(key []byte) int32 {
 	for _, c := range key {
 		h = (h ^ uint32(c)) * 16777619
 	}
-	return firstOwnRoom + int32(h%ownRooms) //nolint:gosec // below 100,000
+	return firstOwnRoom + int32(h%ownRooms)
 }
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
@@ -309,9 +309,9 @@ func (t *roomTable) label(id int32) (label string, own bool) {
 		return strconv.Itoa(int(id)), false
 	}
 	t.index()
-	name := string(fold(nil, o.room))
-	_, taken := t.byLabel[name]
-	if _, numeric := roomNumber(o.room); (numeric || taken || t.names[name] > 1) && o.pointOfCare != "" {
+	name := fold(nil, o.room)
+	_, taken := t.byLabel[string(name)]
+	if _, numeric := roomNumber(o.room); (numeric || taken || t.names[string(name)] > 1) && o.pointOfCare != "" {
 		return o.pointOfCare + " " + o.room, true
 	}
 	return o.room, true

@@ -47,9 +47,9 @@ func (c *Catalogue) score(rv *RoomVerdict) int32 {
 		}
 		num, den = num*part[0], product
 	}
-	points := uint64(min(rv.Demand, 2*Nurse)) * 2 // sixths of a point, as all below
+	points := uint64(min(rv.Demand, 2*Nurse)) * 2 //nolint:gosec // never negative; sixths of a point, as all below
 	if small {
-		return int32(((points+363)*den - 360*num) / (6 * den))
+		return int32(((points+363)*den - 360*num) / (6 * den)) //nolint:gosec // 0 to 100
 	}
 	return c.bigScore(rv, points)
 }
@@ -65,7 +65,7 @@ func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
 	}
 	num.Mul(num, big.NewInt(-360))
 	num.Add(num, new(big.Int).Mul(den, new(big.Int).SetUint64(points+363)))
-	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64())
+	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
 // counted reports whether the i-th factor says only what its twin says already:

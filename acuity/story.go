@@ -1,6 +1,9 @@
 package acuity
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // story is what the ADT events of one visit amount to. It is a function of the
 // set of events: any order of arrival gives the same story.
@@ -137,20 +140,12 @@ func (s *story) of(id string) (told, bool) {
 
 // at returns the stay at an instant; false if the visit was not open then.
 func (s *story) at(now Instant) (stay, bool) {
-	for i := len(s.stays) - 1; i >= 0; i-- {
-		if p := s.stays[i]; p.From <= now {
+	for _, p := range slices.Backward(s.stays) {
+		if p.From <= now {
 			return p, p.To == 0 || now < p.To
 		}
 	}
 	return stay{}, false
-}
-
-// now returns the stay that lasts; false if the visit is not open.
-func (s *story) now() (stay, bool) {
-	if !s.open || len(s.stays) == 0 {
-		return stay{}, false
-	}
-	return s.stays[len(s.stays)-1], true
 }
 
 // cancelsWaiting returns how many cancels wait at now, and when the next of them

@@ -19,7 +19,7 @@ func chartOf(t testing.TB, now Instant, nurses int32, call Tristate, total int32
 	return c
 }
 
-func workedUnit(t testing.TB, now Instant, nurses int32, call Tristate) *Chart {
+func workedUnit(t testing.TB, nurses int32, call Tristate) *Chart {
 	var rooms [][]charted
 	for range 5 {
 		rooms = append(rooms, []charted{{factor: "labor-standard"}})
@@ -28,7 +28,7 @@ func workedUnit(t testing.TB, now Instant, nurses int32, call Tristate) *Chart {
 	for range 6 {
 		rooms = append(rooms, []charted{{factor: "pp-couplet"}})
 	}
-	return chartOf(t, now, nurses, call, 20, rooms...)
+	return chartOf(t, testStart, nurses, call, 20, rooms...)
 }
 
 type axisWant struct {
@@ -39,7 +39,7 @@ type axisWant struct {
 
 func TestTheWorkedUnit(t *testing.T) {
 	now := testStart
-	v := workedUnit(t, now, 8, Yes).Verdict(now)
+	v := workedUnit(t, 8, Yes).Verdict(now)
 	if v.Level != LevelYellow || v.Driving != AxisStaffing || v.Required != 510 || v.Shortfall != 1 || v.Ratio != 94 || v.ShortfallFTE != 30 {
 		t.Errorf("N=8: %s by %s, R %d, shortfall %d, ratio %d", v.Level, v.Driving, v.Required, v.Shortfall, v.Ratio)
 	}
@@ -52,7 +52,7 @@ func TestTheWorkedUnit(t *testing.T) {
 			t.Errorf("N=8, %s: %v, want %v", a, got, want)
 		}
 	}
-	v = workedUnit(t, now, 6, Yes).Verdict(now)
+	v = workedUnit(t, 6, Yes).Verdict(now)
 	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Shortfall != 3 || v.Ratio != 71 || v.Axes[AxisCritical].Level != LevelYellow {
 		t.Errorf("N=6: %s by %s, shortfall %d, ratio %d, critical %s", v.Level, v.Driving, v.Shortfall, v.Ratio, v.Axes[AxisCritical].Level)
 	}
@@ -78,7 +78,7 @@ func TestOneLaborRoom(t *testing.T) {
 
 func TestStaffingThatIsNotThere(t *testing.T) {
 	now := testStart
-	v := workedUnit(t, now, -1, Unsaid).Verdict(now)
+	v := workedUnit(t, -1, Unsaid).Verdict(now)
 	for _, a := range []Axis{AxisStaffing, AxisReserve, AxisAcuity} {
 		if v.Axes[a].Known || v.Axes[a].Rule != "unknown" || v.Axes[a].HasValue || v.Axes[a].Pressure != 0 {
 			t.Errorf("%s is known: %+v", a, v.Axes[a])
@@ -95,7 +95,7 @@ func TestStaffingThatIsNotThere(t *testing.T) {
 		t.Errorf("nothing known: %s by %s", nothing.Level, nothing.Driving)
 	}
 
-	v = workedUnit(t, now, 0, Yes).Verdict(now)
+	v = workedUnit(t, 0, Yes).Verdict(now)
 	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Ratio != 0 || v.Axes[AxisCritical].HasValue || v.Axes[AxisCritical].Level != LevelOrange {
 		t.Errorf("N=0: %s by %s, ratio %d, critical %+v", v.Level, v.Driving, v.Ratio, v.Axes[AxisCritical])
 	}

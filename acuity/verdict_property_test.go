@@ -52,7 +52,8 @@ func drawRoom(t *rapid.T, now Instant) RoomChart {
 	return r
 }
 
-func drawChart(t *rapid.T, now Instant) *Chart {
+func drawChart(t *rapid.T) *Chart {
+	now := testStart
 	c := &Chart{Unit: UnitChart{HasCensus: rapid.Bool().Draw(t, "census"), TotalRooms: int32(rapid.IntRange(0, 6).Draw(t, "total"))}}
 	for i := range rapid.IntRange(0, 4).Draw(t, "rooms") {
 		r := drawRoom(t, now)
@@ -108,7 +109,7 @@ func hasNewborn(p *PatientChart) bool {
 func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := testStart
-		c := drawChart(t, now)
+		c := drawChart(t)
 		if len(c.Rooms) == 0 || len(c.Rooms[0].Patients) == 0 {
 			t.Skip()
 		}
@@ -135,7 +136,7 @@ func TestMoreEvidenceNeverLowersAnything(t *testing.T) {
 
 func TestANurseNeverRaisesTheLevel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawChart(t, testStart)
+		c := drawChart(t)
 		if len(c.Unit.Staffing) == 0 {
 			t.Skip()
 		}
@@ -200,7 +201,7 @@ func stillUnit(v Verdict) Verdict {
 
 func TestNothingChangesBeforeNext(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawChart(t, testStart)
+		c := drawChart(t)
 		now := testStart
 		for range 12 {
 			v := c.Verdict(now)
@@ -261,7 +262,7 @@ func entry(v RoomVerdict, f Factor) string {
 
 func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		c := drawChart(t, testStart)
+		c := drawChart(t)
 		old := c.Verdict(testStart).Rooms
 		now := testStart.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "later")) * time.Minute)
 		for i := range old {
@@ -307,9 +308,13 @@ func BenchmarkUnit(b *testing.B) {
 
 // benchChart is a unit of 40 rooms with five factors each and all its inputs.
 func benchChart(b *testing.B) *Chart {
+	b.Helper()
 	list := []charted{
-		{factor: "labor-standard", age: 3 * hours}, {factor: "high-mag", age: 20 * minutes}, {factor: "high-preeclampsia", variant: 1, kind: ByDiagnosis, code: "O14.1"},
-		{factor: "high-gbs-positive"}, {factor: "env-interpreter"},
+		{factor: "labor-standard", age: 3 * hours},
+		{factor: "high-mag", age: 20 * minutes},
+		{factor: "high-preeclampsia", variant: 1, kind: ByDiagnosis, code: "O14.1"},
+		{factor: "high-gbs-positive"},
+		{factor: "env-interpreter"},
 	}
 	rooms := make([][]charted, 40)
 	for i := range rooms {

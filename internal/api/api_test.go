@@ -211,7 +211,7 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 		t.Errorf("a value was logged: %s", &log)
 	}
 	var line struct {
-		Msg, Method, Route, Hospital, Key_ID string //nolint:revive // the key of the log
+		Msg, Method, Route, Hospital, Key_ID string //nolint:revive,staticcheck // the key of the log
 		Status                               int
 	}
 	first, _, _ := strings.Cut(log.String(), "\n")

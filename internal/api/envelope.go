@@ -38,7 +38,7 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 	if !done {
 		var err error
 		if raw, err = Marshal(data); err != nil {
-			q.log.Error("answer cannot be encoded", "error", err)
+			q.log.ErrorContext(r.Context(), "answer cannot be encoded", "error", err)
 			Fail(w, r, Problem{Kind: Internal})
 			return
 		}

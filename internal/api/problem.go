@@ -106,7 +106,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	h := w.Header()
 	h.Del("ETag")
 	h["Cache-Control"] = noStore
-	switch p.Kind {
+	switch p.Kind { //nolint:exhaustive // the others have no header of their own
 	case Unauthorized:
 		h["Www-Authenticate"] = challenge
 	case Unavailable, RateLimited:

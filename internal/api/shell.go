@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -82,9 +83,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
 	if err, ok := fault.(interface{ RuntimeError() }); ok { // says what went wrong, holds indices alone
-		kind = err.(error).Error() //nolint:errcheck,forcetypeassert,errorlint // a runtime error is an error
+		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
 	}
-	s.Log.Error("handler panicked", "fault", kind, "stack", string(debug.Stack()))
+	s.Log.ErrorContext(r.Context(), "handler panicked", "fault", kind, "stack", string(debug.Stack()))
 	if seen.status != 0 {
 		seen.aborted = true
 		return
@@ -106,6 +107,7 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Dura
 	if seen.status >= http.StatusInternalServerError {
 		level = slog.LevelError
 	}
+	//nolint:sloglint // typed: no allocation per value
 	s.Log.LogAttrs(r.Context(), level, "request",
 		slog.String("method", method(r.Method)),
 		slog.String("route", route),
@@ -120,10 +122,8 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Dura
 
 // method keeps invented methods out of the log.
 func method(name string) string {
-	for _, known := range methods {
-		if name == known {
-			return name
-		}
+	if slices.Contains(methods, name) {
+		return name
 	}
 	return "other"
 }

@@ -77,18 +77,18 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	pipe := p.board.redis.Pipeline()
 	size := 0
 	run := func() error {
-		ctx, cancel := context.WithTimeout(ctx, flushTime)
+		limited, cancel := context.WithTimeout(ctx, flushTime)
 		defer cancel()
 		var commands []redis.Cmder
-		err := p.board.call(ctx, func() (err error) { commands, err = pipe.Exec(ctx); return err })
+		failed := p.board.call(limited, func() (err error) { commands, err = pipe.Exec(limited); return err })
 		size = 0
 		for _, command := range commands {
 			if answer, ok := command.(*redis.Cmd); ok && answer.Err() == nil {
-				n, err := answer.Int()
-				behind = behind || err == nil && (n == answerBehind || n == answerOther)
+				n, unread := answer.Int()
+				behind = behind || unread == nil && (n == answerBehind || n == answerOther)
 			}
 		}
-		return err
+		return failed
 	}
 	if load.seal {
 		p.board.claim(ctx, pipe, load.partition, p.generation)
@@ -101,7 +101,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 			size += len(room)
 		}
 		if pipe.Len() >= pipeCount || size >= pipeBytes {
-			if err := run(); err != nil {
+			if err = run(); err != nil {
 				return behind, err
 			}
 		}

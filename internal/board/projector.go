@@ -157,7 +157,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		if err != nil {
 			if retry == 0 {
-				p.log.Warn("view cannot be written, keeping the latest", "error", err)
+				p.log.WarnContext(ctx, "view cannot be written, keeping the latest", "error", err)
 			}
 			loaded = false // it may come back as another one
 			retry = min(max(2*retry, retryMin), retryMax)
@@ -165,7 +165,7 @@ func (p *Projector) Run(ctx context.Context) error {
 			continue
 		}
 		if retry != 0 {
-			p.log.Info("view is written again")
+			p.log.InfoContext(ctx, "view is written again")
 			retry = 0
 		}
 		pause(ctx, look.Sub(p.board.cfg.Now()), p.wake)

@@ -48,6 +48,7 @@ func (c charts) Chart(ctx context.Context, hospital string, have readapi.Token) 
 
 // unit40 is a busy unit of 40 rooms, two factors each.
 func unit40(b *testing.B, now acuity.Instant) board.Unit {
+	b.Helper()
 	u := board.Unit{Hospital: "north", Version: 7, Rooms: map[int32][]byte{}}
 	var err error
 	u.Chart, err = schemas.EncodeUnitChart(nil, &acuity.UnitChart{
@@ -104,7 +105,7 @@ func BenchmarkRead(b *testing.B) {
 	})
 	now := time.Now()
 	projector.Put(board.Projection{Whole: true, Position: 1, Units: []board.Unit{unit40(b, acuity.At(now))}})
-	if err := bd.Follow().Wait(ctx, 0, 1); err != nil {
+	if err = bd.Follow().Wait(ctx, 0, 1); err != nil {
 		b.Fatal(err)
 	}
 	register := access.NewRegister(time.Now)
@@ -138,7 +139,7 @@ func BenchmarkRead(b *testing.B) {
 			w.Header().Set("Content-Type", "application/json")
 			w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 			w.WriteHeader(http.StatusOK)
-			_, _ = w.Write(body)
+			w.Write(body) //nolint:errcheck // a recorder
 		})
 		return r
 	}

@@ -31,7 +31,7 @@ const (
 // NewGate stands an open gate in front of the Redis at url.
 func NewGate(t *testing.T, url string) *Gate {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func (g *Gate) accept() {
 		if err != nil {
 			return
 		}
-		back, err := net.Dial("tcp", g.behind)
+		back, err := net.Dial("tcp", g.behind) //nolint:noctx // nearby, and ends with the gate
 		if err != nil || g.now() == shut {
 			front.Close()
 			if err == nil {
@@ -114,7 +114,7 @@ func (g *Gate) pump(from, to net.Conn) {
 	for {
 		n, err := from.Read(buffer)
 		if g.now() == open {
-			if _, err := to.Write(buffer[:n]); err != nil {
+			if _, lost := to.Write(buffer[:n]); lost != nil {
 				return
 			}
 		}
