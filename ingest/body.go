@@ -71,7 +71,9 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return nil, &api.Problem{Kind: api.TooLarge}
 		}
-		return nil, &api.Problem{Kind: api.Invalid, Message: "The body ended early."}
+		return nil, &api.Problem{
+			Kind: api.Invalid, Message: "The body ended early.", Details: []api.Detail{{Path: "", Rule: "complete"}},
+		}
 	}
 	if !packed {
 		return body.Bytes(), nil
@@ -96,7 +98,9 @@ func unpack(packed []byte, limit int64) ([]byte, *api.Problem) {
 	}
 }
 
-var notGzip = &api.Problem{Kind: api.Invalid, Message: "The body is not gzip."}
+var notGzip = &api.Problem{
+	Kind: api.Invalid, Message: "The body is not gzip.", Details: []api.Detail{{Path: "", Rule: "gzip"}},
+}
 
 // readJSON reads a JSON body. If it is none it answers itself and returns false.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {

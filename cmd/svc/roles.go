@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-chi/chi/v5"
+
 	"svc/internal/api"
 	"svc/internal/board"
 	"svc/internal/stream"
@@ -48,7 +50,7 @@ type house struct {
 	generation string // of the verdicts topic
 	follow     *board.Follow
 
-	routes  map[string]http.Handler // by pattern of net/http.ServeMux
+	routes  map[string]http.Handler // by the beginning of the path
 	loops   []func(context.Context) error
 	ready   []<-chan struct{} // the public port opens when all are closed
 	checks  map[string]func(context.Context) error
@@ -196,17 +198,32 @@ func (h *house) servers(needs need) []*server {
 
 // public is the server of the API: the routes of the roles on one port.
 func (h *house) public() *server {
-	mux := http.NewServeMux()
-	for pattern, handler := range h.routes {
-		mux.Handle(pattern, handler)
-	}
-	mux.HandleFunc("GET /healthz", healthy)
-	mux.HandleFunc("GET /readyz", h.readiness)
-	mux.Handle("/", h.shell.Wrap(http.HandlerFunc(api.NotFound)))
 	return &server{
-		name: "public", address: h.config.Listen, handler: mux,
+		name: "public", address: h.config.Listen, handler: h.front(),
 		after: h.ready, within: h.config.ShutdownWithin,
 	}
+}
+
+// front picks the role by how the path begins. It is no [http.ServeMux]: that
+// answers a path such as //x/.. by a redirect in HTML, and every answer here
+// has the envelope.
+func (h *house) front() http.Handler {
+	rest := chi.NewRouter()
+	rest.Get("/healthz", healthy)
+	rest.Head("/healthz", healthy)
+	rest.Get("/readyz", h.readiness)
+	rest.Head("/readyz", h.readiness)
+	rest.NotFound(h.shell.Wrap(http.HandlerFunc(api.NotFound)).ServeHTTP)
+	rest.MethodNotAllowed(h.shell.Wrap(http.HandlerFunc(api.MethodNotAllowed)).ServeHTTP)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for prefix, handler := range h.routes {
+			if strings.HasPrefix(r.URL.Path, prefix) {
+				handler.ServeHTTP(w, r)
+				return
+			}
+		}
+		rest.ServeHTTP(w, r)
+	})
 }
 
 func (h *house) close() {

@@ -168,12 +168,13 @@ func TestRefusals(t *testing.T) {
 		code                string
 		header, value       string
 	}{
-		"scope":        {"GET", "/thing/7", "svc_narrow", 403, "forbidden_scope", "", ""},
-		"unknown path": {"GET", "/nowhere/canary", "", 404, "not_found", "Cache-Control", "no-store"},
-		"method":       {"DELETE", "/thing/7", "svc_good", 405, "invalid_request", "Allow", "GET, POST"},
-		"details":      {"POST", "/thing/7", "svc_good", 422, "unprocessable", "", ""},
-		"away":         {"GET", "/away", "", 503, "internal", "Retry-After", "2"},
-		"panic":        {"GET", "/panic", "", 500, "internal", "", ""},
+		"scope":                      {"GET", "/thing/7", "svc_narrow", 403, "forbidden_scope", "", ""},
+		"unknown path":               {"GET", "/nowhere/canary", "", 404, "not_found", "Cache-Control", "no-store"},
+		"method":                     {"DELETE", "/thing/7", "svc_good", 405, "invalid_request", "Allow", "GET, POST"},
+		"invented method on no path": {"BREW", "/nowhere", "svc_good", 404, "not_found", "Allow", ""},
+		"details":                    {"POST", "/thing/7", "svc_good", 422, "unprocessable", "", ""},
+		"away":                       {"GET", "/away", "", 503, "internal", "Retry-After", "2"},
+		"panic":                      {"GET", "/panic", "", 500, "internal", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, body := ask(t, house(new(bytes.Buffer)), c.method, c.path, "Authorization", "Bearer "+c.token)

@@ -53,7 +53,8 @@ var methods = []string{
 }
 
 // MethodNotAllowed answers for a method that the path does not serve and names
-// in Allow those it does.
+// in Allow those it does; a path that serves none does not exist. (A router of
+// chi asks this for any path when it does not know the method.)
 func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
@@ -66,6 +67,10 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 				allowed = append(allowed, m)
 			}
 		}
+	}
+	if len(allowed) == 0 {
+		NotFound(w, r)
+		return
 	}
 	w.Header().Set("Allow", strings.Join(allowed, ", "))
 	Fail(w, r, Problem{Kind: MethodNotServed})
