@@ -143,10 +143,17 @@ type Hospital struct {
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
+// reservedID is the hospital under which the processor counts records whose key
+// names none.
+const reservedID = "unknown"
+
 // Check reports what is wrong with the hospital's id or zone.
 func (h *Hospital) Check() error {
 	if !hospitalID.MatchString(h.ID) {
 		return fmt.Errorf("hospital id must match %s", hospitalID)
+	}
+	if h.ID == reservedID {
+		return fmt.Errorf("hospital id %q is reserved for records that name none", reservedID)
 	}
 	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" {
 		return fmt.Errorf("timezone must be an IANA name such as America/Chicago")

@@ -1,0 +1,136 @@
+package access
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 3, 4, 12, 0, 0, 123456, time.UTC)
+
+func TestMint(t *testing.T) {
+	key, token := Mint(Key{Hospital: "north", Name: "reader", Scopes: []Scope{ReadUnitState, IngestADT}}, noon)
+	if !regexp.MustCompile(`^svc_[0-9a-f]{64}$`).MatchString(token) {
+		t.Errorf("token %q", token)
+	}
+	if !regexp.MustCompile(`^key_[0-9a-f]{16}$`).MatchString(key.ID) || key.Hash != Hash(token) || !key.CreatedAt.Equal(noon.Truncate(time.Millisecond)) {
+		t.Errorf("key %+v", key)
+	}
+	if !key.Allows(ReadUnitState) || !key.Allows(IngestADT) || key.Allows(Admin) {
+		t.Errorf("scopes %v", key.Scopes)
+	}
+	if other, again := Mint(key, noon); again == token || other.ID == key.ID {
+		t.Error("two keys are the same")
+	}
+}
+
+func TestParseScopes(t *testing.T) {
+	for text, want := range map[string][]Scope{
+		"read:unit-state":                    {ReadUnitState},
+		" admin , read:status,admin":         {Admin, ReadStatus},
+		"all":                                sorted(Scopes()),
+		"all,admin":                          sorted(append(Scopes(), Admin)),
+		"ingest:hl7,ingest:adt,ingest:adt, ": {IngestADT, IngestHL7},
+	} {
+		if got, err := ParseScopes(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	if _, err := ParseScopes("ingest:x,read:y,admin"); err == nil || !strings.Contains(err.Error(), "ingest:x, read:y") {
+		t.Errorf("unknown scopes: %v", err)
+	}
+	if _, err := ParseScopes(" , "); err == nil {
+		t.Error("no scope was taken")
+	}
+	if len(Scopes()) != 11 {
+		t.Errorf("%d scopes, the interface has eleven", len(Scopes()))
+	}
+}
+
+func sorted(scopes []Scope) []Scope {
+	slices.Sort(scopes)
+	return scopes
+}
+
+func TestLookupFollowsTheKey(t *testing.T) {
+	now := noon
+	r := NewRegister(func() time.Time { return now })
+	key, token := Mint(Key{Hospital: "north", Scopes: []Scope{ReadStatus}}, noon)
+	if _, ok := r.Lookup(token); ok {
+		t.Error("an unknown token is valid")
+	}
+	r.SetKey(key)
+	if got, ok := r.Lookup(token); !ok || got.ID != key.ID {
+		t.Error("a minted token is not valid")
+	}
+	for name, stop := range map[string]func(*Key){
+		"expired": func(k *Key) { k.ExpiresAt = noon.Add(time.Hour) },
+		"revoked": func(k *Key) { k.RevokedAt = noon.Add(time.Hour) },
+	} {
+		changed := key
+		stop(&changed)
+		r.SetKey(changed)
+		now = noon.Add(time.Hour - time.Millisecond)
+		if _, ok := r.Lookup(token); !ok {
+			t.Errorf("%s too early", name)
+		}
+		now = noon.Add(time.Hour)
+		if _, ok := r.Lookup(token); ok {
+			t.Errorf("not %s in time", name)
+		}
+		now = noon
+	}
+	r.DropKey(key.ID)
+	if _, ok := r.Lookup(token); ok {
+		t.Error("a dropped key is valid")
+	}
+	if _, ok := r.Key(key.ID); ok {
+		t.Error("a dropped key is listed")
+	}
+}
+
+func TestRegisterListsByHospital(t *testing.T) {
+	r := NewRegister(func() time.Time { return noon })
+	first, _ := Mint(Key{Hospital: "north"}, noon)
+	second, _ := Mint(Key{Hospital: "north"}, noon.Add(time.Second))
+	other, _ := Mint(Key{Hospital: "south"}, noon)
+	for _, key := range []Key{second, other, first} {
+		r.SetKey(key)
+	}
+	if keys := r.Keys("north"); len(keys) != 2 || keys[0].ID != first.ID || keys[1].ID != second.ID {
+		t.Errorf("keys of north: %+v", keys)
+	}
+	if keys := r.Keys(""); len(keys) != 3 {
+		t.Errorf("all keys: %+v", keys)
+	}
+	r.SetHospital(Hospital{ID: "south", Zone: "Europe/Zurich"})
+	r.SetHospital(Hospital{ID: "north", Zone: "America/Chicago"})
+	if hs := r.Hospitals(); len(hs) != 2 || hs[0].ID != "north" {
+		t.Errorf("hospitals %+v", hs)
+	}
+	if r.Zone("south").String() != "Europe/Zurich" || r.Zone("nowhere") != time.UTC {
+		t.Errorf("zones %v, %v", r.Zone("south"), r.Zone("nowhere"))
+	}
+	r.DropHospital("south")
+	if _, ok := r.Hospital("south"); ok {
+		t.Error("a dropped hospital is known")
+	}
+}
+
+func TestHospitalCheck(t *testing.T) {
+	for id, good := range map[string]bool{
+		"mercy": true, "0-9": true, "a": true, strings.Repeat("a", 64): true,
+		"": false, "Mercy": false, "-a": false, "a/b": false, "a b": false, strings.Repeat("a", 65): false, "unknown": false,
+	} {
+		if err := (&Hospital{ID: id, Zone: "UTC"}).Check(); (err == nil) != good {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	for _, zone := range []string{"", "Nowhere/City", "CST6"} {
+		if err := (&Hospital{ID: "a", Zone: zone}).Check(); err == nil {
+			t.Errorf("zone %q was taken", zone)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package verdict
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// log drives a task as the loop does, with slices in the place of topics.
+type log struct {
+	t         *testing.T
+	view      *seenView
+	task      stream.Task
+	next      int64
+	changelog []stream.Record
+	letters   []schemas.DeadLetter
+}
+
+func newLog(t *testing.T) *log {
+	l := &log{t: t}
+	l.start()
+	return l
+}
+
+// start makes a new task and restores it from the changelog.
+func (l *log) start() {
+	l.t.Helper()
+	l.view = &seenView{charts: map[string]Chart{}}
+	l.task = Tasks(l.view)(0)
+	for _, r := range l.changelog {
+		if err := l.task.Restore(r); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	next, err := l.task.Restored()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if next != l.next {
+		l.t.Fatalf("restored to input %d, want %d", next, l.next)
+	}
+}
+
+// apply takes one input, after the timers of the wall clock that it carries.
+func (l *log) apply(r stream.Record) {
+	l.t.Helper()
+	err := l.task.Apply(r)
+	if poison, ok := errors.AsType[*stream.PoisonError](err); ok {
+		err = l.task.Reject(r, poison.Reason)
+	}
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.next = r.Offset + 1
+}
+
+// commit writes what the task says.
+func (l *log) commit() {
+	l.t.Helper()
+	if err := l.task.Outputs(l.write); err != nil {
+		l.t.Fatal(err)
+	}
+	l.task.Committed()
+}
+
+func (l *log) write(key, value []byte) {
+	if IsDeadLetter(key) {
+		letter, err := schemas.DecodeDeadLetter(value)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.letters = append(l.letters, *letter)
+		return
+	}
+	l.changelog = append(l.changelog, stream.Record{Offset: int64(len(l.changelog)), Key: bytes.Clone(key), Value: bytes.Clone(value)})
+}
+
+// changes are the changes of all hospitals in the order of the log.
+func (l *log) changes() (all []acuity.Change) {
+	l.t.Helper()
+	for _, r := range l.changelog {
+		if !schemas.IsChange(r.Key) {
+			continue
+		}
+		c, err := schemas.DecodeChange(r.Value)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		all = append(all, *c)
+	}
+	return all
+}
+
+// seenView keeps the newest charts, as the view in Redis does.
+type seenView struct {
+	applied int64
+	charts  map[string]Chart
+}
+
+func (v *seenView) Own(_ int32, applied int64, charts []Chart) { v.applied = applied; v.take(charts) }
+func (v *seenView) Show(_ int32, applied int64, charts []Chart) {
+	v.applied = applied
+	v.take(charts)
+}
+func (v *seenView) Disown(int32) { clear(v.charts) }
+
+func (v *seenView) take(charts []Chart) {
+	for _, c := range charts {
+		rooms := maps.Clone(v.charts[c.Hospital].Rooms)
+		if rooms == nil {
+			rooms = map[int32][]byte{}
+		}
+		for id, room := range c.Rooms {
+			if rooms[id] = room; room == nil {
+				delete(rooms, id)
+			}
+		}
+		c.Rooms = rooms
+		v.charts[c.Hospital] = c
+	}
+}
+
+// TestRestartsChangeNothing restores the task at random commits: the changes
+// and the view are those of a task that was never stopped, also when what was
+// not committed is applied again.
+func TestRestartsChangeNothing(t *testing.T) {
+	records := inputs(t, 600, 3, 20*time.Second)
+	steady, stopped := newLog(t), newLog(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := 0; i < len(records); {
+		n := min(1+random.IntN(20), len(records)-i)
+		for _, r := range records[i : i+n] {
+			steady.apply(r)
+		}
+		steady.commit()
+		if random.IntN(3) == 0 { // a turn that ends before its commit
+			before := stopped.next
+			for _, r := range records[i : i+n] {
+				stopped.apply(r)
+			}
+			stopped.task.Close()
+			stopped.next = before
+			stopped.start()
+		}
+		for _, r := range records[i : i+n] {
+			stopped.apply(r)
+		}
+		stopped.commit()
+		i += n
+	}
+	stopped.task.Close()
+	stopped.start()
+	if a, b := steady.changes(), stopped.changes(); len(a) < len(records) || fmt.Sprint(a) != fmt.Sprint(b) {
+		t.Errorf("%d and %d changes, or they differ", len(a), len(b))
+	}
+	if len(steady.view.charts) != 3 {
+		t.Fatalf("the view has %d hospitals", len(steady.view.charts))
+	}
+	for hospital, want := range steady.view.charts {
+		got := stopped.view.charts[hospital]
+		if got.Version != want.Version || !bytes.Equal(got.Unit, want.Unit) || !maps.EqualFunc(got.Rooms, want.Rooms, bytes.Equal) {
+			t.Errorf("the view of %s differs after restarts", hospital)
+		}
+	}
+}
+
+// TestCheckpointIsEnough restores from what Live emits alone.
+func TestCheckpointIsEnough(t *testing.T) {
+	records := inputs(t, 400, 2, time.Minute)
+	l := newLog(t)
+	for _, r := range records {
+		l.apply(r)
+	}
+	l.commit()
+	view := maps.Clone(l.view.charts)
+	l.changelog = nil
+	if err := l.task.Live(l.write); err != nil {
+		t.Fatal(err)
+	}
+	l.task.Close()
+	l.start()
+	for hospital, want := range view {
+		if got := l.view.charts[hospital]; got.Version != want.Version || !maps.EqualFunc(got.Rooms, want.Rooms, bytes.Equal) {
+			t.Errorf("%s differs after a restore from the checkpoint", hospital)
+		}
+	}
+}
+
+// TestTimers fires what is due at its instant, without an input, hospital by
+// hospital and each once.
+func TestTimers(t *testing.T) {
+	l := newLog(t)
+	for i, hospital := range []string{"north", "south"} {
+		start := morning.Add(time.Duration(i) * time.Minute)
+		o := &acuity.Observation{
+			Hospital: hospital, ReceivedAt: start, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
+			Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: "6585", StartedAt: start}},
+		}
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.apply(stream.Record{Offset: int64(i), Key: []byte(hospital), Value: value})
+	}
+	l.commit()
+	want := morning.Add(time.Hour).Time() // magnesium falls to 1:2
+	if due := l.task.Due(); !due.Equal(want) {
+		t.Fatalf("due %v, want %v", due, want)
+	}
+	before := len(l.changes())
+	if err := l.task.Advance(want.Add(-time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	l.commit()
+	if got := len(l.changes()); got != before {
+		t.Fatalf("%d changes a millisecond too early", got-before)
+	}
+	if err := l.task.Advance(want.Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	l.commit()
+	fired := l.changes()[before:]
+	if len(fired) != 2 || fired[0].Hospital != "north" || fired[1].Hospital != "south" {
+		t.Fatalf("fired %+v", fired)
+	}
+	for i, c := range fired {
+		if c.Cause != acuity.CauseTime || c.AppliedAt != acuity.At(want).Add(time.Duration(i)*time.Minute) || c.Offset != int64(i) {
+			t.Errorf("fired %+v", c)
+		}
+	}
+	if due := l.task.Due(); !due.After(want.Add(time.Hour)) {
+		t.Errorf("due again at %v", due)
+	}
+}
+
+// TestPoison rejects what can never be applied: a change, a dead letter, and
+// the work goes on.
+func TestPoison(t *testing.T) {
+	good := inputs(t, 1, 1, time.Minute)[0]
+	other, err := schemas.EncodeObservation(nil, &acuity.Observation{Hospital: "elsewhere", ReceivedAt: morning, Staffing: &acuity.Staffing{Nurses: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, "facts"...)
+	l := newLog(t)
+	for i, r := range []stream.Record{
+		{Key: []byte("north/room/1"), Value: newer, Timestamp: morning.Time()},
+		{Key: []byte("north"), Value: []byte("no record"), Timestamp: morning.Time()},
+		{Key: []byte("north"), Value: other, Timestamp: morning.Time()},
+		{Key: []byte("\x00\xff"), Value: nil, Timestamp: morning.Time()},
+		good,
+	} {
+		r.Offset = int64(i)
+		l.apply(r)
+	}
+	l.commit()
+	var got []string
+	for _, c := range l.changes() {
+		got = append(got, fmt.Sprint(c.Hospital, " ", c.Version, " ", c.Outcome, " ", c.Reason))
+	}
+	hospital := string(schemas.HospitalOf(good.Key))
+	want := []string{
+		fmt.Sprint("north 1 ", acuity.Rejected, " unknown_schema"), fmt.Sprint("north 2 ", acuity.Rejected, " malformed_record"),
+		fmt.Sprint("north 3 ", acuity.Rejected, " wrong_hospital"), fmt.Sprint("unknown 1 ", acuity.Rejected, " malformed_record"),
+		fmt.Sprint(hospital, " 1 ", acuity.Applied, " "),
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("changes %q\nwant    %q", got, want)
+	}
+	if len(l.letters) != 4 || l.letters[0].Fingerprint != [8]byte{1, 2, 3, 4, 5, 6, 7, 8} || l.letters[2].Version != 3 || l.letters[3].Offset != 3 {
+		t.Errorf("dead letters %+v", l.letters)
+	}
+	l.task.Close()
+	l.start() // what was rejected is not applied again
+}
