@@ -12,19 +12,25 @@ type judged struct {
 	sources []Source
 }
 
+// factors is a set of factors.
+type factors [4]uint64
+
+func (s *factors) add(f Factor) { s[f>>6] |= 1 << (f & 63) }
+
+func (s *factors) has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
+
 // active appends the active factors of the patients of one room, one entry for
 // each factor, and returns them in no order that matters.
 func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVerdict {
-	var slot [256]uint8 // by factor: its place in this room, from 1
-	var many [4]uint64  // factors with several evidences
+	var seen, many factors // with an evidence, with several
 	first := len(out.factors)
 	for i := range views {
 		v := &views[i]
 		for j := range v.evidence {
-			c.activate(v, &v.evidence[j], now, out, &slot, &many)
+			c.activate(v, &v.evidence[j], now, out, &seen, &many)
 		}
 		if v.quiet.Factor != 0 {
-			c.activate(v, &v.quiet, now, out, &slot, &many)
+			c.activate(v, &v.quiet, now, out, &seen, &many)
 		}
 	}
 	if len(out.factors) == first {
@@ -33,7 +39,7 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	room := out.factors[first:len(out.factors):len(out.factors)]
 	for i := range room {
 		fv := &room[i]
-		if f := fv.Factor; many[f>>6]&(1<<(f&63)) != 0 {
+		if f := fv.Factor; many.has(f) {
 			all, _ := settle(views, f, now)
 			all.follow(views, now)
 			*fv = all.FactorVerdict
@@ -49,19 +55,19 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 
 // activate adds one evidence; of a second one of the same factor it only notes
 // that there is one.
-func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, slot *[256]uint8, many *[4]uint64) {
+func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, seen, many *factors) {
 	f := ev.Factor
 	o, on := v.judge(ev, now)
 	if !on || f == 0 || int(f) >= len(c.specs) {
 		return
 	}
-	if slot[f] != 0 {
-		many[f>>6] |= 1 << (f & 63)
+	if seen.has(f) {
+		many.add(f)
 		return
 	}
-	slot[f] = 1
+	seen.add(f)
 	if v.quietFrom != 0 && ev == &v.quiet {
-		many[f>>6] |= 1 << (f & 63) // its sources are those of another factor
+		many.add(f) // its sources are those of another factor
 	}
 	out.sources = append(out.sources, ev.Source)
 	n, at := len(out.sources), len(out.factors)

@@ -107,7 +107,8 @@ func (u *Unit) judge() {
 		default:
 			r.again = true
 			var out judged
-			next = append(next, u.cat.judgeRoom(&r.chart, now, &out))
+			next = append(next, RoomVerdict{})
+			u.cat.judgeRoom(&r.chart, now, &out, &next[n-1])
 		}
 	}
 	u.previous = old

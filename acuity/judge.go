@@ -20,7 +20,7 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	out := judged{factors: make([]FactorVerdict, 0, evidence), sources: make([]Source, 0, evidence)}
 	rooms := make([]RoomVerdict, len(chart.Rooms))
 	for i := range chart.Rooms {
-		rooms[i] = c.judgeRoom(&chart.Rooms[i], now, &out)
+		c.judgeRoom(&chart.Rooms[i], now, &out, &rooms[i])
 	}
 	return c.judgeUnit(&chart.Unit, rooms, now)
 }

@@ -11,13 +11,14 @@ const (
 	signalsStale  = Instant(48 * time.Hour / time.Millisecond) // room that only clinical ingest knows
 )
 
-// judgeRoom judges one room; factors and sources are appended to out.
-func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdict {
-	rv := RoomVerdict{ID: r.ID, Label: r.Label, Area: r.Area, Status: r.Status, Nursing: nursingOf(0), listed: r.Listed}
+// judgeRoom judges one room into rv, which is zero; factors and sources are
+// appended to out.
+func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVerdict) {
+	rv.ID, rv.Label, rv.Area, rv.Status, rv.Nursing, rv.listed = r.ID, r.Label, r.Area, r.Status, nursingOf(0), r.Listed
 	if r.Status == RoomEmpty || r.Status == RoomBlocked {
-		return rv
+		return
 	}
-	var store [2]patient
+	var store [1]patient
 	views := store[:0]
 	if len(r.Patients) > len(store) {
 		views = make([]patient, 0, len(r.Patients))
@@ -31,9 +32,9 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdic
 
 	var total Demand
 	if len(views) == 1 {
-		total = c.weigh(&views[0], rv.Factors, now, &rv)
+		total = c.weigh(&views[0], rv.Factors, now, rv)
 	} else {
-		total, _ = c.together(views, now, &rv)
+		total, _ = c.together(views, now, rv)
 	}
 	switch {
 	case len(views) == 0 && r.Status == RoomOccupied:
@@ -43,11 +44,10 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged) RoomVerdic
 	}
 	rv.Demand = min(total, maxDemand)
 	rv.Nursing = nursingOf(rv.Demand)
-	c.describe(r, &rv, views, now)
+	c.describe(r, rv, views, now)
 	if len(views) > 1 {
-		c.followAll(r, &rv, views, now)
+		c.followAll(r, rv, views, now)
 	}
-	return rv
 }
 
 // together adds up the demands of several patients of a room; next is when any

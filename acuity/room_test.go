@@ -44,7 +44,9 @@ func roomOf(t testing.TB, now Instant, list ...charted) *RoomChart {
 }
 
 func judgeAt(r *RoomChart, now Instant) RoomVerdict {
-	return Default().judgeRoom(r, now, &judged{})
+	var v RoomVerdict
+	Default().judgeRoom(r, now, &judged{}, &v)
+	return v
 }
 
 const (

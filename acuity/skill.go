@@ -50,7 +50,11 @@ func skillOf(roster *Roster, rooms []RoomVerdict) skill {
 		load, list := int64(0), roster.Nurses[i].Rooms
 		for j, id := range list {
 			if at, ok := findRoom(rooms, id); ok && !slices.Contains(list[:j], id) {
-				load += int64(rooms[at].Demand) * (loadUnit / int64(Nurse)) / int64(sharing[at])
+				share := int64(rooms[at].Demand) * (loadUnit / int64(Nurse))
+				if sharing[at] > 1 { // a division costs more than all else here
+					share /= int64(sharing[at])
+				}
+				load += share
 			}
 		}
 		s.load = max(s.load, load)
@@ -61,9 +65,15 @@ func skillOf(roster *Roster, rooms []RoomVerdict) skill {
 	return s
 }
 
-// findRoom looks a room up by its id.
+// findRoom looks a room up by its id. Where ids follow each other it is where
+// its id says.
 func findRoom(rooms []RoomVerdict, id int32) (int, bool) {
 	low, high := 0, len(rooms)
+	if high > 0 {
+		if at := int64(id) - int64(rooms[0].ID); at >= 0 && at < int64(high) && rooms[at].ID == id {
+			return int(at), true
+		}
+	}
 	for low < high {
 		if mid := (low + high) / 2; rooms[mid].ID < id {
 			low = mid + 1

@@ -267,7 +267,7 @@ func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 		now := testStart.Add(time.Duration(rapid.IntRange(1, 600).Draw(t, "later")) * time.Minute)
 		for i := range old {
 			if next := Soonest(old[i].Next, old[i].due); next != 0 && next <= now {
-				old[i] = Default().judgeRoom(&c.Rooms[i], now, &judged{})
+				old[i] = judgeAt(&c.Rooms[i], now)
 			}
 		}
 		whole := c.Verdict(now)
@@ -292,7 +292,8 @@ func BenchmarkRoom(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		out.factors, out.sources = out.factors[:0], out.sources[:0]
-		catalogue.judgeRoom(&c.Rooms[0], testStart, &out)
+		var v RoomVerdict
+		catalogue.judgeRoom(&c.Rooms[0], testStart, &out, &v)
 	}
 }
 
