@@ -141,9 +141,9 @@ func readDevFile(data string) (*devFile, error) {
 }
 
 func writeDevFile(data string, d *devFile) error {
-	content, err := json.MarshalIndent(d, "", "  ")
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(devFilePath(data), append(content, '\n'), 0o600)
+	return os.WriteFile(devFilePath(data), append(content, '\n'), 0o600) //nolint:gosec // the folder that the user named
 }

@@ -131,7 +131,8 @@ func parseOptions(command string, options []option, args []string, env func(stri
 
 	c := &config{}
 	for i, o := range options {
-		value, from, err := o.preset, "default of -"+o.name, error(nil)
+		var value, from string
+		var err error
 		if set[o.name] {
 			value, from = given[i], "-"+o.name
 		} else {
@@ -264,7 +265,7 @@ func duration(field func(*config) *time.Duration, least, most time.Duration) fun
 func file(field func(*config) *string) func(*config, string) error {
 	return func(c *config, value string) error {
 		if value != "" {
-			if _, err := os.Stat(value); err != nil {
+			if _, err := os.Stat(value); err != nil { //nolint:gosec // the file that the operator named
 				return errors.New("no such file")
 			}
 		}

@@ -121,7 +121,7 @@ func holdPage(t *testing.T, path, name, want string) {
 	if !*update {
 		t.Fatalf("%s, part %s, is not what the code says; run go test -update ./cmd/svc", path, name)
 	}
-	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil { //nolint:gosec // a page of documentation
+	if err := os.WriteFile(path, []byte(head+begin+want+end+tail), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }

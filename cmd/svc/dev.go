@@ -51,7 +51,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	if err := loopback(o.listen); err != nil {
+	if err = loopback(o.listen); err != nil {
 		return usageError{err}
 	}
 	unlock, err := lockData(o.data)
@@ -140,7 +140,7 @@ func loopback(address string) error {
 
 // lockData makes the folder and takes it for this process.
 func lockData(dir string) (unlock func(), err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err = os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("cannot make the data folder %s: %w", dir, reason(err))
 	}
 	lock := flock.New(filepath.Join(dir, "lock"))
@@ -164,7 +164,7 @@ func reason(err error) error {
 
 // devSecret reads a secret of the folder, or makes it the first time.
 func devSecret(path string) (string, error) {
-	content, err := os.ReadFile(path)
+	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
 	if errors.Is(err, fs.ErrNotExist) {
 		secret := make([]byte, 32)
 		rand.Read(secret)
@@ -197,7 +197,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 		return err
 	}
 	d.BaseURL, d.Kafka, d.Redis = "http://"+address.String(), kafka, redis
-	if err := writeDevFile(o.data, d); err != nil {
+	if err = writeDevFile(o.data, d); err != nil {
 		return fmt.Errorf("write %s: %w", devFilePath(o.data), reason(err))
 	}
 	kept := "kept in " + o.data

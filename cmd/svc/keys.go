@@ -93,7 +93,7 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 			return err
 		}
 		key.RevokedAt = a.now().UTC().Truncate(time.Millisecond)
-		if err := s.putKey(ctx, &key); err != nil {
+		if err = s.putKey(ctx, &key); err != nil {
 			return err
 		}
 		if a.json {

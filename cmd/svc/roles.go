@@ -228,7 +228,7 @@ func (h *house) front() http.Handler {
 
 func (h *house) close() {
 	if h.redis != nil {
-		h.redis.Close()
+		h.redis.Close() //nolint:errcheck // the process ends
 	}
 	h.cluster.Close()
 }

@@ -107,10 +107,10 @@ func TestAccessList(t *testing.T) {
 	admin := redis.NewClient(options)
 	t.Cleanup(func() { admin.Close() })
 	args := []any{"acl", "setuser", "viewtest", "reset", "on", ">secret", "~svc:*", "&svc:*"}
-	for _, rule := range strings.Fields(needed) {
+	for rule := range strings.FieldsSeq(needed) {
 		args = append(args, rule)
 	}
-	if err := admin.Do(t.Context(), args...).Err(); err != nil {
+	if err = admin.Do(t.Context(), args...).Err(); err != nil {
 		t.Fatal(err)
 	}
 	b, err := board.Open(config("redis://viewtest:secret@" + options.Addr))

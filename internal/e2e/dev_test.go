@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -77,8 +78,8 @@ func TestDevRefusals(t *testing.T) {
 // wantRefusal wants one line and exit code 1.
 func wantRefusal(t *testing.T, out []byte, err error, want string) {
 	t.Helper()
-	exit, ok := err.(*exec.ExitError)
-	if !ok || exit.ExitCode() != 1 {
+	var exit *exec.ExitError
+	if !errors.As(err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("ends with %v, want exit code 1", err)
 	}
 	if text := strings.TrimSpace(string(out)); !strings.Contains(text, want) || strings.Contains(text, "\n") {
@@ -88,7 +89,7 @@ func wantRefusal(t *testing.T, out []byte, err error, want string) {
 
 func TestDevListensOnLoopbackOnly(t *testing.T) {
 	out, err := exec.Command(binary(t), "dev", "-data", t.TempDir(), "-listen", "0.0.0.0:0").CombinedOutput()
-	if exit, ok := err.(*exec.ExitError); !ok || exit.ExitCode() != 2 || !strings.Contains(string(out), "this machine only") {
+	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "this machine only") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -28,7 +29,7 @@ var build struct {
 func binary(t *testing.T) string {
 	t.Helper()
 	build.once.Do(func() {
-		if build.dir, build.err = os.MkdirTemp("", "svc-e2e"); build.err != nil {
+		if build.dir, build.err = os.MkdirTemp("", "svc-e2e"); build.err != nil { //nolint:usetesting // shared by all tests
 			return
 		}
 		out, err := exec.Command("go", "build", "-o", filepath.Join(build.dir, "svc"), "svc/cmd/svc").CombinedOutput()
@@ -176,8 +177,8 @@ func (n *node) await(url string) {
 		}
 		defer answer.Body.Close()
 		if answer.StatusCode != http.StatusOK {
-			body, _ := io.ReadAll(answer.Body)
-			return fmt.Errorf("%d: %s", answer.StatusCode, body)
+			body, failed := io.ReadAll(answer.Body)
+			return errors.Join(failed, fmt.Errorf("%d: %s", answer.StatusCode, body))
 		}
 		return nil
 	})

@@ -66,7 +66,7 @@ func TestReadmeTour(t *testing.T) {
 		t.Errorf("the tour has only %d commands", commands)
 	}
 	if *update {
-		if err := os.WriteFile(path, []byte(written), 0o644); err != nil { //nolint:gosec // a page of documentation
+		if err := os.WriteFile(path, []byte(written), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

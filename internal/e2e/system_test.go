@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"reflect"
@@ -58,8 +59,10 @@ func startSystem(t *testing.T, hospitals ...string) *system {
 	}
 	for _, p := range s.partners { // the front honours a new key within a second
 		eventually(t, time.Second, func() error {
-			if a, err := p.do(http.MethodGet, "/api/v1/level", "", ""); err != nil || a.status == http.StatusUnauthorized {
-				return fmt.Errorf("key of %s is not honoured: %v", p.hospital, err)
+			if a, err := p.do(http.MethodGet, "/api/v1/level", "", ""); err != nil {
+				return err
+			} else if a.status == http.StatusUnauthorized {
+				return fmt.Errorf("key of %s is not honoured", p.hospital)
 			}
 			return nil
 		})
@@ -200,10 +203,10 @@ func (s *system) behind() (n int) {
 			continue
 		}
 		shown, err := view.HGet(ctx, fmt.Sprintf("%ssvc:{%d}whole", s.prefix, partition), "p").Int64()
-		if err != nil && err != redis.Nil {
+		if err != nil && !errors.Is(err, redis.Nil) {
 			s.t.Fatal(err)
 		}
-		if err == redis.Nil {
+		if errors.Is(err, redis.Nil) {
 			shown = -1
 		}
 		if shown < at.At-1 {

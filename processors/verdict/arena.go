@@ -1,5 +1,7 @@
 package verdict
 
+import "slices"
+
 // arena hands out the bytes of one transaction from few large pieces: a
 // transaction of a busy partition writes thousands of small records, which the
 // client holds until they are durable.
@@ -20,5 +22,5 @@ func (a *arena) take(record []byte) []byte {
 	if n := len(a.piece) + len(record); n <= cap(a.piece) {
 		a.piece = a.piece[:n] // a record that outgrew the piece moved away and is its own
 	}
-	return record[:len(record):len(record)]
+	return slices.Clip(record)
 }

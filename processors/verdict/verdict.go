@@ -125,9 +125,9 @@ func (t *task) Restore(r stream.Record) error {
 	}
 	h := t.hospital(key.Hospital)
 	if key.Kind == "" {
-		head, err := schemas.PeekChange(r.Value)
-		if err != nil {
-			return fmt.Errorf("restore change at %d: %w", r.Offset, err)
+		head, bad := schemas.PeekChange(r.Value)
+		if bad != nil {
+			return fmt.Errorf("restore change at %d: %w", r.Offset, bad)
 		}
 		h.head = r.Value
 		t.next = max(t.next, head.Offset+1)

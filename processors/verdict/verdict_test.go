@@ -107,6 +107,7 @@ type seenView struct {
 }
 
 func (v *seenView) Own(_ int32, applied int64, charts []Chart) { v.applied = applied; v.take(charts) }
+
 func (v *seenView) Show(_ int32, applied int64, charts []Chart) {
 	v.applied = applied
 	v.take(charts)
