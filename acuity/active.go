@@ -12,6 +12,15 @@ type judged struct {
 	sources []Source
 }
 
+// judgedOf returns memory for the verdict of one room.
+func judgedOf(r *RoomChart) judged {
+	n := 0
+	for i := range r.Patients {
+		n += len(r.Patients[i].Evidence)
+	}
+	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
+}
+
 // factors is a set of factors.
 type factors [4]uint64
 

@@ -106,7 +106,7 @@ func (u *Unit) judge() {
 			next = append(next, old.Rooms[r.was])
 		default:
 			r.again = true
-			var out judged
+			out := judgedOf(&r.chart)
 			next = append(next, RoomVerdict{})
 			u.cat.judgeRoom(&r.chart, now, &out, &next[n-1])
 		}
@@ -297,8 +297,7 @@ func (u *Unit) passed(in *intake, r *room, now []Factor) {
 		if h.Room != r.ID || h.Visit != "" || h.Patient != "" {
 			continue
 		}
-		matches, _ := u.cat.matchSignal(&h.Signal, u.maps)
-		for _, m := range matches {
+		for _, m := range h.readout.matches {
 			if !m.on || slices.Contains(now, m.factor) || !r.hasEvidence(m.factor) ||
 				slices.ContainsFunc(in.Expired, func(c FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.factor }) {
 				continue

@@ -22,20 +22,27 @@ const (
 // rebind finds anew whose the statements of a room are, and asks for the charts
 // of those for whom that changes.
 func (u *Unit) rebind(r *room) {
+	var stirred binding // most statements of a room are of one patient
+	stir := func(b binding) {
+		if b != stirred {
+			u.stirBound(b)
+			stirred = b
+		}
+	}
 	for len(r.bound) > len(r.Signals) {
-		u.stirBound(r.bound[len(r.bound)-1])
+		stir(r.bound[len(r.bound)-1])
 		r.bound = r.bound[:len(r.bound)-1]
 	}
 	for i := range r.Signals {
 		b := u.bind(r, &r.Signals[i])
 		if i == len(r.bound) {
 			r.bound = append(r.bound, b)
-			u.stirBound(b)
+			stir(b)
 			continue
 		}
 		if r.bound[i] != b || r.heard {
-			u.stirBound(r.bound[i])
-			u.stirBound(b)
+			stir(r.bound[i])
+			stir(b)
 			r.bound[i] = b
 		}
 	}

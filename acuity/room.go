@@ -53,8 +53,9 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 // together adds up the demands of several patients of a room; next is when any
 // factor of one of them changes.
 func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict) (total Demand, next Instant) {
+	var alone judged
 	for i := range views {
-		var alone judged
+		alone.factors, alone.sources = alone.factors[:0], alone.sources[:0]
 		factors := c.active(views[i:i+1], now, &alone)
 		total += c.weigh(&views[i], factors, now, rv)
 		for j := range factors {

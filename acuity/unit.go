@@ -173,8 +173,14 @@ func (u *Unit) begin(now Instant, offset int64) {
 	}
 }
 
-// room returns the room with an id; nil if it is not known.
+// room returns the room with an id; nil if it is not known. Where ids follow
+// each other it is where its id says.
 func (u *Unit) room(id int32) *room {
+	if n := int64(len(u.rooms)); n > 0 {
+		if at := int64(id) - int64(u.rooms[0].ID); at >= 0 && at < n && u.rooms[at].ID == id {
+			return u.rooms[at]
+		}
+	}
 	if i, ok := slices.BinarySearchFunc(u.rooms, id, byRoomID); ok {
 		return u.rooms[i]
 	}
