@@ -86,7 +86,7 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	return a, nil
 }
 
-func (p *partner) post(t *testing.T, feed, body string) *answer {
+func (p *partner) post(t testing.TB, feed, body string) *answer {
 	t.Helper()
 	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body)
 	if err != nil {
@@ -96,7 +96,7 @@ func (p *partner) post(t *testing.T, feed, body string) *answer {
 }
 
 // accepted posts a body and wants it applied.
-func (p *partner) accepted(t *testing.T, feed, body string) ingested {
+func (p *partner) accepted(t testing.TB, feed, body string) ingested {
 	t.Helper()
 	a := p.post(t, feed, body)
 	if a.status != http.StatusOK || !a.OK || a.Meta.HospitalID != p.hospital {
@@ -110,7 +110,7 @@ func (p *partner) accepted(t *testing.T, feed, body string) ingested {
 	return in
 }
 
-func (p *partner) get(t *testing.T, path string, headers ...string) *answer {
+func (p *partner) get(t testing.TB, path string, headers ...string) *answer {
 	t.Helper()
 	a, err := p.do(http.MethodGet, path, "", "", headers...)
 	if err != nil {
@@ -119,7 +119,7 @@ func (p *partner) get(t *testing.T, path string, headers ...string) *answer {
 	return a
 }
 
-func into(t *testing.T, data []byte, v any) {
+func into(t testing.TB, data []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(data, v); err != nil {
 		t.Fatalf("%v in %s", err, data)
@@ -145,7 +145,7 @@ type unitState struct {
 	}
 }
 
-func (p *partner) unitState(t *testing.T) (u unitState) {
+func (p *partner) unitState(t testing.TB) (u unitState) {
 	t.Helper()
 	a := p.get(t, "/api/v1/unit-state")
 	if a.status != http.StatusOK {

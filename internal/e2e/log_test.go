@@ -29,7 +29,7 @@ type placed struct {
 }
 
 // readLog reads observations and verdicts whole, read_committed.
-func readLog(t *testing.T, broker, prefix string) *ledger {
+func readLog(t testing.TB, broker, prefix string) *ledger {
 	t.Helper()
 	l := &ledger{observations: map[position]*acuity.Observation{}, changes: map[string][]placed{}}
 	readTopic(t, broker, prefix+schemas.Observations().Name, func(r *kgo.Record) {
@@ -55,7 +55,7 @@ func readLog(t *testing.T, broker, prefix string) *ledger {
 
 // readTopic hands each committed record of a topic to each, in the order of its
 // partition, up to the end at the start of the call.
-func readTopic(t *testing.T, broker, topic string, each func(*kgo.Record)) {
+func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -111,7 +111,7 @@ func readTopic(t *testing.T, broker, topic string, each func(*kgo.Record)) {
 
 // check wants the log to hold every acknowledged input exactly once, versions
 // without a gap, and nothing that no input or due instant explains.
-func (l *ledger) check(t *testing.T, acked []acknowledged) {
+func (l *ledger) check(t testing.TB, acked []acknowledged) {
 	t.Helper()
 	applied := map[position]string{}
 	for hospital, changes := range l.changes {
@@ -169,7 +169,7 @@ func (l *ledger) inputs(hospital string) []acuity.Observation {
 }
 
 // canaries searches keys and values of every topic of a system.
-func canaries(t *testing.T, broker, prefix string, texts ...string) {
+func canaries(t testing.TB, broker, prefix string, texts ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -197,7 +197,7 @@ func canaries(t *testing.T, broker, prefix string, texts ...string) {
 	}
 }
 
-func findCanary(t *testing.T, place, text string, canaries []string) {
+func findCanary(t testing.TB, place, text string, canaries []string) {
 	t.Helper()
 	lower := strings.ToLower(text)
 	if i := slices.IndexFunc(canaries, func(c string) bool { return strings.Contains(lower, strings.ToLower(c)) }); i >= 0 {
@@ -206,7 +206,7 @@ func findCanary(t *testing.T, place, text string, canaries []string) {
 }
 
 // searchRedis searches every key and value.
-func searchRedis(t *testing.T, address string, texts []string) {
+func searchRedis(t testing.TB, address string, texts []string) {
 	t.Helper()
 	ctx := context.Background()
 	client := redis.NewClient(&redis.Options{Addr: address})

@@ -26,7 +26,7 @@ var build struct {
 }
 
 // binary builds svc once and returns its path.
-func binary(t *testing.T) string {
+func binary(t testing.TB) string {
 	t.Helper()
 	build.once.Do(func() {
 		if build.dir, build.err = os.MkdirTemp("", "svc-e2e"); build.err != nil { //nolint:usetesting // shared by all tests
@@ -51,7 +51,7 @@ func cleanBuild() {
 
 // node is one running process of svc.
 type node struct {
-	t      *testing.T
+	t      testing.TB
 	name   string
 	cmd    *exec.Cmd
 	exited chan struct{}
@@ -68,7 +68,7 @@ type watch struct {
 
 // start runs svc with arguments and variables; the process is killed when the
 // test ends, and its log shown if the test failed.
-func start(t *testing.T, name string, args []string, env ...string) *node {
+func start(t testing.TB, name string, args []string, env ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}
 	n.cmd = exec.Command(binary(t), args...)
@@ -204,7 +204,7 @@ func until(ctx context.Context, try func() error) error {
 }
 
 // eventually fails the test unless try succeeds in time.
-func eventually(t *testing.T, within time.Duration, try func() error) {
+func eventually(t testing.TB, within time.Duration, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
 	defer cancel()
@@ -225,7 +225,7 @@ type devFile struct {
 }
 
 // startDev runs svc dev on a folder and waits until it is ready.
-func startDev(t *testing.T, dir string, args ...string) *dev {
+func startDev(t testing.TB, dir string, args ...string) *dev {
 	t.Helper()
 	listen := "127.0.0.1:" + mustFreePort(t)
 	d := &dev{dir: dir}
@@ -241,7 +241,7 @@ func startDev(t *testing.T, dir string, args ...string) *dev {
 	return d
 }
 
-func readDev(t *testing.T, dir string) (f devFile) {
+func readDev(t testing.TB, dir string) (f devFile) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(dir, "dev.json"))
 	if err != nil {
@@ -253,7 +253,7 @@ func readDev(t *testing.T, dir string) (f devFile) {
 	return f
 }
 
-func mustFreePort(t *testing.T) string {
+func mustFreePort(t testing.TB) string {
 	t.Helper()
 	port, err := freePort()
 	if err != nil {
@@ -263,7 +263,7 @@ func mustFreePort(t *testing.T) string {
 }
 
 // cli runs one administrative command and returns what it prints.
-func cli(t *testing.T, env []string, args ...string) string {
+func cli(t testing.TB, env []string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(binary(t), args...)
 	cmd.Env = append(os.Environ(), env...)

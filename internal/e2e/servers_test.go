@@ -50,7 +50,7 @@ func suite(m *testing.M) int {
 }
 
 // needServers skips a test of `make e2e` in a run that is not one.
-func needServers(t *testing.T) (kafka, redis *server) {
+func needServers(t testing.TB) (kafka, redis *server) {
 	t.Helper()
 	if real.kafka == nil {
 		t.Skip("needs a real Kafka and Redis: make e2e")
@@ -199,7 +199,7 @@ func (s *server) purge() {
 }
 
 // stop kills the server; start brings it back and waits until it answers.
-func (s *server) stop(t *testing.T) {
+func (s *server) stop(t testing.TB) {
 	t.Helper()
 	if s.container == nil {
 		t.Skip("the server is not ours to stop: run without E2E_KAFKA and E2E_REDIS")
@@ -209,7 +209,7 @@ func (s *server) stop(t *testing.T) {
 	}
 }
 
-func (s *server) start(t *testing.T, answers func() error) {
+func (s *server) start(t testing.TB, answers func() error) {
 	t.Helper()
 	if err := s.pool.Client.StartContainer(s.container.Container.ID, nil); err != nil {
 		t.Fatal(err)
@@ -220,7 +220,7 @@ func (s *server) start(t *testing.T, answers func() error) {
 }
 
 // pause freezes the server: connections stay, nothing answers.
-func (s *server) pause(t *testing.T) {
+func (s *server) pause(t testing.TB) {
 	t.Helper()
 	if s.container == nil {
 		t.Skip("the server is not ours to pause: run without E2E_KAFKA and E2E_REDIS")
@@ -230,7 +230,7 @@ func (s *server) pause(t *testing.T) {
 	}
 }
 
-func (s *server) unpause(t *testing.T) {
+func (s *server) unpause(t testing.TB) {
 	t.Helper()
 	if err := s.pool.Client.UnpauseContainer(s.container.Container.ID); err != nil {
 		t.Fatal(err)

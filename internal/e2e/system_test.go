@@ -25,7 +25,7 @@ import (
 // system is the roles of svc on a real Kafka and a real Redis, under a topic
 // prefix of its own.
 type system struct {
-	t            *testing.T
+	t            testing.TB
 	prefix       string
 	env          []string
 	kafka, redis *server
@@ -39,7 +39,7 @@ const partitions = 6
 var systems atomic.Int64
 
 // startSystem makes the hospitals, a key for each, and starts what serves HTTP.
-func startSystem(t *testing.T, hospitals ...string) *system {
+func startSystem(t testing.TB, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := needServers(t)
 	s := &system{t: t, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
@@ -90,7 +90,7 @@ func (s *system) verify(acked []acknowledged) {
 }
 
 // settle waits until no timer of the test's own is left and the view is whole.
-func settle(t *testing.T, partners []*partner) {
+func settle(t testing.TB, partners []*partner) {
 	t.Helper()
 	for _, p := range partners {
 		eventually(t, 90*time.Second, func() error {
@@ -114,7 +114,7 @@ func settle(t *testing.T, partners []*partner) {
 }
 
 // refold compares what is served and what was written with the plain reference.
-func (l *ledger) refold(t *testing.T, p *partner) {
+func (l *ledger) refold(t testing.TB, p *partner) {
 	t.Helper()
 	changes := l.changes[p.hospital]
 	if len(changes) == 0 {

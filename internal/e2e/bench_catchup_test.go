@@ -1,0 +1,104 @@
+package e2e
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/schemas"
+)
+
+// BenchmarkCatchUp has a processor catch up with a shift of 12 hours of 300
+// hospitals of 20 rooms: 500,000 observations in 24 partitions. The baseline
+// copies the same records, in transactions of 100 ms, without looking at them.
+func BenchmarkCatchUp(b *testing.B) {
+	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
+	s := bench(b, partitions)
+	s.fill(b, partitions, records, hospitals, rooms, 12*time.Hour/records)
+	for b.Loop() {
+		s.catchUp(b, partitions, records)
+	}
+}
+
+// catchUp measures the baseline and then the processor.
+func (s *system) catchUp(b *testing.B, partitions int32, records int) {
+	b.Helper()
+	raw := s.copyRaw(b, partitions, records)
+	n, private := s.measured("measured")
+	ours := n.rate(b, private, records)
+	b.ReportMetric(ours, "records/s")
+	b.ReportMetric(raw, "raw-records/s")
+	b.ReportMetric(100*ours/raw, "%-of-raw")
+	b.ReportMetric(n.busy(b).Seconds()*1e6/float64(records), "cpu-us/record")
+	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
+	machineLoad(b)
+	n.stop()
+}
+
+// rate waits until a processor has applied so many records, and returns how
+// many it did per second since the first transaction of them.
+func (n *node) rate(b *testing.B, private string, records int) float64 {
+	b.Helper()
+	first, began := 0.0, time.Time{}
+	for {
+		done, err := figure(private, "svc_process_records_total")
+		if now := time.Now(); err == nil && done > 0 && began.IsZero() {
+			first, began = done, now
+		} else if err == nil && done >= float64(records) {
+			return (done - first) / now.Sub(began).Seconds()
+		}
+		select {
+		case <-n.exited:
+			b.Fatalf("the processor ended:\n%s", n.logged())
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
+}
+
+// copyRaw is the baseline: consume, produce and commit in transactions of
+// 100 ms. It returns records per second, from the first poll with any.
+func (s *system) copyRaw(b *testing.B, partitions int32, records int) float64 {
+	b.Helper()
+	to := s.topic(b, "raw-copy", partitions)
+	session, err := kgo.NewGroupTransactSession(
+		kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(),
+		kgo.ConsumerGroup(s.prefix+"raw"), kgo.TransactionalID(s.prefix+"raw"),
+		kgo.ConsumeTopics(s.prefix+schemas.Observations().Name), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerLinger(0), kgo.ConcurrentTransactionsBackoff(time.Millisecond),
+	)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer session.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	var began time.Time
+	for done := 0; done < records; {
+		if err := session.Begin(); err != nil {
+			b.Fatal(err)
+		}
+		turn := time.Now()
+		for count := 0; count == 0 || time.Since(turn) < 100*time.Millisecond && done < records; {
+			fetches := session.PollRecords(ctx, 10_000)
+			if ctx.Err() != nil {
+				b.Fatal(ctx.Err())
+			}
+			if began.IsZero() && fetches.NumRecords() > 0 {
+				began = time.Now()
+				turn = began
+			}
+			fetches.EachRecord(func(r *kgo.Record) {
+				session.Produce(ctx, &kgo.Record{Topic: to, Partition: r.Partition, Key: r.Key, Value: r.Value}, nil)
+			})
+			count += fetches.NumRecords()
+			done += fetches.NumRecords()
+		}
+		if ok, err := session.End(ctx, kgo.TryCommit); err != nil || !ok {
+			b.Fatal(ok, err)
+		}
+	}
+	return float64(records) / time.Since(began).Seconds()
+}

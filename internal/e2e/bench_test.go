@@ -1,0 +1,178 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/internal/shift"
+	"svc/schemas"
+)
+
+// The benchmarks of the whole system. What runs on a real Kafka has a raw
+// baseline in the same run: bare clients that move the same bytes with the same
+// guarantees. The figures of docs/performance.md are theirs.
+
+// bench is a topic prefix of its own with topics of so many partitions, made by
+// a processor that has ended.
+func bench(b *testing.B, partitions int) *system {
+	b.Helper()
+	kafka, redis := needServers(b)
+	s := &system{t: b, kafka: kafka, redis: redis, prefix: fmt.Sprintf("b%d-%d.", time.Now().Unix(), systems.Add(1))}
+	s.env = []string{
+		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=" + s.prefix,
+		"SVC_PARTITIONS=" + strconv.Itoa(partitions), "SVC_COMMIT_EVERY=0",
+		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_LOG_LEVEL=info",
+	}
+	maker, private := s.measured("maker")
+	maker.await(private + "/readyz")
+	maker.stop()
+	return s
+}
+
+// measured starts a processor and returns its private address.
+func (s *system) measured(instance string) (n *node, private string) {
+	s.t.Helper()
+	address := "127.0.0.1:" + mustFreePort(s.t)
+	n = start(s.t, instance, []string{"process", "-instance", instance, "-private-listen", address}, s.env...)
+	return n, "http://" + address
+}
+
+// fill appends n observations of made-up hospitals, received step apart, the
+// last of them now.
+func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) (bytes int64) {
+	b.Helper()
+	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
+	feeds := shift.New(hospitals, rooms, acuity.At(time.Now().Add(-time.Duration(n)*step)), step)
+	topic := s.prefix + schemas.Observations().Name
+	ctx := context.Background()
+	for range n {
+		o := feeds.Next()
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		key := []byte(schemas.ObservationKey(o).String())
+		bytes += int64(len(key) + len(value))
+		client.Produce(ctx, &kgo.Record{
+			Topic: topic, Partition: schemas.Partition(key, partitions), Key: key, Value: value, Timestamp: o.ReceivedAt.Time(),
+		}, func(_ *kgo.Record, err error) {
+			if err != nil {
+				b.Error(err)
+			}
+		})
+	}
+	if err := client.Flush(ctx); err != nil {
+		b.Fatal(err)
+	}
+	return bytes
+}
+
+func (s *system) client(b *testing.B, opts ...kgo.Opt) *kgo.Client {
+	b.Helper()
+	client, err := kgo.NewClient(append([]kgo.Opt{kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF()}, opts...)...)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(client.Close)
+	return client
+}
+
+// topic makes a plain topic for a baseline.
+func (s *system) topic(b *testing.B, name string, partitions int32) string {
+	b.Helper()
+	name = s.prefix + name
+	if _, err := kadm.NewClient(s.client(b)).CreateTopic(context.Background(), partitions, 1, nil, name); err != nil {
+		b.Fatal(err)
+	}
+	return name
+}
+
+// figure reads one figure of a private port.
+func figure(private, name string) (float64, error) {
+	answer, err := http.Get(private + "/metrics")
+	if err != nil {
+		return 0, err
+	}
+	defer answer.Body.Close()
+	for lines := bufio.NewScanner(answer.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), name+" "); ok {
+			return strconv.ParseFloat(value, 64)
+		}
+	}
+	return 0, fmt.Errorf("no figure %s", name)
+}
+
+// status reads a line of /proc/<pid>/status in MiB: VmHWM is the peak of the
+// resident memory, VmRSS what it is now.
+func (n *node) status(b *testing.B, name string) float64 {
+	b.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
+	if err != nil {
+		b.Skip("needs /proc:", err)
+	}
+	for _, line := range strings.Split(string(content), "\n") {
+		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name+":" {
+			kib, err := strconv.ParseFloat(fields[1], 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return kib / 1024
+		}
+	}
+	b.Fatalf("no %s in /proc", name)
+	return 0
+}
+
+// busy is the processor time that the node has taken, which other load on the
+// machine disturbs less than it disturbs the wall clock.
+func (n *node) busy(b *testing.B) time.Duration {
+	b.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+	if err != nil {
+		b.Skip("needs /proc:", err)
+	}
+	fields := strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
+	var ticks int64 // utime and stime, in hundredths of a second
+	for _, field := range fields[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// percentile returns the p-th percentile of durations in milliseconds.
+func percentile(all []time.Duration, p int) float64 {
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return float64(all[min(len(all)-1, len(all)*p/100)]) / float64(time.Millisecond)
+}
+
+// machineLoad reports the load average of the last minute: figures of a busy
+// machine are not those of a quiet one.
+func machineLoad(b *testing.B) {
+	b.Helper()
+	content, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return
+	}
+	if load, err := strconv.ParseFloat(strings.Fields(string(content))[0], 64); err == nil {
+		b.ReportMetric(load, "load-avg")
+	}
+}
