@@ -87,7 +87,7 @@ func (w *writer) text(s string) {
 		w.buf = append(w.buf, 0)
 		return
 	}
-	if !utf8.ValidString(s) {
+	if !isASCII(s) && !utf8.ValidString(s) {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	if len(s) > maxText {
@@ -96,6 +96,16 @@ func (w *writer) text(s string) {
 	}
 	w.long(int64(len(s)))
 	w.buf = append(w.buf, s...)
+}
+
+// isASCII reports whether s is all ASCII, as nearly every text here is. For
+// short texts it is much faster than the check for UTF-8.
+func isASCII(s string) bool {
+	var all byte
+	for i := range len(s) {
+		all |= s[i]
+	}
+	return all < utf8.RuneSelf
 }
 
 func (w *writer) double(f float64) {

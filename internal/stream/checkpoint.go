@@ -44,6 +44,8 @@ type rewrite struct {
 	from   int64 // offset of the first record written; 0: none yet
 	live   int64 // bytes written
 
+	fresh bool // the keys are not listed yet
+
 	first, count int // what the transaction under way writes of it
 }
 
@@ -90,7 +92,7 @@ func (w *rewrite) written(records []kgo.Record) {
 	}
 }
 
-func (w *rewrite) done() bool { return w != nil && len(w.keys) == 0 }
+func (w *rewrite) done() bool { return w != nil && !w.fresh && len(w.keys) == 0 }
 
 // nextMark is the mark that the transaction under way makes true.
 func (p *part) nextMark() mark {

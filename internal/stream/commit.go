@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sync/errgroup"
 )
 
 const maxFaults = 5 // transactions given up in a row, in one session
@@ -82,14 +84,20 @@ func (l *loop) produce(free context.Context) error {
 	}
 	// The records must not move while the client has them: it keeps their
 	// addresses until the promise.
-	l.records = l.records[:0]
+	var wait errgroup.Group
+	wait.SetLimit(runtime.GOMAXPROCS(0))
 	for n, p := range l.parts {
-		if err := l.gather(n, p); err != nil {
-			return fmt.Errorf("outputs: %w", err)
+		if p.dirty || p.rewrite != nil {
+			wait.Go(func() error { return l.gather(n, p) })
 		}
 	}
-	for i := range l.records {
-		l.session.Produce(free, &l.records[i], promise)
+	if err := wait.Wait(); err != nil {
+		return fmt.Errorf("outputs: %w", err)
+	}
+	for _, p := range l.parts {
+		for i := range p.records {
+			l.session.Produce(free, &p.records[i], promise)
+		}
 	}
 	if err := l.session.Client().Flush(free); err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -100,13 +108,31 @@ func (l *loop) produce(free context.Context) error {
 		return fmt.Errorf("produce: %w", failed)
 	}
 	for _, p := range l.parts {
-		p.rewrite.written(l.records)
+		p.rewrite.written(p.records)
 	}
 	return nil
 }
 
+// schedule begins the checkpoint of a partition that has grown enough, one at a
+// time: it holds the whole state of the partition for a while.
+func (l *loop) schedule() {
+	var due *part
+	for _, p := range l.parts {
+		if p.rewrite != nil {
+			return
+		}
+		if p.grown > max(l.cfg.CheckpointBytes, 3*p.mark.live) && (due == nil || p.grown > due.grown) {
+			due = p
+		}
+	}
+	if due != nil {
+		due.rewrite = &rewrite{fresh: true}
+	}
+}
+
 // gather collects what one partition has to write.
 func (l *loop) gather(partition int32, p *part) error {
+	p.records = p.records[:0]
 	if p.dirty {
 		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
@@ -119,13 +145,13 @@ func (l *loop) gather(partition int32, p *part) error {
 				p.grown += int64(len(key) + len(value))
 				p.rewrite.supersede(key)
 			}
-			l.records = append(l.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value})
+			p.records = append(p.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value})
 		})
 		if err != nil {
 			return err
 		}
 	}
-	if p.rewrite == nil && p.grown > max(l.cfg.CheckpointBytes, 3*p.mark.live) {
+	if p.rewrite != nil && p.rewrite.fresh {
 		rewrite, err := newRewrite(p.task)
 		if err != nil {
 			return err
@@ -133,11 +159,11 @@ func (l *loop) gather(partition int32, p *part) error {
 		p.rewrite = rewrite
 	}
 	if p.rewrite != nil {
-		p.rewrite.first = len(l.records)
+		p.rewrite.first = len(p.records)
 		p.rewrite.slice(func(key, value []byte) {
-			l.records = append(l.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value})
+			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value})
 		})
-		p.rewrite.count = len(l.records) - p.rewrite.first
+		p.rewrite.count = len(p.records) - p.rewrite.first
 	}
 	return nil
 }
@@ -193,6 +219,8 @@ func (l *loop) keep(ctx context.Context) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.last.UnixMilli())
 	for n, p := range l.parts {
+		clear(p.records) // durable: free their bytes
+		p.records = p.records[:0]
 		if p.dirty {
 			p.dirty = false
 			p.task.Committed()
@@ -204,6 +232,7 @@ func (l *loop) keep(ctx context.Context) {
 			l.trim(ctx, n, p.mark.from)
 		}
 	}
+	l.schedule()
 }
 
 // reread drops the memory of all partitions and restores those we own, in

@@ -157,10 +157,9 @@ type loop struct {
 	parts   map[int32]*part // owned; only the loop's goroutine
 	last    time.Time       // end of the last commit
 	commits int
-	faults  int          // transactions given up since the last commit
-	shrunk  bool         // a partition was revoked since the last transaction
-	applied int          // inputs of the transaction
-	records []kgo.Record // of the transaction, reused
+	faults  int  // transactions given up since the last commit
+	shrunk  bool // a partition was revoked since the last transaction
+	applied int  // inputs of the transaction
 
 	mu     sync.Mutex
 	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
@@ -205,6 +204,9 @@ func (l *loop) open(ctx context.Context) error {
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		// What is fetched ahead is held decoded, several times its size.
+		kgo.FetchMaxBytes(fetchBytes),
+		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.ProducerLinger(0),
 		kgo.ProducerBatchMaxBytes(l.batch),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),

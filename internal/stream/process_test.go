@@ -141,7 +141,7 @@ func TestErrorHoldsPartitionUntilItIsGone(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		var left atomic.Int64
-		left.Store(40)
+		left.Store(40 * parts) // each partition meets it
 		stop := r.process(r.cluster, Config{NewTask: func(n int32) Task {
 			c, ok := newCounter(n).(*counter)
 			if !ok {
@@ -176,14 +176,14 @@ func TestApplySkipsKnownAndTellsMissing(t *testing.T) {
 		}
 		return fp
 	}
-	if err := l.apply(batch(0, 1, 2, 3, 4)); err != nil || l.applied != 2 || l.parts[0].next != 5 {
-		t.Errorf("%v, %d applied, next %d", err, l.applied, l.parts[0].next)
+	if n, err := l.apply(l.parts[0], batch(0, 1, 2, 3, 4)); err != nil || n != 2 || l.parts[0].next != 5 {
+		t.Errorf("%v, %d applied, next %d", err, n, l.parts[0].next)
 	}
-	err := l.apply(batch(7))
+	_, err := l.apply(l.parts[0], batch(7))
 	if want := (gapError{want: 5, have: 7}); !errors.Is(err, want) {
 		t.Errorf("got %v, not %v", err, want)
 	}
-	if err := l.apply(&kgo.FetchPartition{Partition: 1, Records: batch(0).Records}); err == nil {
+	if _, err := l.apply(l.parts[1], &kgo.FetchPartition{Partition: 1, Records: batch(0).Records}); err == nil {
 		t.Error("a partition without state is applied")
 	}
 }

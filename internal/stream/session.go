@@ -5,19 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
 )
 
 type logger = *slog.Logger
 
 const (
-	pollRecords = 500                    // of one poll
-	turnRecords = 5000                   // of one transaction, when behind
+	pollRecords = 2000                   // of one poll
+	turnRecords = 20_000                 // of one transaction, when behind
 	turnTime    = 100 * time.Millisecond // of one transaction, when behind
+
+	fetchBytes          = 4 << 20   // of one fetch, as stored
+	fetchPartitionBytes = 256 << 10 // of one partition of it
 
 	handOver = 10 * time.Millisecond // between two looks for an assignment
 	orphaned = 30 * time.Second      // restored, and never assigned
@@ -34,6 +40,8 @@ type part struct {
 	mark    mark     // of the last commit
 	grown   int64    // bytes written to the changelog since its checkpoint
 	rewrite *rewrite // a checkpoint under way
+
+	records []kgo.Record // of the transaction, reused
 }
 
 // turn is one transaction: polls until there is something to do and it is time
@@ -61,7 +69,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 		if fault = n.fault; fault == nil {
 			fault = l.advance(now)
 		}
-		if fault != nil || l.timely(now, begun, count, n.records) {
+		if fault != nil || l.timely(now, begun, count) {
 			break
 		}
 	}
@@ -90,15 +98,18 @@ func (l *loop) forget(free context.Context) error {
 // timely says whether the transaction ends now. A lone input is committed at
 // once; inputs soon after a commit are gathered; when behind, until there are
 // many or it takes long.
-func (l *loop) timely(now, begun time.Time, count, fresh int) bool {
+func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || count >= turnRecords || now.Sub(begun) >= turnTime:
 		return true
-	case fresh == pollRecords:
+	case l.behind():
 		return false
 	}
 	return now.Sub(l.last) >= l.cfg.CommitEvery
 }
+
+// behind says that more inputs lie in the log than one poll brings.
+func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= pollRecords }
 
 // deadline is when a poll must return: when a task is due, a checkpoint goes on
 // or a transaction that has begun must end. The zero time: when a record comes.
@@ -121,7 +132,11 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	if waiting { // the assignment of what was just restored is a moment away
 		earlier(time.Now().Add(handOver))
 	}
-	if !begun.IsZero() {
+	switch {
+	case begun.IsZero():
+	case l.behind():
+		earlier(begun.Add(turnTime))
+	default:
 		earlier(l.last.Add(l.cfg.CommitEvery))
 	}
 	return at
@@ -169,16 +184,10 @@ func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
 	if err := l.news(ctx, fetches); err != nil {
 		return polled{}, err
 	}
-	out := polled{fault: l.take()}
-	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
-		if len(fp.Records) == 0 {
-			return
-		}
-		out.records += len(fp.Records)
-		if out.fault == nil {
-			out.fault = l.apply(&fp.FetchPartition)
-		}
-	})
+	out := polled{fault: l.take(), records: fetches.NumRecords()}
+	if out.fault == nil {
+		out.fault = l.applyAll(fetches)
+	}
 	l.lag()
 	return out, nil
 }
@@ -252,11 +261,34 @@ func (l *loop) drop(partition int32) {
 	}
 }
 
-// apply hands the records of one partition to its task, each exactly once.
-func (l *loop) apply(fp *kgo.FetchPartition) error {
-	p := l.parts[fp.Partition]
+// applyAll hands the records to their tasks, partitions in parallel.
+func (l *loop) applyAll(fetches kgo.Fetches) error {
+	var (
+		wait    errgroup.Group
+		applied atomic.Int64
+	)
+	wait.SetLimit(runtime.GOMAXPROCS(0))
+	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
+		p := l.parts[fp.Partition]
+		if len(fp.Records) == 0 {
+			return
+		}
+		wait.Go(func() error {
+			n, err := l.apply(p, &fp.FetchPartition)
+			applied.Add(int64(n))
+			return err
+		})
+	})
+	err := wait.Wait()
+	l.applied += int(applied.Load())
+	return err
+}
+
+// apply hands the records of one partition to its task, each exactly once, and
+// returns how many it took.
+func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 	if p == nil {
-		return fmt.Errorf("partition %d has no state", fp.Partition)
+		return 0, fmt.Errorf("partition %d has no state", fp.Partition)
 	}
 	p.end = max(p.end, fp.HighWatermark)
 	for _, r := range fp.Records {
@@ -264,18 +296,18 @@ func (l *loop) apply(fp *kgo.FetchPartition) error {
 			continue // applied already: the changelog knows it, or we were rewound
 		}
 		if r.Offset > p.next && !l.cfg.Sparse {
-			return gapError{partition: r.Partition, want: p.next, have: r.Offset}
+			return applied, gapError{partition: r.Partition, want: p.next, have: r.Offset}
 		}
 		p.dirty = true
 		if err := l.applyOne(p.task, Record{
 			Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp,
 		}); err != nil {
-			return fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
+			return applied, fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
 		}
 		p.next = r.Offset + 1
-		l.applied++
+		applied++
 	}
-	return nil
+	return applied, nil
 }
 
 func (l *loop) applyOne(task Task, r Record) error {

@@ -52,14 +52,14 @@ func cpu(b *testing.B) time.Duration {
 // the charts for the view. A transaction takes in the share that 5,000 records
 // of 24 partitions have of one.
 func BenchmarkTask(b *testing.B) {
-	const hospitals, perCommit = 13, 208
-	records := inputs(b, 50_000, hospitals, 8*time.Second/hospitals)
+	const n, hospitals, perCommit = 21_667, 13, 208
+	records := inputs(b, n, hospitals, 12*time.Hour/n)
 	task := Tasks(quiet{})(0)
 	written, outputs, done := 0, 0, 0
 	b.ReportAllocs()
 	spent := cpu(b)
 	for b.Loop() {
-		if done == len(records) { // the shift is over; another begins
+		if done == len(records) { // the shift of 12 hours is over; another begins
 			task, done = Tasks(quiet{})(0), 0
 		}
 		if err := task.Apply(records[done]); err != nil {

@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"svc/acuity"
 	"svc/schemas"
 )
@@ -14,7 +16,7 @@ func whole(h *hospital) (Chart, error) {
 	}
 	for i := range chart.Rooms {
 		room := &chart.Rooms[i]
-		if encoded.Rooms[room.ID], err = schemas.EncodeRoomChart(nil, room); err != nil {
+		if encoded.Rooms[room.ID], err = h.roomChart(room); err != nil {
 			return encoded, err
 		}
 	}
@@ -30,12 +32,21 @@ func changed(h *hospital) (Chart, error) {
 			encoded.Rooms[id] = nil
 			return
 		}
-		encoded.Rooms[id], err = schemas.EncodeRoomChart(nil, room)
+		encoded.Rooms[id], err = h.roomChart(room)
 	})
 	return encoded, err
 }
 
 func encodeUnit(h *hospital, unit *acuity.UnitChart) (Chart, error) {
-	value, err := schemas.EncodeUnitChart(nil, unit)
-	return Chart{Hospital: h.id, Version: unit.Version, Unit: value, Rooms: map[int32][]byte{}}, err
+	value, err := schemas.EncodeUnitChart(h.scratch[:0], unit)
+	h.scratch = value
+	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
+}
+
+// roomChart encodes the chart of a room into bytes of its own, no more than it
+// needs: the view keeps them.
+func (h *hospital) roomChart(room *acuity.RoomChart) ([]byte, error) {
+	value, err := schemas.EncodeRoomChart(h.scratch[:0], room)
+	h.scratch = value
+	return slices.Clone(value), err
 }

@@ -105,6 +105,7 @@ type hospital struct {
 	due     acuity.Instant // position in timers
 	index   int            // in timers; -1: has none
 	touched bool
+	scratch []byte // for charts
 }
 
 type output struct{ key, value []byte }
@@ -129,7 +130,7 @@ func (t *task) Restore(r stream.Record) error {
 		if bad != nil {
 			return fmt.Errorf("restore change at %d: %w", r.Offset, bad)
 		}
-		h.head = r.Value
+		h.head = append(h.head[:0], r.Value...)
 		t.next = max(t.next, head.Offset+1)
 		return nil
 	}
@@ -238,8 +239,9 @@ func (t *task) took(h *hospital, change acuity.Change) error {
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
-	h.head = t.bytes.take(value)
-	t.changes = append(t.changes, output{h.key, h.head})
+	value = t.bytes.take(value)
+	h.head = append(h.head[:0], value...) // apart: it outlives the arena
+	t.changes = append(t.changes, output{h.key, value})
 	if change.Cause == acuity.CauseIngest {
 		t.next = change.Offset + 1
 	}
@@ -255,6 +257,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, o := range t.changes {
 		emit(o.key, o.value)
 	}
+	clear(t.changes)
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
@@ -304,7 +307,7 @@ func (t *task) Live(emit func(key, value []byte)) error {
 		if h.head == nil {
 			continue
 		}
-		emit(h.key, h.head)
+		emit(h.key, slices.Clone(h.head))
 		if err := t.states(h.unit.States, emit); err != nil {
 			return err
 		}
