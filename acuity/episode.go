@@ -33,13 +33,6 @@ func (u *Unit) rebind(r *room) {
 		stir(r.bound[len(r.bound)-1])
 		r.bound = r.bound[:len(r.bound)-1]
 	}
-	var last binding // most statements in a row are of one visit
-	stir := func(b binding) {
-		if b != last {
-			u.stirBound(b)
-			last = b
-		}
-	}
 	for i := range r.Signals {
 		b := u.bind(r, &r.Signals[i])
 		if i == len(r.bound) {

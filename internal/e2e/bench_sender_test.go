@@ -1,0 +1,177 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// openLoop calls do at a steady pace for a while, whether or not the calls
+// before have returned, and returns how long each took from the moment it was
+// due: who waits for a slow system is counted too.
+func openLoop(b *testing.B, perSecond int, lasting time.Duration, do func(n int) error) []time.Duration {
+	b.Helper()
+	var (
+		mu    sync.Mutex
+		took  []time.Duration
+		fault error
+		wait  sync.WaitGroup
+	)
+	n := int(lasting.Seconds() * float64(perSecond))
+	began := time.Now()
+	for i := range n {
+		due := began.Add(time.Duration(i) * time.Second / time.Duration(perSecond))
+		time.Sleep(time.Until(due))
+		wait.Go(func() {
+			err := do(i)
+			mu.Lock()
+			defer mu.Unlock()
+			took = append(took, time.Since(due))
+			fault = errors.Join(fault, err)
+		})
+	}
+	wait.Wait()
+	if fault != nil {
+		b.Fatal(fault)
+	}
+	return took[len(took)/10:] // the first are for warming up
+}
+
+// sends posts feeds of a test load to one of the partners.
+func sends(partners []*partner) func(n int) error {
+	return func(n int) error {
+		p := partners[n%len(partners)]
+		path, body := request(rand.New(rand.NewPCG(1, uint64(n))), n%4, n/4)
+		a, err := p.do(http.MethodPost, "/api/ingest/"+path, "application/json", body)
+		if err != nil {
+			return err
+		}
+		if a.status != http.StatusOK {
+			return fmt.Errorf("%s: %d %s", path, a.status, a.raw)
+		}
+		return nil
+	}
+}
+
+// BenchmarkSenderDev is how long a sender of svc dev waits for the answer, which
+// tells what its record did, at 300 requests per second.
+func BenchmarkSenderDev(b *testing.B) {
+	d := startDev(b, b.TempDir())
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	for b.Loop() {
+		took := openLoop(b, 300, 10*time.Second, sends([]*partner{p}))
+		b.ReportMetric(percentile(took, 50), "p50-ms")
+		b.ReportMetric(percentile(took, 99), "p99-ms")
+		machineLoad(b)
+	}
+}
+
+// BenchmarkSenderKafka is the same on a real Kafka at 500 requests per second,
+// beside what the bare clients need for a record: append it, copy it in a
+// transaction, read it committed.
+func BenchmarkSenderKafka(b *testing.B) {
+	s := startSystem(b, "north", "south", "west")
+	processor := s.processor("sender")
+	defer processor.stop()
+	for _, p := range s.partners {
+		eventually(b, time.Minute, func() error { return sends([]*partner{p})(0) })
+	}
+	append, stop := s.rawLoop(b)
+	defer stop()
+	for b.Loop() {
+		raw := openLoop(b, 500, 10*time.Second, append)
+		ours := openLoop(b, 500, 10*time.Second, sends(s.partners))
+		for _, p := range []int{50, 99} {
+			b.ReportMetric(percentile(ours, p), "p"+strconv.Itoa(p)+"-ms")
+			b.ReportMetric(percentile(raw, p), "raw-p"+strconv.Itoa(p)+"-ms")
+			b.ReportMetric(percentile(ours, p)/percentile(raw, p), "x-raw-p"+strconv.Itoa(p))
+		}
+		machineLoad(b)
+	}
+}
+
+// rawLoop is the baseline of the sender's answer: three bare clients. The loop
+// in the middle commits each poll, as the processor is told to.
+func (s *system) rawLoop(b *testing.B) (do func(n int) error, stop func()) {
+	b.Helper()
+	in, out := s.topic(b, "raw-in", partitions), s.topic(b, "raw-out", partitions)
+	producer := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	ctx, cancel := context.WithCancel(context.Background())
+	var loops sync.WaitGroup
+
+	session, err := kgo.NewGroupTransactSession(
+		kgo.SeedBrokers(s.kafka.address), kgo.AlwaysRetryEOF(), kgo.ConsumerGroup(s.prefix+"raw"), kgo.TransactionalID(s.prefix+"raw"),
+		kgo.ConsumeTopics(in), kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+		kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0), kgo.ConcurrentTransactionsBackoff(time.Millisecond),
+	)
+	if err != nil {
+		b.Fatal(err)
+	}
+	loops.Go(func() {
+		for ctx.Err() == nil {
+			fetches := session.PollRecords(ctx, 500)
+			if fetches.NumRecords() == 0 {
+				continue
+			}
+			if err := session.Begin(); err != nil {
+				b.Error(err)
+				return
+			}
+			fetches.EachRecord(func(r *kgo.Record) {
+				session.Produce(context.Background(), &kgo.Record{Topic: out, Partition: r.Partition, Key: r.Key, Value: r.Value}, nil)
+			})
+			if _, err := session.End(context.Background(), kgo.TryCommit); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
+
+	var waiting sync.Map // by value: chan struct{}
+	from := map[int32]kgo.Offset{}
+	for n := range int32(partitions) {
+		from[n] = kgo.NewOffset().AtStart()
+	}
+	reader := s.client(b, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{out: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	loops.Go(func() {
+		for ctx.Err() == nil {
+			reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+				if done, ok := waiting.LoadAndDelete(string(r.Value)); ok {
+					close(done.(chan struct{}))
+				}
+			})
+		}
+	})
+
+	do = func(n int) error {
+		value, done := uuid.NewString(), make(chan struct{})
+		waiting.Store(value, done)
+		produced := producer.ProduceSync(ctx, &kgo.Record{Topic: in, Partition: int32(n % partitions), Value: []byte(value)})
+		if err := produced.FirstErr(); err != nil {
+			return err
+		}
+		select {
+		case <-done:
+			return nil
+		case <-time.After(20 * time.Second):
+			return errors.New("a record of the baseline did not come back")
+		}
+	}
+	if err := do(0); err != nil {
+		b.Fatal(err)
+	}
+	return do, func() {
+		cancel()
+		loops.Wait()
+		session.Close()
+	}
+}

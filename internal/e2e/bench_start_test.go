@@ -1,0 +1,135 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/internal/shift"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// BenchmarkRestore has a processor take over one partition in which 200
+// hospitals have made changes for seven days: from its start to ready, and
+// what the restore read of it. Checkpoints keep that short however long the
+// log is.
+func BenchmarkRestore(b *testing.B) {
+	const records, hospitals, rooms = 300_000, 200, 20
+	s := bench(b, 1)
+	s.fill(b, 1, records, hospitals, rooms, 7*24*time.Hour/records)
+	n, private := s.measured("restored")
+	n.rate(b, private, records)
+	n.stop()
+	for b.Loop() {
+		s.restore(b)
+	}
+}
+
+var restored = regexp.MustCompile(`"partitions restored".*"bytes":(\d+),"ms":(\d+)`)
+
+func (s *system) restore(b *testing.B) {
+	b.Helper()
+	began := time.Now()
+	n, _ := s.measured("restored")
+	select {
+	case <-n.says("partitions restored"):
+	case <-n.exited:
+		b.Fatalf("the processor ended:\n%s", n.logged())
+	case <-time.After(time.Minute):
+		b.Fatalf("nothing is restored:\n%s", n.logged())
+	}
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "start-to-ready-ms")
+	if found := restored.FindStringSubmatch(n.logged()); found != nil {
+		bytes, err := strconv.ParseFloat(found[1], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ms, err := strconv.ParseFloat(found[2], 64)
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(ms, "restore-ms")
+		b.ReportMetric(bytes/1e6, "read-MB")
+		b.ReportMetric(bytes/1e3/ms, "MB/s")
+	}
+	machineLoad(b)
+	n.stop()
+}
+
+// BenchmarkDevStart starts svc dev on an empty folder, and again after a
+// kill -9 with 200,000 observations in its log.
+func BenchmarkDevStart(b *testing.B) {
+	const records, rooms = 200_000, 40
+	for b.Loop() {
+		devStart(b, records, rooms)
+	}
+}
+
+func devStart(b *testing.B, records, rooms int) {
+	b.Helper()
+	dir := b.TempDir()
+	began := time.Now()
+	d := startDev(b, dir)
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "fresh-ms")
+
+	feeds := shift.New(1, rooms, acuity.At(time.Now().Add(-24*time.Hour)), time.Second)
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	for i := range rooms { // a unit as it stands on a full day
+		p.accepted(b, "clinical", fmt.Sprintf(`{"roomId":%d,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","status":"active"}]}`, i+1))
+	}
+	b.ReportMetric(d.status(b, "VmRSS"), "resident-MiB")
+
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
+	defer cancel()
+	partition := schemas.Partition([]byte(d.HospitalID), 3)
+	for range records {
+		o := feeds.Next()
+		o.Hospital = d.HospitalID
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			b.Fatal(err)
+		}
+		client.Produce(ctx, &kgo.Record{
+			Topic: schemas.Observations().Name, Partition: partition, Key: []byte(schemas.ObservationKey(o).String()), Value: value, Timestamp: o.ReceivedAt.Time(),
+		}, nil)
+	}
+	if err := client.Flush(ctx); err != nil {
+		b.Fatal(err)
+	}
+	admin := kadm.NewClient(client)
+	if err := until(ctx, func() error { // all is applied
+		at, err := admin.FetchOffsets(ctx, verdict.Group)
+		if err != nil {
+			return err
+		}
+		if o, ok := at.Lookup(schemas.Observations().Name, partition); !ok || o.At < int64(records) {
+			return fmt.Errorf("applied up to %d", o.At)
+		}
+		return nil
+	}); err != nil {
+		b.Fatal(err, strings.Join(strings.Split(d.logged(), "\n")[:5], "\n"))
+	}
+	b.ReportMetric(d.status(b, "VmHWM"), "catch-up-peak-MiB")
+	d.kill()
+
+	began = time.Now()
+	d = startDev(b, dir)
+	b.ReportMetric(float64(time.Since(began).Milliseconds()), "after-kill-ms")
+	b.ReportMetric(d.status(b, "VmRSS"), "resident-full-log-MiB")
+	machineLoad(b)
+	d.stop()
+}
