@@ -34,7 +34,7 @@ func BenchmarkRestore(b *testing.B) {
 	}
 }
 
-var restored = regexp.MustCompile(`"partitions restored".*"bytes":(\d+),"ms":(\d+)`)
+var restoredLine = regexp.MustCompile(`"partitions restored".*"bytes":(\d+),"ms":(\d+)`)
 
 func (s *system) restore(b *testing.B) {
 	b.Helper()
@@ -48,7 +48,7 @@ func (s *system) restore(b *testing.B) {
 		b.Fatalf("nothing is restored:\n%s", n.logged())
 	}
 	b.ReportMetric(float64(time.Since(began).Milliseconds()), "start-to-ready-ms")
-	if found := restored.FindStringSubmatch(n.logged()); found != nil {
+	if found := restoredLine.FindStringSubmatch(n.logged()); found != nil {
 		bytes, err := strconv.ParseFloat(found[1], 64)
 		if err != nil {
 			b.Fatal(err)
