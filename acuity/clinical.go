@@ -144,6 +144,9 @@ func leastOf(list []Heard) int {
 // sameSubject reports whether two statements are about the same thing
 // (scoring-decisions 25), as far as their codes tell.
 func sameSubject(a, b *Heard) bool {
+	if a.readout == b.readout && a.readout != nil { // the usual case, without work
+		return a.Settled == b.Settled
+	}
 	return (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
 		a.Display == b.Display && a.Settled == b.Settled
 }

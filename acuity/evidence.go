@@ -75,12 +75,16 @@ func (n *noted) add(o noted) {
 func (f *folder) read() {
 	list := &f.e.statements
 	list.reset()
+	var before *readout
+	group := 0
 	for _, h := range f.e.signals {
 		r := h.readout
 		if r == nil || r.maps != f.maps {
 			r = f.c.readout(&h.Signal, f.maps)
 		}
-		group := list.group(r.identity)
+		if r != before { // feeds repeat themselves
+			before, group = r, list.group(r.identity)
+		}
 		if r.concept != 0 {
 			list.groups[group].concept = r.concept
 		}
@@ -133,7 +137,11 @@ func winners(all []statement) []statement {
 		last := all[n-1]
 		takesBack := last.Status == SignalRetracted && !last.drug &&
 			slices.ContainsFunc(all[i:n], func(s statement) bool { return s.Status != SignalRetracted })
-		if !takesBack {
+		switch {
+		case takesBack:
+		case len(kept) == n-1:
+			kept = all[:n] // it is there already
+		default:
 			kept = append(kept, last)
 		}
 		i = n
@@ -168,7 +176,7 @@ func (f *folder) foldIdentity(said []statement) {
 // nothing of the factor has no say, unless it ends all that the code stands for.
 func (f *folder) step(r *run, said []statement, i int) {
 	s := &said[i]
-	if i > 0 {
+	if i > 0 && f.c.index.becoming.has(r.f) {
 		f.silence(r, &said[i-1], s.order)
 	}
 	if r.f == f.c.index.mews && s.order <= f.acknowledged {

@@ -28,6 +28,8 @@ type index struct {
 
 	// The factors that contradictions are settled for.
 	mag, obesity, catII, catIII, mews, acknowledged, induction, multiples Factor
+
+	becoming factors // that silence about another one makes of it
 }
 
 // route is a route with its factor.
@@ -52,6 +54,11 @@ func newIndex(specs []Spec) *index {
 		s := &specs[f]
 		if p := named[s.ID]; p != nil {
 			*p = Factor(f)
+		}
+		for i := range s.Variants {
+			if e := &s.Variants[i].effect; e.silent > 0 {
+				ix.becoming.add(e.becomes)
+			}
 		}
 		for i := range s.Routes {
 			r := route{Route: &s.Routes[i], factor: Factor(f)}
