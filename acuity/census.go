@@ -176,7 +176,7 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 		if !t.unit.facts.HasCensus {
 			from = 1
 		}
-		if n > 0 || len(v.spans) > 0 {
+		if n > 0 || len(v.spans) > 0 || t.unit.room(row.ID).taken(v, t.before) {
 			from = t.at
 		}
 		v.addStay(Stay{Room: row.ID, From: min(from, t.at), First: t.at, Last: t.at})
@@ -187,6 +187,14 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 	t.describe(v.Facts, row)
 	v.Touched = t.unit.facts.Clock
 	t.unit.markVisit(v, markState|markWeave)
+}
+
+// taken reports whether a visit other than v was in the room after t: what was
+// said there in that time is about that one.
+func (r *room) taken(v *visit, t Instant) bool {
+	return slices.ContainsFunc(r.sits, func(s sit) bool {
+		return s.v != v && !s.v.story.newborn && (s.To == 0 || s.To > t)
+	})
 }
 
 func (t *taking) seat(id int32) {

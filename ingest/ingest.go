@@ -69,7 +69,7 @@ type View interface {
 const (
 	appendWait  = 5 * time.Second
 	appliedWait = 2 * time.Second
-	viewWait    = time.Second // ends at once when the view is away
+	viewWait    = time.Second     // ends at once when the view is away
 	retryAfter  = 2 * time.Second // told to a sender whose request could not be taken
 )
 
