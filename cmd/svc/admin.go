@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -29,6 +30,7 @@ type admin struct {
 	json    bool
 	data    string
 	config  *config
+	nowhere error // no Kafka is named; told with the other faults of the command line
 }
 
 // adminWithin bounds one administrative command.
@@ -36,7 +38,7 @@ const adminWithin = 20 * time.Second
 
 func newAdmin(command string, w world) *admin {
 	a := &admin{world: w, command: command, flags: flag.NewFlagSet("svc "+command, flag.ContinueOnError)}
-	a.flags.SetOutput(w.stderr)
+	a.flags.SetOutput(io.Discard)
 	a.flags.BoolVar(&a.json, "json", false, "print JSON")
 	a.flags.StringVar(&a.data, "data", defaultData, "data folder of the running svc dev to work on, if no Kafka is named")
 	return a
@@ -58,6 +60,7 @@ func (a *admin) parse(args []string) error {
 		}
 	}
 	if err := a.flags.Parse(own); errors.Is(err, flag.ErrHelp) {
+		a.help()
 		return err
 	} else if err != nil {
 		return usageError{err}
@@ -76,10 +79,24 @@ func (a *admin) parse(args []string) error {
 	}
 	running, err := readDevFile(a.data)
 	if err != nil {
-		return usageError{fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)}
+		a.nowhere = fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)
+		return nil
 	}
 	c.Kafka = []string{running.Kafka}
 	return nil
+}
+
+// help prints the flags of the command, then those of the Kafka it works on.
+func (a *admin) help() {
+	fmt.Fprintf(a.stdout, "usage: svc %s [flags]\n\n", a.command)
+	a.flags.SetOutput(a.stdout)
+	a.flags.PrintDefaults()
+	fmt.Fprint(a.stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
+	for _, o := range options {
+		if o.only == 0 {
+			o.print(a.stdout)
+		}
+	}
 }
 
 // connected runs do with the settings read whole.

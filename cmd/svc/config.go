@@ -88,8 +88,10 @@ var options = []option{
 	{name: "instance", only: needProcess, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
 	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
 	{name: "shutdown-within", only: needHTTP, preset: "10s", help: "time for open requests at a graceful stop", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
-	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, "debug", "info", "warn", "error")},
+	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, logLevels...)},
 }
+
+var logLevels = []string{"debug", "info", "warn", "error"}
 
 // usageError is a fault of the command line, answered with exit code 2.
 type usageError struct{ err error }
@@ -176,15 +178,19 @@ func (o *option) fromEnvironment(env func(string) (string, bool)) (value, from s
 func printOptions(out io.Writer, command string, options []option) {
 	fmt.Fprintf(out, "usage: svc %s [flags]\n\nEvery flag can be given as the variable beside it.\n\n", command)
 	for _, o := range options {
-		fmt.Fprintf(out, "  -%s  %s", o.name, o.variable())
-		if o.secret {
-			fmt.Fprintf(out, ", %s_FILE", o.variable())
-		}
-		if o.preset != "" {
-			fmt.Fprintf(out, "  (default %s)", o.preset)
-		}
-		fmt.Fprintf(out, "\n        %s\n", o.help)
+		o.print(out)
 	}
+}
+
+func (o *option) print(out io.Writer) {
+	fmt.Fprintf(out, "  -%s  %s", o.name, o.variable())
+	if o.secret {
+		fmt.Fprintf(out, ", %s_FILE", o.variable())
+	}
+	if o.preset != "" {
+		fmt.Fprintf(out, "  (default %s)", o.preset)
+	}
+	fmt.Fprintf(out, "\n        %s\n", o.help)
 }
 
 func text(field func(*config) *string) func(*config, string) error {

@@ -7,10 +7,12 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -50,9 +52,6 @@ func runDev(ctx context.Context, args []string, w world) error {
 	o, err := parseDev(args, w)
 	if err != nil {
 		return err
-	}
-	if err = loopback(o.listen); err != nil {
-		return usageError{err}
 	}
 	unlock, err := lockData(o.data)
 	if err != nil {
@@ -105,19 +104,35 @@ func runDev(ctx context.Context, args []string, w world) error {
 func parseDev(args []string, w world) (*devOptions, error) {
 	o := &devOptions{}
 	flags := flag.NewFlagSet("svc dev", flag.ContinueOnError)
-	flags.SetOutput(w.stdout)
+	flags.SetOutput(io.Discard)
 	flags.StringVar(&o.data, "data", defaultData, "folder of the data and of dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the embedded Kafka (default: a free one)")
 	flags.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		fmt.Fprint(w.stdout, "usage: svc dev [flags]\n\n")
+		flags.SetOutput(w.stdout)
+		flags.PrintDefaults()
 		return nil, err
 	} else if err != nil {
 		return nil, usageError{err}
 	}
+	faults := []error{loopback(o.listen)}
+	if !slices.Contains(logLevels, o.logLevel) {
+		faults = append(faults, fmt.Errorf("-log-level: must be one of %s", strings.Join(logLevels, ", ")))
+	}
+	if o.data == "" {
+		faults = append(faults, errors.New("-data: must be a folder"))
+	}
+	if o.kafkaPort < 0 || o.kafkaPort > 65535 {
+		faults = append(faults, errors.New("-kafka-port: must be a number up to 65535"))
+	}
 	if flags.NArg() > 0 {
-		return nil, usageError{fmt.Errorf("unexpected argument %q", flags.Arg(0))}
+		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, usageError{err}
 	}
 	return o, nil
 }

@@ -34,7 +34,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	}
 	granted, scopeFault := access.ParseScopes(*scopes)
 	lifetime, expiryFault := parseLifetime(*expires)
-	if err := usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault); err != nil {
+	if err := a.usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings) error {
@@ -59,6 +59,9 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
 		return err
 	}
+	if err := a.usage(); err != nil {
+		return err
+	}
 	return a.connected(ctx, func(_ context.Context, s *settings) error {
 		keys := s.register.Keys(*hospital)
 		if a.json {
@@ -69,11 +72,11 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 			return a.printJSON(rows)
 		}
 		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tCREATED\tEXPIRES")
+		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tCREATED\tENDS")
 		for i := range keys {
 			row := rowOf(&keys[i], a.now())
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
-				strings.Join(row.Scopes, ","), row.CreatedAt, row.ExpiresAt)
+				strings.Join(row.Scopes, ","), row.CreatedAt, row.ends())
 		}
 		return table.Flush()
 	})
@@ -84,7 +87,7 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
 		return err
 	}
-	if err := usage(required("-id", *id)); err != nil {
+	if err := a.usage(required("-id", *id)); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings) error {
@@ -92,9 +95,11 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 		if err != nil {
 			return err
 		}
-		key.RevokedAt = a.now().UTC().Truncate(time.Millisecond)
-		if err = s.putKey(ctx, &key); err != nil {
-			return err
+		if now := a.now().UTC().Truncate(time.Millisecond); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
+			key.RevokedAt = now
+			if err = s.putKey(ctx, &key); err != nil {
+				return err
+			}
 		}
 		if a.json {
 			return a.printJSON(rowOf(&key, a.now()))
@@ -118,7 +123,7 @@ func rotateKey(ctx context.Context, a *admin, args []string) error {
 	if !known {
 		overlapFault = errors.New("-overlap: must be 0, 1h, 24h or 7d")
 	}
-	if err := usage(required("-id", *id), overlapFault); err != nil {
+	if err := a.usage(required("-id", *id), overlapFault); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings) error {
@@ -164,6 +169,14 @@ type keyRow struct {
 	ExpiresAt string   `json:"expiresAt,omitempty"`
 	RevokedAt string   `json:"revokedAt,omitempty"`
 	Token     string   `json:"key,omitempty"` // only when it was just made
+}
+
+// ends is when the key stops to be valid, or stopped; "" if it never will.
+func (r *keyRow) ends() string {
+	if r.RevokedAt != "" && (r.ExpiresAt == "" || r.RevokedAt < r.ExpiresAt) {
+		return r.RevokedAt
+	}
+	return r.ExpiresAt
 }
 
 func rowOf(key *access.Key, now time.Time) keyRow {
@@ -234,7 +247,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
 		return err
 	}
-	if err := usage(required("-name", h.Name), h.Check()); err != nil {
+	if err := a.usage(required("-name", h.Name), h.Check()); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings) error {
@@ -262,6 +275,9 @@ type hospitalRow struct {
 
 func listHospitals(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
+		return err
+	}
+	if err := a.usage(); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(_ context.Context, s *settings) error {
@@ -295,8 +311,8 @@ func required(name, value string) error {
 }
 
 // usage joins the faults of a command line.
-func usage(faults ...error) error {
-	if err := errors.Join(faults...); err != nil {
+func (a *admin) usage(faults ...error) error {
+	if err := errors.Join(append(faults, a.nowhere)...); err != nil {
 		return usageError{err}
 	}
 	return nil
@@ -320,7 +336,7 @@ func (v verbs) run(ctx context.Context, word string, args []string, w world) err
 			lines = append(lines, "usage: svc "+word+" "+verb.usage)
 		}
 	}
-	if len(args) > 0 && strings.HasPrefix(args[0], "-h") {
+	if len(args) > 0 && isHelp(args[0]) {
 		_, err := io.WriteString(w.stdout, strings.Join(lines, "\n")+"\n")
 		return err
 	}

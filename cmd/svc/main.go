@@ -21,6 +21,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	_ "time/tzdata" // the zones of hospitals, also where the system has none
+
+	"svc/internal/stream"
 )
 
 func main() {
@@ -61,7 +64,7 @@ func commands() map[string]command {
 // 2 the command line or the configuration is wrong and nothing was started.
 func run(ctx context.Context, args []string, w world) int {
 	all := commands()
-	if len(args) == 0 || slices.Contains([]string{"help", "-h", "-help", "--help"}, args[0]) {
+	if len(args) == 0 || isHelp(args[0]) {
 		printCommands(w.stdout, all)
 		return 0
 	}
@@ -75,6 +78,8 @@ func run(ctx context.Context, args []string, w world) int {
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
+	case ctx.Err() != nil && errors.Is(err, stream.ErrAway): // stopped while it still waited for Kafka
+		return 0
 	case errors.As(err, &wrong):
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w.stderr, "svc %s: %s\n", args[0], strings.TrimSuffix(line, "\n"))
@@ -84,6 +89,10 @@ func run(ctx context.Context, args []string, w world) int {
 		fmt.Fprintf(w.stderr, "svc %s: %v\n", args[0], err)
 		return 1
 	}
+}
+
+func isHelp(arg string) bool {
+	return slices.Contains([]string{"help", "-h", "-help", "--help"}, arg)
 }
 
 func printCommands(out io.Writer, all map[string]command) {

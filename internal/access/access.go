@@ -11,6 +11,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -147,16 +148,18 @@ var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 // names none.
 const reservedID = "unknown"
 
-// Check reports what is wrong with the hospital's id or zone.
+// Check reports all that is wrong with the hospital's id and zone.
 func (h *Hospital) Check() error {
+	var faults []error
 	if !hospitalID.MatchString(h.ID) {
-		return fmt.Errorf("hospital id must match %s", hospitalID)
+		faults = append(faults, fmt.Errorf("hospital id must match %s", hospitalID))
 	}
 	if h.ID == reservedID {
-		return fmt.Errorf("hospital id %q is reserved for records that name none", reservedID)
+		faults = append(faults, fmt.Errorf("hospital id %q is reserved for records that name none", reservedID))
 	}
-	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" {
-		return fmt.Errorf("timezone must be an IANA name such as America/Chicago")
+	// "Local" would be another zone on every machine.
+	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" || h.Zone == "Local" {
+		faults = append(faults, errors.New("timezone must be an IANA name such as America/Chicago"))
 	}
-	return nil
+	return errors.Join(faults...)
 }

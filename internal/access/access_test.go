@@ -120,6 +120,9 @@ func TestRegisterListsByHospital(t *testing.T) {
 }
 
 func TestHospitalCheck(t *testing.T) {
+	if err := (&Hospital{ID: "A", Zone: ""}).Check(); err == nil || !strings.Contains(err.Error(), "id") || !strings.Contains(err.Error(), "timezone") {
+		t.Errorf("both at once: %v", err)
+	}
 	for id, good := range map[string]bool{
 		"mercy": true, "0-9": true, "a": true, strings.Repeat("a", 64): true,
 		"": false, "Mercy": false, "-a": false, "a/b": false, "a b": false, strings.Repeat("a", 65): false, "unknown": false,
@@ -128,7 +131,7 @@ func TestHospitalCheck(t *testing.T) {
 			t.Errorf("%q: %v", id, err)
 		}
 	}
-	for _, zone := range []string{"", "Nowhere/City", "CST6"} {
+	for _, zone := range []string{"", "Nowhere/City", "CST6", "Local"} {
 		if err := (&Hospital{ID: "a", Zone: zone}).Check(); err == nil {
 			t.Errorf("zone %q was taken", zone)
 		}

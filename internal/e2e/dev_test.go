@@ -232,6 +232,12 @@ func TestKeysEverywhere(t *testing.T) {
 	if err := wantStatus(status(rotated), http.StatusNotFound); err != nil {
 		t.Errorf("the new key after the old one is revoked: %v", err)
 	}
+	var first, again struct{ RevokedAt string }
+	into(t, []byte(cli(t, nil, "keys", "revoke", "-data", dir, "-id", id, "--json")), &first)
+	into(t, []byte(cli(t, nil, "keys", "revoke", "-data", dir, "-id", id, "--json")), &again)
+	if first.RevokedAt == "" || again != first {
+		t.Errorf("revoked twice: at %s, then at %s", first.RevokedAt, again.RevokedAt)
+	}
 }
 
 func wantStatus(got, want int) error {

@@ -155,7 +155,7 @@ func (c *Cluster) await(ctx context.Context) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("connect: %w", errors.Join(ErrAway, err))
+			return fmt.Errorf("connect: %w: %w", ErrAway, err)
 		case <-time.After(250 * time.Millisecond):
 		}
 	}
