@@ -34,7 +34,7 @@ func TestFeedsOfAUnit(t *testing.T) {
 	post("census", `{"asOf":"2026-03-04T14:00:00Z","rooms":[{"roomId":4,"roomLabel":"LDR04","area":"LD","status":"empty"},{"roomId":7,"roomLabel":"T02","area":"OBTRI","status":"empty"},{"roomId":9,"status":"blocked"}]}`)
 	post("staffing", `{"nursesOnDuty":6,"callStaffAvailable":true}`)
 	for _, sample := range []string{"01_a04", "02_a01"} {
-		raw, err := os.ReadFile("hl7/testdata/" + sample + ".hl7") //nolint:gosec // a sample of ours
+		raw, err := os.ReadFile("hl7/testdata/" + sample + ".hl7")
 		if err != nil {
 			t.Fatal(err)
 		}

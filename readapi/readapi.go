@@ -97,7 +97,7 @@ func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool)
 	case r.Context().Err() != nil: // the client went away: nobody reads this
 		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 	default:
-		s.shell.Log.Error("chart cannot be read", "error", err)
+		s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
 		api.Fail(w, r, api.Problem{Kind: api.Internal})
 	}
 	return nil, false

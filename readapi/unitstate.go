@@ -119,7 +119,7 @@ func unitStateOf(v *acuity.Verdict) *unitState {
 		u.NurseAcuityRatio = &decimal{int64(v.Ratio), 2}
 	}
 	for i := range v.Axes {
-		u.Axes[i] = axisOf(acuity.Axis(i), &v.Axes[i]) //nolint:gosec // seven axes
+		u.Axes[i] = axisOf(acuity.Axis(i), &v.Axes[i])
 	}
 	for i := range v.Rooms {
 		u.Rooms[i] = roomOf(&v.Rooms[i])

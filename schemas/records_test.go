@@ -132,7 +132,7 @@ func filled(s source, name string, v reflect.Value) {
 		return
 	}
 	if last, ok := lasts[v.Type()]; ok {
-		v.SetUint(uint64(s.number(name, 0, int64(last)))) //nolint:gosec // not below 0
+		v.SetUint(uint64(s.number(name, 0, int64(last))))
 		return
 	}
 	switch v.Kind() { //nolint:exhaustive // the default says what is missing
@@ -141,7 +141,7 @@ func filled(s source, name string, v reflect.Value) {
 	case reflect.String:
 		v.SetString(s.text(name))
 	case reflect.Uint8:
-		v.SetUint(uint64(s.number(name, 0, 255))) //nolint:gosec // not below 0
+		v.SetUint(uint64(s.number(name, 0, 255)))
 	case reflect.Int8:
 		v.SetInt(s.number(name, -128, 127))
 	case reflect.Int32, reflect.Int:
@@ -191,12 +191,12 @@ func (d drawn) text(name string) string {
 }
 
 func (d drawn) factor(name string) acuity.Factor {
-	return acuity.Factor(d.number(name, 0, int64(acuity.Default().Len()))) //nolint:gosec // at most 255
+	return acuity.Factor(d.number(name, 0, int64(acuity.Default().Len())))
 }
 
 func (d drawn) reasons(name string) acuity.Reasons {
 	known := acuity.ReasonsOf(acuity.Reasons(^uint64(0)).Codes())
-	return known & acuity.Reasons(d.number(name, 0, 1<<62)) //nolint:gosec // not below 0
+	return known & acuity.Reasons(d.number(name, 0, 1<<62))
 }
 
 // random returns a pointer to a value of the record, any value.

@@ -240,7 +240,7 @@ func golden(t *testing.T, name, got string) bool {
 
 func goldenText(tb testing.TB, name string) string {
 	tb.Helper()
-	b, err := os.ReadFile(filepath.Join("testdata", name)) //nolint:gosec // a file of this folder
+	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
 		tb.Fatal(err)
 	}

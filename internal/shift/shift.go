@@ -140,7 +140,7 @@ func (f *Feeds) census(u *unit, o *acuity.Observation) {
 	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // a small number
 	for i := range c.Rooms {
 		row := &c.Rooms[i]
-		*row = acuity.CensusRoom{ID: int32(i + 1), Label: fmt.Sprintf("LDR %d", i+1), Area: "L&D", Status: acuity.RoomEmpty} //nolint:gosec // a small number
+		*row = acuity.CensusRoom{ID: int32(i + 1), Label: fmt.Sprintf("LDR %d", i+1), Area: "L&D", Status: acuity.RoomEmpty}
 		if visit := u.rooms[i].visit; visit != "" {
 			row.Status, row.Visit, row.Class = acuity.RoomOccupied, visit, 'I'
 		}

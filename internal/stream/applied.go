@@ -71,7 +71,7 @@ func (a *Applied[T]) See(r Record) {
 		p.ring[input%kept] = seen[T]{input: input, filled: true, change: change}
 	}
 	for len(p.queue) > 0 && p.queue[0].input <= input {
-		w, _ := heap.Pop(&p.queue).(*waiter[T])
+		w := heap.Pop(&p.queue).(*waiter[T]) //nolint:errcheck // a queue of waiters
 		if w.known = w.input == input; w.known {
 			w.out = change
 		}
@@ -122,7 +122,7 @@ func (q queue[T]) Swap(i, j int) {
 
 // Push is called by container/heap.
 func (q *queue[T]) Push(x any) {
-	w, _ := x.(*waiter[T])
+	w := x.(*waiter[T]) //nolint:errcheck // a queue of waiters
 	w.index = len(*q)
 	*q = append(*q, w)
 }

@@ -8,11 +8,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// fill appends n inputs of 200 bytes in batches of a few.
-func fill(tb testing.TB, c *Cluster, n int) {
+// filled is how many inputs the benchmarks read.
+const filled = 200_000
+
+// fill appends them, of 200 bytes each, in batches of a few.
+func fill(tb testing.TB, c *Cluster) {
 	tb.Helper()
 	value := make([]byte, 200)
-	for i := range n {
+	for i := range filled {
 		c.client.Produce(tb.Context(), &kgo.Record{Topic: inTopic, Partition: int32(i % parts), Key: []byte("k"), Value: value},
 			func(_ *kgo.Record, err error) {
 				if err != nil {
@@ -49,11 +52,10 @@ func (c *copier) Outputs(emit func(key, value []byte)) error {
 
 // Catching up with a trivial task, in inputs per second.
 func BenchmarkCatchUp(b *testing.B) {
-	const n = 200_000
 	for b.Loop() {
 		b.StopTimer()
 		broker, c := embedded(b, b.TempDir())
-		fill(b, c, n)
+		fill(b, c)
 		b.StartTimer()
 		var stats Stats
 		ctx, cancel := context.WithCancel(b.Context())
@@ -64,7 +66,7 @@ func BenchmarkCatchUp(b *testing.B) {
 				NewTask: func(int32) Task { return new(copier) },
 			})
 		}()
-		for stats.Records.Load() < n {
+		for stats.Records.Load() < filled {
 			time.Sleep(time.Millisecond)
 		}
 		b.StopTimer()
@@ -76,17 +78,16 @@ func BenchmarkCatchUp(b *testing.B) {
 		broker.Close()
 		b.StartTimer()
 	}
-	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
+	b.ReportMetric(filled*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
 }
 
 // The baseline of BenchmarkCatchUp: the same records copied by bare clients,
 // without transactions, groups or tasks.
 func BenchmarkBareCopy(b *testing.B) {
-	const n = 200_000
 	broker, c := embedded(b, b.TempDir())
 	defer broker.Close()
 	defer c.Close()
-	fill(b, c, n)
+	fill(b, c)
 	for b.Loop() {
 		from := map[int32]kgo.Offset{}
 		for p := range int32(parts) {
@@ -96,7 +97,7 @@ func BenchmarkBareCopy(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		for left := n; left > 0; {
+		for left := filled; left > 0; {
 			fetches := reader.PollRecords(b.Context(), turnRecords)
 			left -= fetches.NumRecords()
 			fetches.EachRecord(func(r *kgo.Record) {
@@ -108,17 +109,16 @@ func BenchmarkBareCopy(b *testing.B) {
 		}
 		reader.Close()
 	}
-	b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
+	b.ReportMetric(filled*float64(b.N)/b.Elapsed().Seconds(), "inputs/s")
 }
 
 // Restoring: bytes of changelog read up to a barrier per second.
 func BenchmarkRestore(b *testing.B) {
-	const n = 200_000
 	broker, c := embedded(b, b.TempDir())
 	defer broker.Close()
 	defer c.Close()
-	fill(b, c, n)
-	b.SetBytes(n * 201)
+	fill(b, c)
+	b.SetBytes(filled * 201)
 	for b.Loop() {
 		task := new(copier)
 		if err := c.readTo(b.Context(), inTopic, nil, []int32{0, 1, 2}, func(r Record) error {

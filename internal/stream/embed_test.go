@@ -56,7 +56,7 @@ func child(dir string) {
 	if err != nil {
 		panic(err)
 	}
-	if err := c.Ensure(ctx, Topic{Name: inTopic, Partitions: parts}, Topic{Name: logTopic, Partitions: parts, Compact: true}); err != nil {
+	if err = c.Ensure(ctx, Topic{Name: inTopic, Partitions: parts}, Topic{Name: logTopic, Partitions: parts, Compact: true}); err != nil {
 		panic(err)
 	}
 	go func() {
@@ -64,9 +64,9 @@ func child(dir string) {
 	}()
 	in := c.Publisher(inTopic)
 	for i := range 1500 {
-		at, err := in.Append(ctx, fmt.Append(nil, "k", i%5), []byte("add"), int32(i%parts))
-		if err != nil {
-			panic(err)
+		at, fault := in.Append(ctx, fmt.Append(nil, "k", i%5), []byte("add"), int32(i%parts))
+		if fault != nil {
+			panic(fault)
 		}
 		fmt.Println(at.Partition, at.Offset)
 	}
@@ -112,7 +112,7 @@ func TestEmbeddedBrokerSurvivesKill(t *testing.T) {
 func BenchmarkEmbed(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "kafka")
 	broker, cluster := embedded(b, dir)
-	fill(b, cluster, 200_000)
+	fill(b, cluster)
 	cluster.Close()
 	broker.Close()
 	for b.Loop() {

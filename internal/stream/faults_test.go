@@ -124,7 +124,7 @@ func TestKilledInstanceIsReplaced(t *testing.T) {
 			wire.pull()
 			stopped := make(chan struct{})
 			go func() {
-				_ = stop()
+				_ = stop() //nolint:errcheck // it may end as it likes
 				cluster.Close()
 				close(stopped)
 			}()
@@ -168,7 +168,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		if n := one.Partitions.Load(); n != parts {
 			t.Fatalf("the survivor owns %d", n)
 		}
-		_ = second()
+		_ = second() //nolint:errcheck // it may end as it likes
 		other.Close()
 		// A third comes and leaves: its partitions are given back at once.
 		third := r.dial()

@@ -67,7 +67,7 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
 	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
-		p.cluster.health.suspect()
+		p.cluster.health.suspect() //nolint:contextcheck // the look-out outlives the append
 		return errors.Join(ErrAway, err)
 	case p.cluster.health.away.Load() != 0:
 		return errors.Join(ErrAway, err)

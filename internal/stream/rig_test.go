@@ -51,7 +51,7 @@ func (l *lines) String() string {
 	return l.buf.String()
 }
 
-func newRig(t *testing.T, opts ...kfake.Opt) *rig {
+func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, net: &kfake.VirtualNetwork{}, lines: &lines{}}
 	var out io.Writer = r.lines
@@ -64,9 +64,7 @@ func newRig(t *testing.T, opts ...kfake.Opt) *rig {
 			t.Log(r.lines.String())
 		}
 	})
-	broker, err := kfake.NewCluster(append([]kfake.Opt{
-		kfake.Ports(9092), kfake.ListenFn(r.net.Listen), kfake.ClusterID("rig"),
-	}, opts...)...)
+	broker, err := kfake.NewCluster(kfake.Ports(9092), kfake.ListenFn(r.net.Listen), kfake.ClusterID("rig"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -163,7 +163,7 @@ func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// With an expired context a poll hands out nothing, and overdue
 		// timers would starve the input.
-		fetches = l.session.PollRecords(nil, pollRecords) //nolint:staticcheck // nil: what is buffered, without waiting
+		fetches = l.session.PollRecords(nil, pollRecords) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
 	} else {
 		var wait context.Context
 		var cancel context.CancelFunc

@@ -47,7 +47,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 			existing = append(existing, t)
 		case errors.Is(err, kerr.UnknownTopicOrPartition) || !have.Has(t.Name):
 			// Several roles may start at the same time.
-			if err := c.create(ctx, t); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+			if err = c.create(ctx, t); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
 				return fmt.Errorf("create topic %s: %w", t.Name, err)
 			}
 		default:
@@ -60,7 +60,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	return c.fit(ctx, existing, have)
 }
 
-func (c *Cluster) replicas() int16 { return int16(min(c.brokers, 3)) }
+func (c *Cluster) replicas() int16 { return int16(min(c.brokers, 3)) } //nolint:gosec // 1 to 3
 
 func (c *Cluster) create(ctx context.Context, t Topic) error {
 	policy, retention := "delete", int64(-1)
@@ -215,7 +215,7 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
 	if err = errors.Join(err, have.Error()); err != nil {
 		return 0, fmt.Errorf("look at topic %s: %w", topic, err)
 	}
-	return int32(len(have[topic].Partitions)), nil
+	return int32(len(have[topic].Partitions)), nil //nolint:gosec // Kafka counts them so
 }
 
 // Committed returns the committed offset of each partition of topic in group; a
@@ -246,7 +246,7 @@ func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
 	}
 	for _, cf := range rc.Configs {
 		if n, err := strconv.Atoi(cf.MaybeValue()); cf.Key == "max.message.bytes" && err == nil {
-			return int32(min(n, maxRecordBytes)), nil
+			return int32(min(n, maxRecordBytes)), nil //nolint:gosec // at most maxRecordBytes
 		}
 	}
 	return 1 << 20, nil

@@ -17,10 +17,10 @@ func TestEnsureSaysAllThatDoesNotFit(t *testing.T) {
 		r := newRig(t)
 		defer r.close()
 		size := "1000"
-		if _, err := r.cluster.admin.CreateTopic(t.Context(), 2, 1, map[string]*string{"cleanup.policy": ptr("compact")}, "observations"); err != nil {
+		if _, err := r.cluster.admin.CreateTopic(t.Context(), 2, 1, map[string]*string{"cleanup.policy": new("compact")}, "observations"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := r.cluster.admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": ptr("delete"), "retention.ms": ptr("1000"), "max.message.bytes": &size}, "verdicts"); err != nil {
+		if _, err := r.cluster.admin.CreateTopic(t.Context(), 3, 1, map[string]*string{"cleanup.policy": new("delete"), "retention.ms": new("1000"), "max.message.bytes": &size}, "verdicts"); err != nil {
 			t.Fatal(err)
 		}
 		err := r.cluster.Ensure(t.Context(),
@@ -36,21 +36,21 @@ func TestEnsureSaysAllThatDoesNotFit(t *testing.T) {
 				t.Errorf("%q is missing in %v", want, err)
 			}
 		}
-		if err := r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1, Retention: 400 * 24 * time.Hour}); err != nil {
+		if err = r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1, Retention: 400 * 24 * time.Hour}); err != nil {
 			t.Errorf("what was created does not fit: %v", err)
 		}
-		if err := r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1, Retention: 401 * 24 * time.Hour}); err == nil {
+		if err = r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1, Retention: 401 * 24 * time.Hour}); err == nil {
 			t.Error("a short retention fits")
 		}
 		before, err := r.cluster.Generation(t.Context(), "audit")
 		if err != nil || len(before) != 32 {
 			t.Fatalf("%q, %v", before, err)
 		}
-		if err := r.broker.DeleteTopic("audit"); err != nil {
+		if err = r.broker.DeleteTopic("audit"); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second)
-		if err := r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
+		if err = r.cluster.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
 			t.Fatal(err)
 		}
 		if after, err := r.cluster.Generation(t.Context(), "audit"); err != nil || after == before {
@@ -58,8 +58,6 @@ func TestEnsureSaysAllThatDoesNotFit(t *testing.T) {
 		}
 	})
 }
-
-func ptr(s string) *string { return &s }
 
 func TestOptionsFaultsAreToldAtOnce(t *testing.T) {
 	err := (&Options{Mechanism: "GSSAPI", CAFile: "/nowhere", Log: slog.New(slog.DiscardHandler)}).Check()
