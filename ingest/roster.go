@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"net/http"
-	"slices"
 	"time"
 
 	"svc/acuity"
@@ -54,9 +53,10 @@ func (s *server) roster(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	mix, years := made(o.Roster.Makeup())
 	api.OK(w, r, rosterAnswer{
-		common: in.answer(got), Nurses: len(o.Roster.Nurses), SkillMix: skillMixOf(o.Roster.Nurses),
-		Tenure: tenureOf(o.Roster.Nurses, o.ReceivedAt), AsOf: api.Time(o.Roster.AsOf.Time()),
+		common: in.answer(got), Nurses: len(o.Roster.Nurses), SkillMix: mix,
+		Tenure: years, AsOf: api.Time(o.Roster.AsOf.Time()),
 	})
 }
 
@@ -120,51 +120,13 @@ func (o object) days(name string) int32 {
 	return int32(m.at.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
-func skillMixOf(nurses []acuity.RosterNurse) (mix skillMix) {
-	for _, n := range nurses {
-		switch n.Skill {
-		case 0:
-			mix.Novice++
-		case 1:
-			mix.Experienced++
-		case 2:
-			mix.Expert++
-		default:
-			mix.Unknown++
-		}
+// made writes a makeup as the answer has it.
+func made(m acuity.Makeup) (mix skillMix, years tenure) {
+	mix = skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated}
+	years = tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil}
+	if m.Median >= 0 {
+		median := float64(m.Median) / 10
+		years.MedianYears = &median
 	}
-	return mix
-}
-
-// yearDays is the mean length of a year in the Gregorian calendar.
-const yearDays = 365.2425
-
-func tenureOf(nurses []acuity.RosterNurse, now acuity.Instant) (t tenure) {
-	today := now.Time()
-	var known []float64
-	for _, n := range nurses {
-		if n.HiredDays == 0 {
-			t.Unknown++
-			continue
-		}
-		hired := time.Unix(int64(n.HiredDays)*24*60*60, 0).UTC()
-		known = append(known, max(today.Sub(hired).Hours(), 0)/24/yearDays)
-		switch { // by anniversary, as people count
-		case hired.AddDate(1, 0, 0).After(today):
-			t.Under1++
-		case hired.AddDate(5, 0, 0).After(today):
-			t.From1to5++
-		case hired.AddDate(10, 0, 0).After(today):
-			t.From5to10++
-		default:
-			t.Over10++
-		}
-	}
-	if len(known) > 0 {
-		slices.Sort(known)
-		middle := (known[(len(known)-1)/2] + known[len(known)/2]) / 2
-		rounded := float64(int(middle*10+0.5)) / 10
-		t.MedianYears = &rounded
-	}
-	return t
+	return mix, years
 }

@@ -24,24 +24,3 @@ func TestNurses(t *testing.T) {
 		}
 	}
 }
-
-func TestTenure(t *testing.T) {
-	const today = 20_000
-	at := acuity.Instant(today) * 24 * 3600 * 1000
-	got := tenureOf([]acuity.RosterNurse{
-		{HiredDays: today - 365},
-		{HiredDays: today - 366},
-		{HiredDays: today - 1826},
-		{HiredDays: today - 1827},
-		{HiredDays: today - 3652},
-		{HiredDays: today - 3653},
-		{HiredDays: today + 5},
-		{},
-	}, at)
-	if got.Under1 != 2 || got.From1to5 != 2 || got.From5to10 != 2 || got.Over10 != 1 || got.Unknown != 1 || *got.MedianYears != (decimal{50, 1}) {
-		t.Errorf("%+v, median %+v", got, got.MedianYears)
-	}
-	if none := tenureOf([]acuity.RosterNurse{{}}, at); none.MedianYears != nil {
-		t.Errorf("median of nothing: %+v", none.MedianYears)
-	}
-}

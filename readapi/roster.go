@@ -40,16 +40,21 @@ type assignment struct {
 	Demand     decimal `json:"demand"` // nurses; a room that several nurses share is divided among them
 }
 
-// rosterOf summarizes the roster beside the verdict, as at the roster's own
-// time: a day later it is the same roster.
+// rosterOf summarizes the roster beside the verdict.
 func rosterOf(v *acuity.Verdict) *roster {
 	if v.Roster == nil {
 		return nil
 	}
 	list := v.Roster.Nurses
+	m := v.Roster.Makeup()
 	r := &roster{
 		AsOf: instant(v.Roster.AsOf), Nurses: len(list), Stale: v.RosterStale,
-		Tenure: tenureOf(list, v.Roster.AsOf), Assignments: make([]assignment, len(list)),
+		SkillMix:    skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated},
+		Tenure:      tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil},
+		Assignments: make([]assignment, len(list)),
+	}
+	if m.Median >= 0 {
+		r.Tenure.MedianYears = &decimal{int64(m.Median), 1}
 	}
 	sharing := map[int32]int64{}
 	for i := range list {
@@ -71,18 +76,9 @@ func rosterOf(v *acuity.Verdict) *roster {
 		whole := int64(acuity.Nurse) * shares
 		a.Demand = decimal{(load*100 + whole/2) / whole, 2}
 		r.Assignments[i] = a
-		switch n.Skill {
-		case 0:
-			r.SkillMix.Novice++
-		case 1:
-			r.SkillMix.Experienced++
-		case 2:
-			r.SkillMix.Expert++
-		default:
-			r.SkillMix.Unknown++
-			continue
+		if n.Skill >= 0 {
+			r.Assignments[i].SkillLevel = &n.Skill
 		}
-		r.Assignments[i].SkillLevel = &n.Skill
 	}
 	return r
 }
@@ -95,41 +91,4 @@ func distinct(ids []int32) []int32 {
 	sorted := append(make([]int32, 0, len(ids)), ids...)
 	slices.Sort(sorted)
 	return slices.Compact(sorted)
-}
-
-// Days of a year in the Gregorian calendar, times 10,000, so that years are
-// compared as integers.
-const (
-	yearDays = 3_652_425
-	dayParts = 10_000
-)
-
-// tenureOf counts the nurses by years since they were hired.
-func tenureOf(nurses []acuity.RosterNurse, at acuity.Instant) (t tenure) {
-	today := at.Time().Unix() / (24 * 60 * 60)
-	var known []int64 // days
-	for i := range nurses {
-		if nurses[i].HiredDays == 0 {
-			t.Unknown++
-			continue
-		}
-		days := max(today-int64(nurses[i].HiredDays), 0)
-		known = append(known, days)
-		switch parts := days * dayParts; {
-		case parts < yearDays:
-			t.Under1++
-		case parts < 5*yearDays:
-			t.From1to5++
-		case parts < 10*yearDays:
-			t.From5to10++
-		default:
-			t.Over10++
-		}
-	}
-	if len(known) > 0 {
-		slices.Sort(known)
-		twice := known[(len(known)-1)/2] + known[len(known)/2]
-		t.MedianYears = &decimal{(twice*dayParts*10 + yearDays) / (2 * yearDays), 1}
-	}
-	return t
 }

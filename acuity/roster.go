@@ -1,0 +1,71 @@
+package acuity
+
+import "slices"
+
+// Makeup is who a roster holds, by skill and by years since they were hired.
+type Makeup struct {
+	Novice, Experienced, Expert, Unrated int
+
+	// Full years by anniversary, as people count them. Who will only begin has none.
+	Under1, From1to5, From5to10, Over10 int
+	Unhired                             int   // without a hire date
+	Median                              int32 // tenths of a year, half up; -1: no hire date is known
+}
+
+// Makeup counts the nurses as at the roster's own time: a day later it is still
+// the same roster.
+func (r *Roster) Makeup() Makeup {
+	m := Makeup{Median: -1}
+	year, month, date := r.AsOf.Time().Date()
+	known := make([]int64, 0, len(r.Nurses)) // days since they were hired
+	for i := range r.Nurses {
+		n := &r.Nurses[i]
+		switch n.Skill {
+		case 0:
+			m.Novice++
+		case 1:
+			m.Experienced++
+		case 2:
+			m.Expert++
+		default:
+			m.Unrated++
+		}
+		if n.HiredDays == 0 {
+			m.Unhired++
+			continue
+		}
+		hired := Instant(n.HiredDays) * calendarDay
+		known = append(known, max(int64(r.AsOf-hired)/int64(calendarDay), 0))
+		y, mo, d := hired.Time().Date()
+		years := year - y
+		if month < mo || month == mo && date < d {
+			years--
+		}
+		switch {
+		case years < 1:
+			m.Under1++
+		case years < 5:
+			m.From1to5++
+		case years < 10:
+			m.From5to10++
+		default:
+			m.Over10++
+		}
+	}
+	if len(known) > 0 {
+		slices.Sort(known)
+		twice := known[(len(known)-1)/2] + known[len(known)/2]
+		m.Median = int32((twice*10*dayParts + yearDays) / (2 * yearDays)) //nolint:gosec // at most some thousand
+	}
+	return m
+}
+
+// Days of a mean year in the Gregorian calendar, times 10,000, so that years are
+// integers.
+const (
+	yearDays = 3_652_425
+	dayParts = 10_000
+)
+
+// calendarDay is that of the calendar in UTC.
+const calendarDay = Instant(24 * 60 * 60 * 1000)
