@@ -259,6 +259,8 @@ func (u *Unit) unlist(r *room) {
 // describe takes what a row says about the patient; what it does not mention
 // stays as it was.
 func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
+	r, since := t.unit.room(row.ID), f.PrimarySince
+	before := t.unit.byCensus(r, f, t.at, f.birth()).Factor
 	t.explicit(f, row)
 	if row.Area != "" {
 		f.Area = row.Area
@@ -273,6 +275,9 @@ func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
 		f.DeliveredAt = min(row.DeliveredAt, t.in.o.ReceivedAt)
 	}
 	f.Cesarean = f.Cesarean || row.Cesarean
+	if f.Primary == 0 && since != 0 && t.unit.byCensus(r, f, t.at, f.birth()).Factor == before {
+		f.PrimarySince = since // in another area she is the same kind of patient (R13)
+	}
 	if row.HasModifiers {
 		f.Listed = t.list(f.Listed, row.Modifiers)
 	}
@@ -299,7 +304,7 @@ func (t *taking) explicit(f *CensusFacts, row *CensusRoom) {
 	case row.PrimarySince != 0:
 		f.PrimarySince = min(row.PrimarySince, t.in.o.ReceivedAt)
 	case row.Primary == f.Primary && f.PrimarySince != 0:
-	case row.DeliveredAt != 0 && t.unit.cat.Spec(row.Primary).postpartum:
+	case row.DeliveredAt != 0:
 		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)
 		if row.Primary.ID() == "pp-recovery-stable" {
 			f.PrimarySince = f.PrimarySince.Add(turnoverWindow)
