@@ -5,8 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"pgregory.net/rapid"
 )
 
 // noon is the instant that minutes of the tests are counted from.
@@ -439,85 +437,4 @@ func TestEvidenceNamesItsSource(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("evidence\n got %+v\nwant %+v", got, want)
 	}
-}
-
-// drawEpisode makes an episode with many equal times, so that every tie occurs.
-func drawEpisode(t *rapid.T) *episode {
-	e := &episode{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}
-	lines := []string{
-		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
-		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
-		mews + "5", mews + "2", mews2 + "6", "obs|LOINC|1||" + stopped, ack, ack + "|error", ack + stopped,
-		bmi + "39", bmi + "41", bmi + "|error", bmi + ">30",
-		"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|labor-fhr-cat-iii", "obs|local|unknown",
-		"med|RxNorm|6185|labetalol drip", "med|RxNorm|6185|epinephrine drip", "med|RxNorm|6185", "med|RxNorm|6185||" + stopped,
-	}
-	times := rapid.SampledFrom([]int{0, 0, 0, 5, 10, 60, 70, 300})
-	for range rapid.IntRange(0, 14).Draw(t, "signals") {
-		e.signals = append(e.signals, statedAt{
-			at: times.Draw(t, "at"), line: rapid.SampledFrom(lines).Draw(t, "line"),
-			observed: times.Draw(t, "observed"), started: times.Draw(t, "started"),
-			feed: rapid.SampledFrom([]Channel{ChannelClinical, ChannelFHIR}).Draw(t, "feed"),
-		}.heard())
-	}
-	codes := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
-	for range rapid.IntRange(0, 4).Draw(t, "diagnoses") {
-		at := minutesPastNoon(times.Draw(t, "onset"))
-		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: Diagnosis{System: ICD10CM, Code: codes.Draw(t, "code")}, Start: at, Last: at})
-	}
-	for range rapid.IntRange(0, 3).Draw(t, "listed") {
-		f := Factor(rapid.IntRange(1, Default().Len()).Draw(t, "factor"))
-		at := minutesPastNoon(times.Draw(t, "since"))
-		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
-	}
-	for range rapid.IntRange(0, 2).Draw(t, "primaries") {
-		f := Factor(rapid.IntRange(1, 38).Draw(t, "primary"))
-		e.primaries = append(e.primaries, Evidence{Factor: f, Kind: ByADT, Start: noon, Baby: rapid.Uint8Range(0, 1).Draw(t, "baby")})
-	}
-	return e
-}
-
-func TestEvidenceIsOfTheSet(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := drawEpisode(t)
-		want := Default().evidence(e, nil)
-		if !slices.IsSortedFunc(want, compareEvidence) {
-			t.Fatalf("not in order: %+v", want)
-		}
-		other := &episode{
-			signals:   rapid.Permutation(e.signals).Draw(t, "signals in another order"),
-			diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
-			listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
-			primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
-			babies:    e.babies,
-		}
-		if got := Default().evidence(other, nil); !slices.Equal(got, want) {
-			t.Fatalf("in another order\n got %+v\nwant %+v", got, want)
-		}
-		// Any statement sent twice changes nothing.
-		other.signals = append(other.signals, e.signals...)
-		if got := Default().evidence(other, nil); !slices.Equal(got, want) {
-			t.Fatalf("sent twice\n got %+v\nwant %+v", got, want)
-		}
-		for _, s := range want {
-			if s.Start > s.Last && s.Kind != ByADT {
-				t.Fatalf("starts after its newest assertion: %+v", s)
-			}
-		}
-	})
-}
-
-// TestStopEndsOnlyItself: ending one identity never ends evidence of another, save
-// where a decision says so.
-func TestStopEndsOnlyItself(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		e := drawEpisode(t)
-		before := Default().evidence(e, nil)
-		e.signals = append(e.signals, statedAt{at: 999, line: "med|RxNorm|6185||" + stopped}.heard())
-		after := Default().evidence(e, nil)
-		left := slices.DeleteFunc(before, func(x Evidence) bool { return x.Source.Code == "6185" })
-		if !slices.Equal(after, left) {
-			t.Fatalf("after the stop\n got %+v\nwant %+v", after, left)
-		}
-	})
 }

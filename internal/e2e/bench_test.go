@@ -51,7 +51,7 @@ func (s *system) measured(instance string) (n *node, private string) {
 
 // fill appends n observations of made-up hospitals, received step apart, the
 // last of them now.
-func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) (bytes int64) {
+func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, step time.Duration) {
 	b.Helper()
 	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.MaxBufferedRecords(50_000))
 	feeds := shift.New(hospitals, rooms, acuity.At(time.Now().Add(-time.Duration(n)*step)), step)
@@ -64,7 +64,6 @@ func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, s
 			b.Fatal(err)
 		}
 		key := []byte(schemas.ObservationKey(o).String())
-		bytes += int64(len(key) + len(value))
 		client.Produce(ctx, &kgo.Record{
 			Topic: topic, Partition: schemas.Partition(key, partitions), Key: key, Value: value, Timestamp: o.ReceivedAt.Time(),
 		}, func(_ *kgo.Record, err error) {
@@ -76,7 +75,6 @@ func (s *system) fill(b *testing.B, partitions int32, n, hospitals, rooms int, s
 	if err := client.Flush(ctx); err != nil {
 		b.Fatal(err)
 	}
-	return bytes
 }
 
 func (s *system) client(b *testing.B, opts ...kgo.Opt) *kgo.Client {
@@ -122,7 +120,7 @@ func (n *node) status(b *testing.B, name string) float64 {
 	if err != nil {
 		b.Skip("needs /proc:", err)
 	}
-	for _, line := range strings.Split(string(content), "\n") {
+	for line := range strings.SplitSeq(string(content), "\n") {
 		if fields := strings.Fields(line); len(fields) > 1 && fields[0] == name+":" {
 			kib, err := strconv.ParseFloat(fields[1], 64)
 			if err != nil {

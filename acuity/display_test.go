@@ -1,0 +1,33 @@
+package acuity
+
+import (
+	"strings"
+	"testing"
+)
+
+func FuzzDisplay(f *testing.F) {
+	for _, s := range []string{"epinephrine / lidocaine", "MEWS", "oxygen\xff", "non-rebreather", "a/b", "Ⅲ FiO2", ""} {
+		f.Add(s, "1")
+	}
+	f.Fuzz(func(t *testing.T, display, code string) {
+		for _, kind := range []SignalKind{KindMedication, KindObservation} {
+			for _, system := range []System{RxNorm, LOINC, SystemLocal, SystemNone, "other"} {
+				s := Signal{Kind: kind, System: system, Code: code, Display: display, Value: ParseValue(display)}
+				matches, state := Default().matchSignal(&s, nil)
+				if state != matched && len(matches) > 0 || state == matched && len(matches) == 0 {
+					t.Errorf("%q %q: %v, %v", display, code, matches, state)
+				}
+				lower := s
+				lower.Display = strings.ToUpper(display)
+				if again, _ := Default().matchSignal(&lower, nil); onlyASCII(display) && onIDs(again) != onIDs(matches) {
+					t.Errorf("%q: %q in lower case, %q in upper case", display, onIDs(matches), onIDs(again))
+				}
+			}
+		}
+		Default().matchDiagnosis(&Diagnosis{Code: code, Display: display}, nil)
+	})
+}
+
+func onlyASCII(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r > 127 })
+}
