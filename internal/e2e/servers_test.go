@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,7 +82,7 @@ func startServers() (stop func(), err error) {
 	if err := pool.Client.Ping(); err != nil {
 		return stop, fmt.Errorf("no Docker: %w", err)
 	}
-	pool.MaxWait = time.Minute
+	pool.MaxWait = 2 * time.Minute
 	if real.redis == nil {
 		s, err := startRedis(pool)
 		if err != nil {
@@ -99,6 +100,12 @@ func startServers() (stop func(), err error) {
 	return stop, nil
 }
 
+// The public images, if no others are named.
+const (
+	kafkaImage = "apache/kafka:4.1.0"
+	redisImage = "redis:7"
+)
+
 func image(variable, preset string) (repository, tag string) {
 	name := os.Getenv(variable)
 	if name == "" {
@@ -113,7 +120,7 @@ func startRedis(pool *dockertest.Pool) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository, tag := image("E2E_REDIS_IMAGE", "redis:7")
+	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag,
 		Cmd:          []string{"--save", "", "--appendonly", "no"},
@@ -137,23 +144,10 @@ func startKafka(pool *dockertest.Pool) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	repository, tag := image("E2E_KAFKA_IMAGE", "apache/kafka:4.1.0")
+	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Hostname: "k1",
-		Env: []string{
-			"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",
-			"KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER", "KAFKA_INTER_BROKER_LISTENER_NAME=INTERNAL",
-			"KAFKA_LISTENERS=HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093",
-			"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:" + port + ",INTERNAL://k1:19092",
-			"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=HOST:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
-			"KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR=1",
-			"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
-			"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
-			"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
-			// As deploy recommends: a transaction need not wait 20 ms for the markers of the last one.
-			"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
-			"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
-		},
+		Env:          kafkaEnvironment(port),
 		PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
 	})
 	if err != nil {
@@ -161,6 +155,25 @@ func startKafka(pool *dockertest.Pool) (*server, error) {
 	}
 	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
 	return s, pool.Retry(s.kafkaAnswers)
+}
+
+// kafkaEnvironment configures a single node that is reached on a port of this
+// machine. Of a variable given twice the later one counts.
+func kafkaEnvironment(port string) []string {
+	return []string{
+		"KAFKA_NODE_ID=1", "KAFKA_PROCESS_ROLES=broker,controller", "KAFKA_CONTROLLER_QUORUM_VOTERS=1@k1:9093",
+		"KAFKA_CONTROLLER_LISTENER_NAMES=CONTROLLER", "KAFKA_INTER_BROKER_LISTENER_NAME=INTERNAL",
+		"KAFKA_LISTENERS=HOST://:9092,INTERNAL://:19092,CONTROLLER://:9093",
+		"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:" + port + ",INTERNAL://k1:19092",
+		"KAFKA_LISTENER_SECURITY_PROTOCOL_MAP=HOST:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT",
+		"KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR=1",
+		"KAFKA_DEFAULT_REPLICATION_FACTOR=1", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=1", "KAFKA_MIN_INSYNC_REPLICAS=1",
+		"KAFKA_OFFSETS_TOPIC_NUM_PARTITIONS=4", "KAFKA_TRANSACTION_STATE_LOG_NUM_PARTITIONS=4",
+		"KAFKA_GROUP_INITIAL_REBALANCE_DELAY_MS=0", "KAFKA_AUTO_CREATE_TOPICS_ENABLE=false",
+		// As deploy recommends: a transaction need not wait 20 ms for the markers of the last one.
+		"KAFKA_ADD_PARTITIONS_TO_TXN_RETRY_BACKOFF_MS=1",
+		"KAFKA_TRANSACTION_ABORT_TIMED_OUT_TRANSACTION_CLEANUP_INTERVAL_MS=1000",
+	}
 }
 
 func (s *server) kafkaAnswers() error {
@@ -196,6 +209,18 @@ func (s *server) purge() {
 			fmt.Fprintln(os.Stderr, "remove container:", err)
 		}
 	}
+}
+
+// logs shows what the server says, if the test failed.
+func (s *server) logs(t *testing.T) {
+	if !t.Failed() {
+		return
+	}
+	var out bytes.Buffer
+	if err := s.pool.Client.Logs(docker.LogsOptions{Container: s.container.Container.ID, OutputStream: &out, ErrorStream: &out, Stdout: true, Stderr: true, Tail: "30"}); err != nil {
+		t.Log(err)
+	}
+	t.Logf("log of the server at %s:\n%s", s.address, &out)
 }
 
 // stop kills the server; start brings it back and waits until it answers.
