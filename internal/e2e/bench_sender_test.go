@@ -88,15 +88,32 @@ func BenchmarkSenderKafka(b *testing.B) {
 	append, stop := s.rawLoop(b)
 	defer stop()
 	for b.Loop() {
-		raw := openLoop(b, 500, 10*time.Second, append)
-		ours := openLoop(b, 500, 10*time.Second, sends(s.partners))
-		for _, p := range []int{50, 99} {
-			b.ReportMetric(percentile(ours, p), "p"+strconv.Itoa(p)+"-ms")
-			b.ReportMetric(percentile(raw, p), "raw-p"+strconv.Itoa(p)+"-ms")
-			b.ReportMetric(percentile(ours, p)/percentile(raw, p), "x-raw-p"+strconv.Itoa(p))
-		}
-		machineLoad(b)
+		compareSenders(b, append, sends(s.partners))
 	}
+}
+
+// compareSenders takes turns, and reports of each the quieter turn: the machine
+// may have other things to do.
+func compareSenders(b *testing.B, bare, ours func(n int) error) {
+	b.Helper()
+	best := map[string]float64{}
+	for range 3 {
+		for name, do := range map[string]func(int) error{"raw-": bare, "": ours} {
+			took := openLoop(b, 500, 5*time.Second, do)
+			for _, p := range []int{50, 99} {
+				unit := name + "p" + strconv.Itoa(p) + "-ms"
+				if ms := percentile(took, p); best[unit] == 0 || ms < best[unit] {
+					best[unit] = ms
+				}
+			}
+		}
+	}
+	for unit, ms := range best {
+		b.ReportMetric(ms, unit)
+	}
+	b.ReportMetric(best["p50-ms"]/best["raw-p50-ms"], "x-raw-p50")
+	b.ReportMetric(best["p99-ms"]/best["raw-p99-ms"], "x-raw-p99")
+	machineLoad(b)
 }
 
 // rawLoop is the baseline of the sender's answer: three bare clients. The loop
