@@ -126,6 +126,9 @@ func keepHeard(list []Heard, h Heard) []Heard {
 		i := leastOf(list)
 		list = slices.Delete(list, i, i+1)
 	}
+	if n := len(list); n == cap(list) { // by little: statements are most of what a hospital remembers
+		list = append(make([]Heard, 0, n+n/8+4), list...)
+	}
 	return append(list, h)
 }
 

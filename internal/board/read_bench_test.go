@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -81,6 +82,9 @@ func unit40(b *testing.B, now acuity.Instant) board.Unit {
 // one at E2E_REDIS. "cold" judges a changed unit at every request.
 func BenchmarkRead(b *testing.B) {
 	url := os.Getenv("E2E_REDIS")
+	if url != "" && !strings.Contains(url, "://") {
+		url = "redis://" + url // host:port, as the whole-system tests have it
+	}
 	if url == "" {
 		embedded, err := board.Embed()
 		if err != nil {
