@@ -28,7 +28,7 @@ type judgment struct {
 	from  acuity.Instant
 	until acuity.Instant // 0: never
 
-	unit, level func() (rendered, error) // made at most once, when first asked for
+	unit, level func() rendered // made at most once, when first asked for
 }
 
 // holds reports whether the judgment is that of an instant, too.
@@ -83,24 +83,31 @@ func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
 	}
 	return &judgment{
 		token: token, chart: chart, from: from, until: v.Next,
-		unit:  sync.OnceValues(func() (rendered, error) { return render(unitStateOf(&v)) }),
-		level: sync.OnceValues(func() (rendered, error) { return render(levelOf(&v)) }),
+		unit:  sync.OnceValue(func() rendered { return tagged(UnitState(&v)) }),
+		level: sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) }),
 	}
 }
 
 // UnitState returns the data of a unit-state answer for a verdict, the same
 // bytes that a read answers with.
-func UnitState(v *acuity.Verdict) ([]byte, error) {
-	r, err := render(unitStateOf(v))
-	return r.data, err
+func UnitState(v *acuity.Verdict) []byte {
+	rooms := make([]raw, len(v.Rooms))
+	size := 0
+	for i := range v.Rooms {
+		rooms[i] = writeRoom(&v.Rooms[i])
+		size += len(rooms[i]) + 1
+	}
+	return unitStateOf(v, rooms).append(make([]byte, 0, size+4<<10))
+}
+
+func writeRoom(v *acuity.RoomVerdict) raw {
+	r := roomOf(v)
+	return r.append(make([]byte, 0, 320*(1+len(v.Factors))))
 }
 
 // answer sends what was rendered, or 304 if the client has it.
-func answer(w http.ResponseWriter, r *http.Request, get func() (rendered, error)) {
-	body, err := get()
-	if err != nil {
-		panic(err) // a verdict that cannot be written: the shell logs it and answers 500
-	}
+func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {
+	body := get()
 	h := w.Header()
 	h["Etag"] = body.etag
 	h["Cache-Control"] = privateNoCache

@@ -14,25 +14,31 @@ type decimal struct {
 }
 
 // MarshalJSON writes the number.
-func (d decimal) MarshalJSON() ([]byte, error) {
+func (d decimal) MarshalJSON() ([]byte, error) { return d.append(nil), nil }
+
+func (d decimal) append(b []byte) []byte {
 	units, places := d.units, d.places
 	for places > 0 && units%10 == 0 {
 		units /= 10
 		places--
 	}
-	text := strconv.AppendInt(nil, units, 10)
-	if places == 0 {
-		return text, nil
-	}
-	digits := 0 // of the sign
 	if units < 0 {
-		digits = 1
+		b, units = append(b, '-'), -units
 	}
-	for len(text)-digits <= places {
-		text = append(text[:digits], append([]byte{'0'}, text[digits:]...)...)
+	unit := int64(1)
+	for range places {
+		unit *= 10
 	}
-	point := len(text) - places
-	return append(text[:point], append([]byte{'.'}, text[point:]...)...), nil
+	b = strconv.AppendInt(b, units/unit, 10)
+	if places == 0 {
+		return b
+	}
+	b = append(b, '.')
+	for rest := units % unit; unit > 1; rest %= unit {
+		unit /= 10
+		b = append(b, byte('0'+rest/unit)) //nolint:gosec // one digit
+	}
+	return b
 }
 
 // nurses is a demand in nurses, half up to two places.

@@ -1,6 +1,8 @@
 package readapi
 
 import (
+	"encoding/json"
+
 	"svc/acuity"
 	"svc/internal/api"
 )
@@ -30,7 +32,7 @@ type unitState struct {
 	NurseAcuityRatio   *decimal `json:"nurseAcuityRatio"`
 
 	Roster *roster `json:"roster"`
-	Rooms  []room  `json:"rooms"`
+	Rooms  []raw   `json:"rooms"` // each a room, written
 
 	UnplacedPatients int32     `json:"unplacedPatients"`
 	DataQuality      []quality `json:"dataQuality"`
@@ -39,6 +41,10 @@ type unitState struct {
 	NextChangeAt     api.Time  `json:"nextChangeAt"`
 	RulesVersion     string    `json:"rulesVersion"`
 }
+
+// raw is JSON that is written already: the one of a room stays while its verdict
+// does, whatever happens around it.
+type raw = json.RawMessage
 
 type axis struct {
 	ID       string   `json:"id"`
@@ -94,7 +100,8 @@ func levelOf(v *acuity.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
-func unitStateOf(v *acuity.Verdict) *unitState {
+// unitStateOf takes the rooms as they are written.
+func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level),
 		DrivingAxis: v.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
@@ -102,7 +109,7 @@ func unitStateOf(v *acuity.Verdict) *unitState {
 		RatioShortfall: v.Shortfall, RatioShortfallFTE: nurses(v.ShortfallFTE),
 		NursesRequired: nurses(v.Required),
 		Roster:         rosterOf(v),
-		Rooms:          make([]room, len(v.Rooms)),
+		Rooms:          rooms,
 
 		UnplacedPatients: v.Unplaced, DataQuality: make([]quality, len(v.Quality)),
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
@@ -120,9 +127,6 @@ func unitStateOf(v *acuity.Verdict) *unitState {
 	}
 	for i := range v.Axes {
 		u.Axes[i] = axisOf(acuity.Axis(i), &v.Axes[i])
-	}
-	for i := range v.Rooms {
-		u.Rooms[i] = roomOf(&v.Rooms[i])
 	}
 	for i, q := range v.Quality {
 		u.DataQuality[i] = quality(q)

@@ -33,7 +33,7 @@ var rooms = map[string]room{
 	"ingest":                   {imports: []string{"acuity", "ingest/hl7", "internal/access", "internal/api", "github.com/go-chi/chi"}},
 	"ingest/hl7":               {imports: []string{"acuity"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi"}},
+	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},
 	"internal/api":             {imports: []string{"internal/access", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/board":           {imports: []string{"github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
