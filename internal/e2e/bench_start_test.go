@@ -23,7 +23,7 @@ import (
 // what the restore read of it. Checkpoints keep that short however long the
 // log is.
 func BenchmarkRestore(b *testing.B) {
-	const records, hospitals, rooms = 300_000, 200, 20
+	const records, hospitals, rooms = 100_000, 200, 20
 	s := bench(b, 1)
 	s.fill(b, 1, records, hospitals, rooms, 7*24*time.Hour/records)
 	n, private := s.measured("restored")
