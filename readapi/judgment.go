@@ -15,10 +15,13 @@ type server struct {
 
 	mu   sync.RWMutex
 	kept map[string]*judgment // by hospital
+	held int64                // bytes of all that is kept
+	most int64                // bound of held, unless one alone is larger
 }
 
-// maxKept bounds the memory for judgments, of about 100 KB each.
-const maxKept = 4096
+// maxKept is the bytes of judgments that are kept: those of some thousand usual
+// units, or of a few hundred of the largest.
+const maxKept = 256 << 20
 
 // judgment is the verdict of one state of one hospital, from an instant on and
 // until time alone changes it. It is not changed once it is made.
@@ -27,6 +30,7 @@ type judgment struct {
 	chart *acuity.Chart
 	from  acuity.Instant
 	until acuity.Instant // 0: never
+	size  int64          // bytes, about
 
 	unit, level func() rendered // made at most once, when first asked for
 }
@@ -57,16 +61,44 @@ func (s *server) judgment(ctx context.Context, hospital string, now acuity.Insta
 		}
 	}
 	j := judge(chart, token, now)
+	s.keep(hospital, j)
+	return j, nil
+}
+
+// keep keeps the judgment instead of the one before. If that is too much, any
+// others go: it costs their next readers one judgment.
+func (s *server) keep(hospital string, j *judgment) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if kept == nil && len(s.kept) >= maxKept {
-		for other := range s.kept { // any: it costs its next reader one judgment
-			delete(s.kept, other)
-			break
-		}
+	if old := s.kept[hospital]; old != nil {
+		s.held -= old.size
 	}
 	s.kept[hospital] = j
-	return j, nil
+	s.held += j.size
+	for other, k := range s.kept {
+		if s.held <= s.most {
+			return
+		}
+		if other != hospital {
+			delete(s.kept, other)
+			s.held -= k.size
+		}
+	}
+}
+
+// sizeOf is about what a judgment takes with its chart, verdict and answers.
+func sizeOf(c *acuity.Chart) int64 {
+	size := int64(8 << 10)
+	for i := range c.Rooms {
+		size += 1 << 10
+		for j := range c.Rooms[i].Patients {
+			size += 768 * int64(len(c.Rooms[i].Patients[j].Evidence))
+		}
+	}
+	if c.Unit.Roster != nil {
+		size += 512 * int64(len(c.Unit.Roster.Nurses))
+	}
+	return size
 }
 
 // judge finds the verdict at now, by way of every instant since the chart was
@@ -82,7 +114,7 @@ func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
 		v.AsOf = from
 	}
 	return &judgment{
-		token: token, chart: chart, from: from, until: v.Next,
+		token: token, chart: chart, from: from, until: v.Next, size: sizeOf(chart),
 		unit:  sync.OnceValue(func() rendered { return tagged(UnitState(&v)) }),
 		level: sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) }),
 	}

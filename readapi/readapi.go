@@ -53,7 +53,7 @@ type Config struct {
 
 // New returns the routes of the role.
 func New(cfg Config) http.Handler {
-	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*judgment{}}
+	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*judgment{}, most: maxKept}
 	r := chi.NewRouter()
 	r.Use(cfg.Shell.Wrap)
 	r.NotFound(api.NotFound)
