@@ -19,7 +19,7 @@ import (
 )
 
 // BenchmarkRestore has a processor take over one partition in which 200
-// hospitals have made changes for seven days: from its start to ready, and
+// hospitals have made 100,000 changes in seven days: from its start to ready, and
 // what the restore read of it. Checkpoints keep that short however long the
 // log is.
 func BenchmarkRestore(b *testing.B) {
