@@ -68,7 +68,7 @@ func notStatus(p *partner, status int) error {
 func makeCertificates(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // the user of a container reads it
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	must := func(err error) {
@@ -101,7 +101,7 @@ func makeCertificates(t *testing.T) (dir string) {
 	for name, content := range map[string][]byte{
 		"ca.pem": ca, "cert.pem": cert, "key.pem": private, "keystore.pem": append(append(append([]byte{}, private...), cert...), ca...),
 	} {
-		must(os.WriteFile(filepath.Join(dir, name), content, 0o644)) //nolint:gosec // the user of a container reads it
+		must(os.WriteFile(filepath.Join(dir, name), content, 0o644))
 	}
 	return dir
 }
@@ -135,7 +135,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string) string 
 	s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
 	t.Cleanup(s.purge)
 	t.Cleanup(func() { s.logs(t) })
-	if err := pool.Retry(s.kafkaAnswers); err != nil {
+	if err = pool.Retry(s.kafkaAnswers); err != nil {
 		t.Fatal(err)
 	}
 	client, err := kgo.NewClient(kgo.SeedBrokers(s.address), kgo.AlwaysRetryEOF())
