@@ -27,7 +27,8 @@ func TestEncodersWriteTheStructs(t *testing.T) {
 		same(t, levelOf(v).append(nil), levelOf(v))
 		rooms := make([]raw, len(v.Rooms))
 		for i := range v.Rooms {
-			rooms[i] = same(t, writeRoom(&v.Rooms[i]), roomOf(&v.Rooms[i]))
+			room := roomOf(&v.Rooms[i])
+			rooms[i] = same(t, room.append(nil), room)
 		}
 		same(t, UnitState(v), unitStateOf(v, rooms))
 	})

@@ -123,19 +123,27 @@ func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
 // UnitState returns the data of a unit-state answer for a verdict, the same
 // bytes that a read answers with.
 func UnitState(v *acuity.Verdict) []byte {
-	rooms := make([]raw, len(v.Rooms))
 	size := 0
 	for i := range v.Rooms {
-		rooms[i] = writeRoom(&v.Rooms[i])
-		size += len(rooms[i]) + 1
+		size += roomBytes + factorBytes*len(v.Rooms[i].Factors)
 	}
-	return unitStateOf(v, rooms).append(make([]byte, 0, size+4<<10))
+	rooms := make([]raw, len(v.Rooms))
+	all := make([]byte, 0, size)
+	for i := range v.Rooms {
+		from := len(all)
+		r := roomOf(&v.Rooms[i])
+		all = r.append(all)
+		rooms[i] = all[from:]
+	}
+	return unitStateOf(v, rooms).append(make([]byte, 0, len(all)+unitBytes))
 }
 
-func writeRoom(v *acuity.RoomVerdict) raw {
-	r := roomOf(v)
-	return r.append(make([]byte, 0, 320*(1+len(v.Factors))))
-}
+// About what the parts of an answer take, so that it is allocated once.
+const (
+	unitBytes   = 4 << 10
+	roomBytes   = 256
+	factorBytes = 320
+)
 
 // answer sends what was rendered, or 304 if the client has it.
 func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {

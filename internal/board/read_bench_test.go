@@ -47,7 +47,7 @@ func (c charts) Chart(ctx context.Context, hospital string, have readapi.Token) 
 	return chart, readapi.Token(s.Token), err
 }
 
-// unit40 is a busy unit of 40 rooms, two factors each.
+// unit40 is a busy unit of 40 rooms, five factors each.
 func unit40(b *testing.B, now acuity.Instant) board.Unit {
 	b.Helper()
 	u := board.Unit{Hospital: "north", Version: 7, Rooms: map[int32][]byte{}}
@@ -60,14 +60,18 @@ func unit40(b *testing.B, now acuity.Instant) board.Unit {
 		b.Fatal(err)
 	}
 	standard, _ := acuity.FactorByID("labor-standard")
-	mag, _ := acuity.FactorByID("high-mag")
+	signals := make([]acuity.Evidence, 0, 4)
+	for _, id := range []string{"high-mag", "high-preeclampsia", "high-hemorrhage", "mews-active"} {
+		if f, ok := acuity.FactorByID(id); ok {
+			signals = append(signals, acuity.Evidence{Factor: f, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}})
+		}
+	}
 	for id := range int32(40) {
 		u.Rooms[id], err = schemas.EncodeRoomChart(nil, &acuity.RoomChart{
 			ID: id, Label: fmt.Sprintf("LDR %d", id), Area: "LDR", Status: acuity.RoomOccupied, Listed: true,
-			Patients: []acuity.PatientChart{{Visit: "0123456789abcdef0123456789abcdef", Mother: true, Arrived: now, Evidence: []acuity.Evidence{
+			Patients: []acuity.PatientChart{{Visit: "0123456789abcdef0123456789abcdef", Mother: true, Arrived: now, Evidence: append([]acuity.Evidence{
 				{Factor: standard, Kind: acuity.ByADT, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelADT}},
-				{Factor: mag, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}},
-			}}},
+			}, signals...)}},
 		})
 		if err != nil {
 			b.Fatal(err)
