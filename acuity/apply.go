@@ -205,11 +205,7 @@ func (u *Unit) answerEvents(in *intake) {
 // meet makes the room of an event known.
 func (u *Unit) meet(e *Event) {
 	if l := &e.Place; l.HasRoomID && u.room(l.RoomID) == nil {
-		label := l.Label
-		if label == "" {
-			label = l.Room
-		}
-		if u.addRoom(RoomState{ID: l.RoomID, Label: label, Registered: true}) != nil {
+		if u.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true}) != nil {
 			u.relabel()
 			u.markAll()
 		}

@@ -1,10 +1,8 @@
 package acuity_test
 
 import (
-	"cmp"
 	"fmt"
 	"math/big"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -447,10 +445,4 @@ func staffing(at float64, nurses int32, call acuity.Tristate) acuity.Observation
 func late(o acuity.Observation, received float64) acuity.Observation {
 	o.ReceivedAt = minute(received)
 	return o
-}
-
-// inOrder sorts what is said by its receipt.
-func inOrder(list ...acuity.Observation) []acuity.Observation {
-	slices.SortStableFunc(list, func(a, b acuity.Observation) int { return cmp.Compare(a.ReceivedAt, b.ReceivedAt) })
-	return list
 }

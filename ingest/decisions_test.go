@@ -1,0 +1,241 @@
+package ingest_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+)
+
+// message writes an ADT message of a visit at VN1. The time is that of EVN-2, on
+// the day of the tests in the zone of the hospital; words set what else it says:
+// "3=" and such a field of PV1, "evn6=", "msh7=", and whole segments.
+func message(event, clock string, words ...string) string {
+	pv1 := make([]string, 45)
+	pv1[0], pv1[2], pv1[19] = "PV1", "I", "VN1"
+	evn := []string{"EVN", event, "20260304" + clock, "", "", "", ""}
+	msh7, pid, rest := "20260304092900-0600", "PID|1||MRN1^^^STMARY^MR", []string{}
+	for _, w := range words {
+		name, value, _ := strings.Cut(w, "=")
+		var n int
+		switch {
+		case name == "evn1":
+			evn[1] = value
+		case name == "evn2":
+			evn[2] = value
+		case name == "evn6":
+			evn[6] = value
+		case name == "msh7":
+			msh7 = value
+		case strings.HasPrefix(w, "PID|"):
+			pid = w
+		case strings.Contains(w, "|"):
+			rest = append(rest, w)
+		default:
+			if _, err := fmt.Sscan(name, &n); err != nil {
+				panic(w)
+			}
+			pv1[n] = value
+		}
+	}
+	head := `MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + msh7 + `||ADT^` + event + `|M` + event + clock + `|P|2.5.1`
+	return strings.Join(append([]string{head, strings.Join(evn, "|"), pid, strings.Join(pv1, "|")}, rest...), "\r")
+}
+
+// What feeds say, as they say it, and what a unit makes of it: the rules of
+// clinical-input and clinical-decisions that a decoder and the domain keep
+// together. A reading is "label demand factor …" of each occupied room, sorted.
+func TestDecisions(t *testing.T) {
+	const ldr = "L&D^LDR04^01^STMARY"
+	type said struct{ path, body string }
+	text := func(s string) said { return said{"hl7", wrapped(s)} }
+	msg := func(event, clock string, words ...string) said { return text(message(event, clock, words...)) }
+	event := func(kind, clock, more string) said {
+		return said{"adt", `{"eventType":"` + kind + `","occurredAt":"2026-03-04T` + clock + `Z","visitId":"VN1"` + more + `}`}
+	}
+	const labor, mag = "LDR04 60 labor-standard", `{"roomId":4,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","startedAt":"2026-03-04T15:00:00Z"}]}`
+	for rule, row := range map[string]struct {
+		say      []said
+		want     string
+		warnings string // of the last answer
+	}{
+		"6 A04, conversion, transfer and back": {
+			say: []said{
+				msg("A04", "081400-0600", "2=O", "3=OBTRI^T02^01^STMARY", "PV2|||^Contractions, 39w2d"),
+				msg("A01", "083000-0600", "3=L\\T\\D^LDR04^01^STMARY", "6=OBTRI^T02^01^STMARY", "DG1|1||O14.13^Severe pre-eclampsia^I10||20260304082500-0600|W"),
+				msg("A02", "084000-0600", "3=OBOR^OR1^01^STMARY", "6=L\\T\\D^LDR04^01^STMARY"),
+				msg("A12", "084500-0600", "3=L\\T\\D^LDR04^01^STMARY", "6=OBOR^OR1^01^STMARY"),
+			},
+			want: "LDR04 60 high-preeclampsia labor-standard",
+		},
+		"2 EVN-6 joins a cancel": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", "3=MBU^301"), msg("A02", "082000-0600", "3=OBOR^OR1"),
+				msg("A12", "082500-0600", "evn6=20260304081000-0600", "3="+ldr, "6=MBU^301"),
+			},
+			want: "OR1 120 csection-intraop",
+		},
+		"R3 at the coarser of the two precisions": {
+			say:  []said{msg("A01", "080017-0600", "3="+ldr), msg("A11", "081000-0600", "evn6=202603040800-0600", "3="+ldr)},
+			want: "",
+		},
+		"1 the event is MSH-9.2": {
+			say: []said{msg("A01", "080000-0600", "evn1=A03", "3="+ldr)}, want: labor,
+		},
+		"1 other events are ignored": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A31", "081000-0600", "3=MBU^301")}, want: labor,
+		},
+		"1 the identity is the bytes": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A01", "080000-0600", "3="+ldr)}, want: labor,
+		},
+		"T1 no event time: that of the message, with a warning": {
+			say: []said{msg("A01", "", "evn2=", "3="+ldr)}, want: labor, warnings: "event_time_missing@EVN-2",
+		},
+		"T3 the offset of MSH-7 holds for the others": {
+			say:  []said{msg("A04", "091400", "evn2=20260304091400", "2=O", "3=OBTRI^T02")},
+			want: "T02 60 triage-initial", // 15:14Z, 16 min ago
+		},
+		"R7 visits by PID-18": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr, "19=", "PID|1||MRN1^^^STMARY^MR|||||||||||||||VN1"), msg("A02", "081000-0600", "3=MBU^301"),
+			},
+			want: "MBU 301 20 pp-couplet",
+		},
+		"R7 a visit by its patient is another": {
+			say:  []said{msg("A01", "080000-0600", "3="+ldr, "19=", "PID|1||VN1^^^STMARY^MR"), msg("A01", "081000-0600", "3=MBU^301")},
+			want: "LDR04 60 labor-standard; MBU 301 20 pp-couplet",
+		},
+		"P4 an HD is its first part": {
+			say: []said{msg("A01", "080000-0600", "3=MBU&1.2.840.1&ISO^301")}, want: "MBU 301 20 pp-couplet",
+		},
+		"2 PV1-11 and PV1-42 are never the place": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr, "11=MBU^301", "42=OBOR^OR1")}, want: labor,
+		},
+		"P6 a null place of a transfer": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr), msg("A02", "081000-0600", `3=""`)}, want: "",
+		},
+		"2 DG1-3.3 wins over DG1-2, the alternate counts too": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x^I10", "DG1|2||77^x^L^O66.41^y^I10C")}, want: "LDR04 60 labor-tolac high-preeclampsia labor-standard",
+		},
+		"D7 I9 is unmapped": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1|I9|O13.3^x")}, want: labor,
+		},
+		"D7 no system: by the shape": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1||o133")}, want: "LDR04 60 high-preeclampsia labor-standard", warnings: "system_assumed@DG1[1]-3",
+		},
+		"D1 D3 a delta": {
+			say: []said{
+				msg("A01", "080000-0600", "3="+ldr, "DG1|1||O13.3^x^I10", "DG1|2||O66.41^x^I10"),
+				msg("A08", "081000-0600", "DG1|1||O13.3^x^I10"+strings.Repeat("|", 18)+"D", "DG1|2"),
+			},
+			want: "LDR04 60 labor-tolac labor-standard",
+		},
+		"2 a null code clears": {
+			say:  []said{msg("A01", "080000-0600", "3="+ldr, "DG1|1||O13.3^x^I10"), msg("A08", "081000-0600", `DG1|1||""`)},
+			want: labor,
+		},
+		"4 a newborn by PV1-4, with the mother of PID-21": {
+			say: []said{
+				msg("A01", "010000-0600", "3=MBU^301"),
+				msg("A01", "020000-0600", "3=MBU^301", "4=N", "19=VN2", "PID|1||MRN2^^^STMARY^MR||||||||||||||||||MRN1^^^STMARY^MR"),
+				msg("A02", "085000-0600", "3=MBU^302"),
+			},
+			want: "MBU 302 20 nb-stabilization pp-couplet",
+		},
+		"H19 a patient without a visit": {
+			say: []said{msg("A01", "080000-0600", "3="+ldr, "19=")}, want: labor, warnings: "visit_by_patient@PV1-19",
+		},
+		"J1 a cancel names what it cancels": {
+			say: []said{
+				event("admit", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`), event("transfer", "14:10:00", `,"roomId":5`), event("transfer", "14:20:00", `,"roomId":6`),
+				event("cancel-transfer", "14:30:00", `,"cancelsOccurredAt":"2026-03-04T14:20:00Z","priorRoomId":6`),
+			},
+			want: "5 30 labor-epidural",
+		},
+		"J1 else the latest of its class": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4`), event("A02", "14:10:00", `,"roomId":5`), event("cancel-transfer", "14:30:00", "")},
+			want: "4 60 labor-standard",
+		},
+		"J2 without eventId the facts are the identity": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`), event("admit", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural"`)},
+			want: "4 30 labor-epidural",
+		},
+		"I1 R7 feeds share their visits": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4`), msg("A02", "084000-0600", "3="+ldr), {"census", `{"rooms":[{"roomId":9,"status":"occupied","visitId":"VN1"}]}`}},
+			want: "9 60 labor-standard",
+		},
+		"H17 any system name of diagnoses": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4,"primaryFactor":"labor-epidural","diagnoses":[{"system":"I10C","code":"O13.3"},{"system":"SCT","code":"46764007"}]`)},
+			want: "4 60 high-preeclampsia labor-epidural",
+		},
+		"H18 roomId wins over the location": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4,"roomLabel":"Four","location":{"pointOfCare":"LDR","room":"99"}`)},
+			want: "Four 60 labor-standard",
+		},
+		"H18 without a label the number is the label": {
+			say:  []said{event("A01", "14:00:00", `,"roomId":4,"location":{"pointOfCare":"LDR","room":"LDR99"}`)},
+			want: "4 60 labor-standard",
+		},
+		"X15 an unknown factor, nothing applied": {
+			say: []said{{"census", `{"rooms":[{"roomId":4,"status":"occupied","modifiers":["high-mag","no-such"]}]}`}}, want: "",
+		},
+		"56 one bad signal, nothing applied": {
+			say: []said{{"clinical", strings.Replace(mag, `]}`, `,{"kind":"medication","system":"ICD-10-CM","code":"1"}]}`, 1)}}, want: "",
+		},
+		"54 an unknown status is active": {
+			say: []said{{"clinical", strings.Replace(mag, `"code"`, `"status":"whatever","code"`, 1)}}, want: "4 60 high-mag", warnings: "status_unknown@signals[0].status",
+		},
+		"54 canceled, in any case": {
+			say: []said{{"clinical", strings.Replace(mag, `"code"`, `"observedAt":"2026-03-04T15:00:00Z","code"`, 1)}, {"clinical", strings.Replace(mag, `"code"`, `"status":"Canceled","code"`, 1)}}, want: "",
+		},
+		"26 a time far ahead warns and counts as now": {
+			say: []said{{"clinical", strings.Replace(mag, "15:00", "16:00", 1)}}, want: "4 60 high-mag", warnings: "time_in_future@signals[0].startedAt",
+		},
+		"57 X15 keys of a census": {
+			say: []said{
+				{"census", `{"asOf":"2026-03-04T15:00:00Z","rooms":[{"roomId":4,"status":"occupied","primaryFactor":"ap-stable","modifiers":["high-cardiac"],"diagnoses":[{"system":"ICD-10-CM","code":"O13.2"}]}]}`},
+				{"census", `{"asOf":"2026-03-04T15:10:00Z","rooms":[{"roomId":4,"status":"occupied","modifiers":[]}]}`},
+			},
+			want: "4 30 high-preeclampsia ap-stable",
+		},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			d := open(t)
+			u, offset := acuity.NewUnit("stmary"), int64(-1)
+			d.change = func(o *acuity.Observation) acuity.Change {
+				offset++
+				return u.Apply(o, offset)
+			}
+			var last *answer
+			for _, s := range row.say {
+				last = d.post(t, s.path, s.body)
+			}
+			v := u.Chart().Verdict(acuity.At(now))
+			if got := occupied(&v); got != row.want {
+				t.Errorf("got %q, want %q", got, row.want)
+			}
+			if got := last.warnings(); row.warnings != "" && !strings.Contains(got, row.warnings) {
+				t.Errorf("warnings %q, want %q", got, row.warnings)
+			}
+		})
+	}
+}
+
+func occupied(v *acuity.Verdict) string {
+	var list []string
+	for i := range v.Rooms {
+		r := &v.Rooms[i]
+		if r.Demand == 0 && len(r.Factors) == 0 {
+			continue
+		}
+		s := fmt.Sprintf("%s %d", r.Label, r.Demand)
+		for j := range r.Factors {
+			s += " " + r.Factors[j].Factor.ID()
+		}
+		list = append(list, s)
+	}
+	slices.Sort(list)
+	return strings.Join(list, "; ")
+}
