@@ -216,6 +216,31 @@ func TestAppendFailsAtOnceWhileAway(t *testing.T) {
 	})
 }
 
+// A process that only follows, and sends nothing, sees the broker go as well.
+func TestAwayIsSeenWithoutAppending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		cluster, wire := r.wired()
+		defer cluster.Close()
+		tail := cluster.Tail(inTopic, func(Record) {})
+		stop := run(t, tail.Run)
+		<-tail.Ready()
+		time.Sleep(90 * time.Second) // its other connections have nothing to wait for any more
+		wire.pull()
+		time.Sleep(2 * time.Second)
+		if cluster.Away().IsZero() {
+			t.Error("not away, two seconds after the broker went")
+		}
+		wire.plug()
+		time.Sleep(2 * time.Second)
+		if !cluster.Away().IsZero() {
+			t.Error("still away")
+		}
+		stop()
+	})
+}
+
 // A broker that accepts and never answers: within 5 s, and then at once.
 func TestAppendFailsWithinFiveSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

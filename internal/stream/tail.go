@@ -83,6 +83,7 @@ func (c *Cluster) follow(ctx context.Context, topic string, from map[int32]int64
 		begin[n] = kgo.NewOffset().At(at)
 	}
 	reader, err := kgo.NewClient(c.with(
+		kgo.WithHooks(c.health), // it always waits for a broker, so it is the first to see one go
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: begin}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
