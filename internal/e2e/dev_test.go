@@ -98,7 +98,11 @@ func TestDevListensOnLoopbackOnly(t *testing.T) {
 // holds the write.
 func TestReadHoldsWrite(t *testing.T) {
 	d := startDev(t, t.TempDir(), "-ephemeral")
-	readHoldsWrite(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 2000)
+	times := 2000
+	if os.Getenv("SVC_E2E") != "" {
+		times = 10_000
+	}
+	readHoldsWrite(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), times)
 }
 
 func TestReadHoldsWriteOnServers(t *testing.T) {
