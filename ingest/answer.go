@@ -25,7 +25,7 @@ type factorChange struct {
 	RoomLabel string   `json:"roomLabel"`
 	FactorID  string   `json:"factorId"`
 	Label     string   `json:"label"`
-	Ratio     string   `json:"ratio"`
+	Ratio     *string  `json:"ratio"` // null: the factor asks for none
 	Since     api.Time `json:"since"`
 	Evidence  string   `json:"evidence"`
 }
@@ -106,8 +106,12 @@ func (c *common) warn(code, path string) {
 }
 
 func changed(f *acuity.FactorChange) factorChange {
-	return factorChange{
+	c := factorChange{
 		RoomID: f.RoomID, RoomLabel: f.RoomLabel, FactorID: f.Factor.ID(), Label: f.Factor.Label(),
-		Ratio: f.Ratio, Since: api.Time(f.Since.Time()), Evidence: evidences[f.Kind],
+		Since: api.Time(f.Since.Time()), Evidence: evidences[f.Kind],
 	}
+	if f.Ratio != "" {
+		c.Ratio = &f.Ratio
+	}
+	return c
 }

@@ -120,7 +120,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*e
 			Kind: api.Invalid, Message: "The body has too many messages.", Details: []api.Detail{{Path: "", Rule: "maxItems:1000"}},
 		}
 	}
-	x := &exchange{batch: batch, several: batch.Framed || len(batch.Messages) > 1, worst: hl7.AA}
+	x := &exchange{batch: batch, several: batch.Framed || len(batch.Messages) > 1}
 	for _, w := range batch.Warnings {
 		r.warn(w.Code, w.Path)
 	}
@@ -171,7 +171,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*e
 // for they need a human.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
-	if severity(code) > severity(x.worst) {
+	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first says which mode it is
 		x.worst = code
 	}
 }

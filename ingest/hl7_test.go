@@ -106,6 +106,16 @@ func TestHL7JSON(t *testing.T) {
 		a.warnings() != "not_production@MSH-11" || strings.Contains(a.raw, `"acks"`) {
 		t.Error(a.raw)
 	}
+	t.Run("enhanced", func(t *testing.T) {
+		for mode, ack := range map[string]string{"|||AL|NE": "MSA|CA|M1", "|||NE|NE": ""} {
+			d := open(t)
+			a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|2.5.1", "|2.5.1"+mode, 1)))
+			d.taken(t, a)
+			if a.Data.AckCode != "CA" || !strings.Contains(a.Data.Ack, ack) || (ack == "") != (a.Data.Ack == "") {
+				t.Errorf("%s: %s", mode, a.raw)
+			}
+		}
+	})
 	t.Run("refused", func(t *testing.T) {
 		for body, code := range map[string]string{noControlID: "AE", result: "AR"} {
 			d := open(t)

@@ -240,7 +240,7 @@ func TestAnswerLists(t *testing.T) {
 	a := d.post(t, "clinical", mutate(clinicalBody, "signals[0].status", `"odd"`))
 	for _, want := range []string{
 		`"activated":[{"roomId":4,"roomLabel":"LDR04","factorId":"high-mag","label":"Magnesium sulfate infusion","ratio":"1:1","since":"2026-03-04T15:30:00.000Z","evidence":"signal"}]`,
-		`"expired":[{"roomId":5,"roomLabel":"","factorId":"high-mag","label":"Magnesium sulfate infusion","ratio":"","since":null,"evidence":"census"}]`,
+		`"expired":[{"roomId":5,"roomLabel":"","factorId":"high-mag","label":"Magnesium sulfate infusion","ratio":null,"since":null,"evidence":"census"}]`,
 		`"unmapped":[{"system":"local","code":"X","display":"y"}]`,
 		`"warnings":[{"code":"status_unknown","path":"signals[0].status"},{"code":"room_not_occupied"}]`,
 		`"roomId":4,"roomLabel":"LDR04","received":1,"active":["high-mag"]`,
