@@ -78,8 +78,8 @@ func TestDecisionsVisits(t *testing.T) {
 			read: []reading{{20, inA}},
 		},
 		"R2 PV1-6 selects": {
-			say:  list(admit, late(adt(10, acuity.A02, "LDR:B", "recorded=10"), 10), late(adt(10, acuity.A02, "OBOR:1", "recorded=10"), 11), adt(20, acuity.A12, "LDR:A", "from=OBOR:1", "cancels=10")),
-			read: []reading{{20, inB}},
+			say:  list(admit, late(adt(10, acuity.A02, "LDR:B", "recorded=10"), 10), late(adt(10, acuity.A02, "OBOR:1", "recorded=10"), 11), adt(20, acuity.A12, "LDR:A", "from=LDR:B", "cancels=10")),
+			read: []reading{{20, "<OBOR:1> 120 csection-intraop/2"}},
 		},
 		"R4 a cancelled admit voids what hung on it": {
 			say:  list(admit, adt(10, acuity.A02, "LDR:B"), adt(20, acuity.A11, "cancels=0"), adt(30, acuity.A01, "OBOR:1", "class=I")),

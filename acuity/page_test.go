@@ -72,7 +72,7 @@ func factorTable(text string) string {
 			} else {
 				class += "; " + variant + value
 			}
-		case "demand", "track", "with-mother", "floor", "track-floor", "add", "window", "ends", "stale", "per-baby", "boarder":
+		case "demand", "track", "with-mother", "floor", "track-floor", "add", "window", "ends", "silent", "stale", "per-baby", "boarder":
 			asks = append(asks, variant+key+" "+value)
 		}
 	}
