@@ -187,6 +187,18 @@ func TestDecisionsVisits(t *testing.T) {
 		"X3 a late event before the census keeps its diagnoses": {
 			say: list(adt(0, acuity.A01, "#7", "class=I"), census(10, holds(7, "visit=v1")), late(adt(5, acuity.A08, "O45.9"), 12)), read: []reading{{12, "7 120 high-hemorrhage/4 labor-standard/0"}},
 		},
+		"16 a late ADT message puts it right within 24 h": {
+			say:  list(clinical(10, 7, manual("high-placenta-previa")), late(adt(5, acuity.A01, "#7", "labor-epidural"), 1400)),
+			read: []reading{{10, "7 30 high-placenta-previa/2"}, {1400, "7 30 high-placenta-previa/2 labor-epidural/0"}},
+		},
+		"16 later it stays with whom it was": {
+			say:  list(adt(0, acuity.A01, "#7", "labor-epidural"), clinical(10, 7, manual("high-placenta-previa")), adt(20, acuity.A02, "MBU:3"), late(adt(5, acuity.A02, "LDR:B"), 1560)),
+			read: []reading{{20, "<MBU:3> 30 high-placenta-previa/2 pp-couplet/0"}, {1560, "<MBU:3> 30 high-placenta-previa/2 pp-couplet/0"}},
+		},
+		"R4 16 evidence comes back with the visit": {
+			say:  list(adt(0, acuity.A01, "#7", "labor-epidural"), clinical(10, 7, manual("high-placenta-previa")), adt(20, acuity.A03), adt(30, acuity.A13, "cancels=20")),
+			read: []reading{{20, ""}, {30, "7 30 high-placenta-previa/2 labor-epidural/0"}},
+		},
 		"X12 an explicit primary holds in its place": {
 			say:  list(adt(0, acuity.A01, "LDR:A", "labor-epidural"), adt(10, acuity.A02, "LDR:B"), adt(20, acuity.A02, "MBU:3"), adt(30, acuity.A02, "LDR:A")),
 			read: []reading{{10, "<LDR:B> 30 labor-epidural/0"}, {20, "<MBU:3> 20 pp-couplet/0"}, {30, inA}},
