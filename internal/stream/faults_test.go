@@ -110,6 +110,30 @@ func TestFaultsDoNotLoseOrRepeat(t *testing.T) {
 
 // A killed instance is replaced by one of the same name, again and again, also
 // in the middle of transactions.
+// A restore whose barrier was sent, and whose answer was lost with the broker,
+// ends when it is told to: else nobody could stop a process while Kafka is away.
+func TestRestoreEndsWhileAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		cluster, wire := r.wired()
+		defer cluster.Close()
+		r.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+			wire.pull()
+			return nil, nil, false
+		})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		began := time.Now()
+		if _, err := cluster.barriers(ctx, logTopic, []int32{0, 1, 2}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("ends with %v", err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("ends after %s", took)
+		}
+	})
+}
+
 func TestKilledInstanceIsReplaced(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := newRig(t)

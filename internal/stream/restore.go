@@ -169,7 +169,16 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	for i, n := range partitions {
 		records[i] = &kgo.Record{Topic: topic, Partition: n, Key: barrierKey, Value: []byte(unique())}
 	}
-	results := c.client.ProduceSync(ctx, records...)
+	// The client does not give up what it may have sent, whatever ctx says:
+	// while Kafka is away it would keep a process from stopping.
+	sent := make(chan kgo.ProduceResults, 1)
+	go func() { sent <- c.client.ProduceSync(ctx, records...) }()
+	var results kgo.ProduceResults
+	select {
+	case results = <-sent:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("append barrier to %s: %w", topic, ctx.Err())
+	}
 	if err := results.FirstErr(); err != nil {
 		return nil, fmt.Errorf("append barrier to %s: %w", topic, err)
 	}
