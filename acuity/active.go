@@ -12,13 +12,18 @@ type judged struct {
 	sources []Source
 }
 
-// judgedOf returns memory for the verdict of one room.
-func judgedOf(r *RoomChart) judged {
+// judgedOf returns memory for the verdict of a room with n pieces of evidence.
+func judgedOf(n int) judged {
+	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
+}
+
+// size is how many pieces of evidence there are.
+func (r *RoomChart) size() int {
 	n := 0
 	for i := range r.Patients {
 		n += len(r.Patients[i].Evidence)
 	}
-	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
+	return n
 }
 
 // factors is a set of factors.

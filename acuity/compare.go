@@ -74,24 +74,45 @@ func (u *Unit) turnOver(v *visit, add bool) {
 	}
 }
 
+// keptSpare is for how many rooms memory is kept that is used again.
+const keptSpare = 4
+
 // judge makes the verdict at the clock; rooms that neither changed nor are due
 // keep theirs.
 func (u *Unit) judge() {
 	now := u.facts.Clock
-	old := u.verdict
-	next := u.previous.Rooms[:0]
+	w := &u.work
+	w.spare, w.retired = append(w.spare[:0], w.retired[:min(len(w.retired), keptSpare)]...), emptied(w.retired)
+	u.previous = u.verdict
+	if w.relaid || u.plain {
+		u.judgeAll(now)
+	} else {
+		u.judgeTouched(now)
+	}
+	for _, r := range w.judge {
+		r.marks &^= markJudge
+	}
+	w.judge = w.judge[:0]
+	u.verdict = u.cat.judgeUnit(&u.chart.Unit, u.verdict.Rooms, now)
+}
+
+// judgeAll is judge after rooms came into the unit or went out of it.
+func (u *Unit) judgeAll(now Instant) {
+	w := &u.work
+	old := u.verdict.Rooms
+	next := w.rooms[:0]
 	if u.plain {
 		next = u.chart.Verdict(now).Rooms
 	}
 	i, n := 0, 0
+	w.judged = w.judged[:0]
 	for _, r := range u.rooms {
-		r.again = r.marks&markJudge != 0
-		r.marks &^= markJudge
-		for i < len(old.Rooms) && old.Rooms[i].ID < r.ID {
+		w.judged = append(w.judged, r)
+		for i < len(old) && old[i].ID < r.ID {
 			i++
 		}
-		r.was, r.is = -1, -1
-		if i < len(old.Rooms) && old.Rooms[i].ID == r.ID {
+		r.again, r.was, r.is = false, -1, -1
+		if i < len(old) && old[i].ID == r.ID {
 			r.was = i
 		}
 		if !r.inUnit {
@@ -102,27 +123,88 @@ func (u *Unit) judge() {
 		switch {
 		case u.plain:
 			r.again = true
-		case r.was >= 0 && !r.again && !old.Rooms[r.was].isDue(now):
-			next = append(next, old.Rooms[r.was])
+		case r.was >= 0 && r.marks&markJudge == 0 && !old[r.was].isDue(now):
+			next = append(next, old[r.was])
 		default:
-			r.again = true
-			out := judgedOf(&r.chart)
 			next = append(next, RoomVerdict{})
-			u.cat.judgeRoom(&r.chart, now, &out, &next[n-1])
+			u.judgeRoom(r, now, &next[n-1])
 		}
 	}
-	u.previous = old
-	u.verdict = u.cat.judgeUnit(&u.chart.Unit, next, now)
+	u.verdict.Rooms, w.rooms, w.before = next, w.before, old
+	w.relaid, w.all = false, true
+}
+
+// judgeTouched is judge if the same rooms are in the unit as before. The
+// verdicts of the others stay where they are.
+func (u *Unit) judgeTouched(now Instant) {
+	w := &u.work
+	for _, r := range w.judged {
+		r.again, r.was = false, asIs
+	}
+	w.judged = w.judged[:0]
+	if w.all { // the room for verdicts is that of a whole unit
+		w.all, w.rooms, w.before = false, w.before, w.rooms
+	}
+	clear(w.before)
+	w.before = w.before[:0]
+	rooms := u.verdict.Rooms
+	again := func(r *room) {
+		r.was = len(w.before)
+		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
+		rooms[r.is] = RoomVerdict{}
+		u.judgeRoom(r, now, &rooms[r.is])
+	}
+	for _, r := range w.judge {
+		if r.is >= 0 && r.marks&markJudge != 0 {
+			r.marks &^= markJudge
+			again(r)
+		}
+	}
+	if u.verdict.Next != 0 && u.verdict.Next <= now {
+		for i := range rooms {
+			if rooms[i].isDue(now) {
+				if r := u.room(rooms[i].ID); !r.again {
+					again(r)
+				}
+			}
+		}
+	}
+	slices.SortFunc(w.judged, byID)
+}
+
+// judgeRoom judges one room. The memory of its last verdict is free after the
+// next step.
+func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
+	w := &u.work
+	if cap(r.store.factors) > 0 {
+		w.retired = append(w.retired, r.store)
+	}
+	n := r.chart.size()
+	r.again, r.store = true, judged{}
+	if last := len(w.spare) - 1; last >= 0 {
+		if s := w.spare[last]; cap(s.factors) >= n && cap(s.sources) >= n && cap(s.factors) < 2*n+4 {
+			r.store = s
+		}
+		w.spare = w.spare[:last]
+	}
+	if cap(r.store.factors) < n {
+		r.store = judgedOf(n)
+	}
+	out := judged{factors: r.store.factors[:0], sources: r.store.sources[:0]}
+	u.cat.judgeRoom(&r.chart, now, &out, rv)
 }
 
 // verdicts returns what was said of a room before, and what is said now; nil if
 // it was or is not in the unit.
 func (u *Unit) verdicts(r *room) (was, is *RoomVerdict) {
-	if r.was >= 0 {
-		was = &u.previous.Rooms[r.was]
-	}
 	if r.is >= 0 {
 		is = &u.verdict.Rooms[r.is]
+	}
+	switch {
+	case r.was == asIs:
+		was = is
+	case r.was >= 0:
+		was = &u.work.before[r.was]
 	}
 	return was, is
 }
@@ -146,7 +228,11 @@ func (u *Unit) effects(c *Change) {
 		u.facts.Level = v.Level
 	}
 	gone := RoomVerdict{Nursing: "none"}
-	for _, r := range u.rooms {
+	rooms := u.work.judged
+	if u.overdue {
+		rooms = u.rooms
+	}
+	for _, r := range rooms {
 		_, rv := u.verdicts(r)
 		if rv == nil {
 			rv = &gone
@@ -173,11 +259,11 @@ func (u *Unit) effects(c *Change) {
 // due instant it is the difference to just before.
 func (u *Unit) differ(in *intake) {
 	c := &in.Change
-	for _, r := range u.rooms {
-		if !r.again && r.marks&markTouched == 0 && (r.was < 0) == (r.is < 0) {
+	for _, r := range u.differing() {
+		was, is := u.verdicts(r)
+		if !r.again && r.marks&markTouched == 0 && (was == nil) == (is == nil) {
 			continue
 		}
-		was, is := u.verdicts(r)
 		changed := !sameFactors(was, is)
 		if in.Cause == CauseTime {
 			if changed {
@@ -200,6 +286,22 @@ func (u *Unit) differ(in *intake) {
 		r.marks &^= markTouched
 	}
 	u.work.touched = u.work.touched[:0]
+}
+
+// differing returns the rooms that may have something to tell, by id.
+func (u *Unit) differing() []*room {
+	w := &u.work
+	if len(w.touched) == 0 || w.all {
+		return w.judged
+	}
+	w.differ = append(w.differ[:0], w.judged...)
+	for _, r := range w.touched {
+		if !r.again {
+			w.differ = append(w.differ, r)
+		}
+	}
+	slices.SortFunc(w.differ, byID)
+	return w.differ
 }
 
 // active appends the active factors of a room in ascending order.
@@ -334,7 +436,7 @@ func (u *Unit) showsTheSame() bool {
 		a.Next != b.Next || len(a.Rooms) != len(b.Rooms) || !slices.Equal(a.Quality, b.Quality) {
 		return false
 	}
-	for _, r := range u.rooms {
+	for _, r := range u.work.judged {
 		was, is := u.verdicts(r)
 		if (was == nil) != (is == nil) || r.again && was != nil && !sameRoomShown(was, is) {
 			return false
@@ -346,7 +448,7 @@ func (u *Unit) showsTheSame() bool {
 // removed returns how many rooms went out of the unit.
 func (u *Unit) removed() int32 {
 	gone := int32(0)
-	for _, r := range u.rooms {
+	for _, r := range u.work.judged {
 		if r.was >= 0 && r.is < 0 {
 			gone++
 		}

@@ -330,7 +330,7 @@ func (u *Unit) arrange() {
 		}
 	}
 	if u.work.layout {
-		u.work.layout, u.work.known = false, true
+		u.work.layout, u.work.known, u.work.relaid = false, true, true
 		u.chart.Rooms = u.chart.Rooms[:0]
 		for _, r := range u.rooms {
 			if r.inUnit {

@@ -33,7 +33,7 @@ type Unit struct {
 	table    roomTable
 	chart    Chart
 	verdict  Verdict
-	previous Verdict // the one before, its slices are used again
+	previous Verdict // the one before, without its rooms: see verdicts
 
 	work    work
 	dirty   dirty
@@ -51,10 +51,15 @@ type room struct {
 	inUnit  bool
 	heard   bool // statements came or went
 	again   bool // judged anew in this step
-	was, is int  // index in the verdict before and in the one now; -1: not in it
+	was     int  // index in work.before; -1: it was not in the unit; or asIs
+	is      int  // index in the verdict; -1: not in it
+	store   judged
 	chart   RoomChart
 	marks   mark
 }
+
+// asIs says of a room that its verdict was what it is.
+const asIs = -2
 
 // visit is a visit with what is derived for it.
 type visit struct {
@@ -93,6 +98,15 @@ type work struct {
 	rebind  []*room
 	rebuild []*room
 	touched []*room
+	judge   []*room // with markJudge
+	judged  []*room // in the last step, by id; all of them if the layout changed
+	differ  []*room // memory of differing
+	before  []RoomVerdict
+	rooms   []RoomVerdict // memory of the next verdict
+	spare   []judged
+	retired []judged // free after this step
+	relaid  bool     // the rooms of the chart are not those of the verdict
+	all     bool     // all rooms were put together anew in the last step
 	layout  bool // rooms came or went
 	known   bool // rooms were made known, or named by a census
 
@@ -187,6 +201,8 @@ func (u *Unit) room(id int32) *room {
 	return nil
 }
 
+func byID(a, b *room) int { return cmp.Compare(a.ID, b.ID) }
+
 func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
 
 // addRoom makes a room known; nil beyond the cap.
@@ -195,7 +211,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 		return nil
 	}
 	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
-	r := &room{RoomState: s}
+	r := &room{RoomState: s, was: -1, is: -1}
 	u.rooms = slices.Insert(u.rooms, i, r)
 	u.work.layout, u.work.known = true, true
 	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
@@ -228,6 +244,9 @@ func (u *Unit) markRoom(r *room, m mark) {
 	}
 	if fresh&markTouched != 0 {
 		u.work.touched = append(u.work.touched, r)
+	}
+	if fresh&markJudge != 0 {
+		u.work.judge = append(u.work.judge, r)
 	}
 	if fresh&markState != 0 {
 		u.dirty.rooms = append(u.dirty.rooms, r)
