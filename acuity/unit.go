@@ -107,8 +107,8 @@ type work struct {
 	retired []judged // free after this step
 	relaid  bool     // the rooms of the chart are not those of the verdict
 	all     bool     // all rooms were put together anew in the last step
-	layout  bool // rooms came or went
-	known   bool // rooms were made known, or named by a census
+	layout  bool     // rooms came or went
+	known   bool     // rooms were made known, or named by a census
 
 	weaving weaving
 	spans   []sojourn
