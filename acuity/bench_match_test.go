@@ -53,18 +53,15 @@ func BenchmarkEvidence(b *testing.B) {
 	}
 	for i := range Instant(8) {
 		e.signals = append(e.signals,
-			&Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, ReceivedAt: at + i*600_000},
+			&Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, nil), ReceivedAt: at + i*600_000},
 		)
 	}
 	e.signals = append(e.signals,
-		&Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "6585"}, ReceivedAt: at},
-		&Heard{Signal: Signal{Kind: KindMedication, System: RxNorm, Code: "7044"}, ReceivedAt: at},
-		&Heard{Signal: Signal{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, ReceivedAt: at},
+		&Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "6585"}, nil), ReceivedAt: at},
+		&Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "7044"}, nil), ReceivedAt: at},
+		&Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, nil), ReceivedAt: at},
 	)
 	r := reader{c: c}
-	for _, h := range e.signals {
-		h.readout = c.readout(&h.Signal, nil)
-	}
 	b.ReportAllocs()
 	for b.Loop() {
 		c.settled(e, &r)

@@ -245,14 +245,14 @@ func (t *taking) end(r *room) {
 // goes with it; what belongs to a visit stays with the visit.
 func (u *Unit) unlist(r *room) {
 	r.Listed, r.Status, r.Clinical, r.Placed = false, RoomUnknown, false, false
-	for i := range r.bound {
-		if v := r.bound[i].v; v != nil {
-			v.keep(r.Signals[i])
-			u.markVisit(v, markState)
+	for i := range r.signals {
+		if i < len(r.bound) && r.bound[i].v != nil {
+			u.settleWith(r.bound[i].v, r.signals[i])
+		} else {
+			u.lose(&r.signals[i])
 		}
 	}
-	clear(r.Signals)
-	r.Signals, r.bound = r.Signals[:0], r.bound[:0]
+	r.signals, r.bound = nil, nil
 	u.markRoom(r, markState)
 }
 

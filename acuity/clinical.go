@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"cmp"
 	"slices"
 )
 
@@ -10,14 +11,15 @@ func (u *Unit) takeClinical(in *intake) {
 		in.room = u.named(in, *ref)
 	}
 	for i := range in.o.Signals {
-		s := in.o.Signals[i]
-		h := Heard{Signal: s, ReceivedAt: in.o.ReceivedAt, Feed: in.o.Channel}
+		s := &in.o.Signals[i]
+		h := Heard{
+			readout: u.readouts.of(u, wordingOf(s)), ReceivedAt: in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt,
+			Feed: in.o.Channel, Room: s.Room,
+		}
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")
 		}
-		u.readouts.of(u, &h)
 		in.heard = append(in.heard, h)
-		h.Visit, h.Patient = "", ""
 		if s.Visit != "" || s.Patient != "" {
 			u.hearOf(in, s.Visit, s.Patient, h)
 			continue
@@ -29,9 +31,10 @@ func (u *Unit) takeClinical(in *intake) {
 		if r == nil {
 			continue
 		}
-		r.Signals = keepHeard(r.Signals, h)
+		u.number(&h)
+		r.signals = u.keep(r.signals, h, "")
 		r.heard = true
-		u.markRoom(r, markState|markRebind|markRebuild|markTouched)
+		u.markRoom(r, markRebind|markRebuild|markTouched)
 	}
 	u.noteUnmappedSignals(in)
 }
@@ -51,6 +54,7 @@ func (u *Unit) named(in *intake, ref RoomRef) *room {
 	case ref.Label == "" || ref.Label == r.Label:
 	case r.Label == "":
 		r.Label = ref.Label
+		u.markRoom(r, markState)
 		u.relabel()
 		u.markAll()
 	default:
@@ -60,7 +64,7 @@ func (u *Unit) named(in *intake, ref RoomRef) *room {
 		r.Clinical = true
 		u.markRoom(r, markState|markRebuild)
 	}
-	u.markRoom(r, markState|markTouched)
+	u.markRoom(r, markTouched)
 	return r
 }
 
@@ -73,8 +77,8 @@ func (u *Unit) hearOf(in *intake, id, patient string, h Heard) {
 		in.warn("visit_unknown", "")
 		return
 	}
-	h.Settled = true
-	v.keep(h)
+	u.number(&h)
+	u.settleWith(v, h)
 	v.Touched = u.facts.Clock
 	u.markVisit(v, markState)
 	if r := u.whereIs(v); r != nil {
@@ -82,16 +86,28 @@ func (u *Unit) hearOf(in *intake, id, patient string, h Heard) {
 	}
 }
 
-// keep adds a statement that belongs to the visit for good.
-func (v *visit) keep(h Heard) {
-	h.Settled = true
-	v.Signals = keepHeard(v.Signals, h)
+// number gives a statement the next number.
+func (u *Unit) number(h *Heard) {
+	u.facts.Heard++
+	h.number = u.facts.Heard
 }
 
-// keepHeard adds a statement to those known. Of a run of statements that say the
-// same within minutes only the ends are kept; beyond the cap those go that have
-// a newer one of the same identity, the oldest first, else the oldest.
-func keepHeard(list []Heard, h Heard) []Heard {
+// settleWith adds a statement that belongs to the visit for good.
+func (u *Unit) settleWith(v *visit, h Heard) {
+	h.Settled = true
+	v.signals = u.keep(v.signals, h, v.ID)
+}
+
+// lose drops the record of a statement.
+func (u *Unit) lose(h *Heard) {
+	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h, gone: true})
+}
+
+// keep adds a statement to those known of a room, or of a visit that is named.
+// Of a run of statements that say the same within minutes only the ends are
+// kept; beyond the cap those go that have a newer one of the same identity, the
+// oldest first, else the oldest.
+func (u *Unit) keep(list []Heard, h Heard, visit string) []Heard {
 	before, after := -1, -1 // neighbours in time that say the same thing about it
 	at := h.orderTime()
 	for i := range list {
@@ -119,17 +135,26 @@ func keepHeard(list []Heard, h Heard) []Heard {
 			}
 		}
 		if first >= 0 && saysTheSame(&list[first], &h) && at < list[first].orderTime().Add(thinWithin) {
+			u.lose(&list[before])
 			list = slices.Delete(list, before, before+1)
 		}
 	}
 	for len(list) >= capSignals {
 		i := leastOf(list)
+		u.lose(&list[i])
 		list = slices.Delete(list, i, i+1)
 	}
+	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h, visit: visit})
+	return inOrder(list, h)
+}
+
+// inOrder adds a statement in order of arrival.
+func inOrder(list []Heard, h Heard) []Heard {
 	if n := len(list); n == cap(list) { // by little: statements are most of what a hospital remembers
 		list = append(make([]Heard, 0, n+n/8+4), list...)
 	}
-	return append(list, h)
+	i, _ := slices.BinarySearchFunc(list, h.number, func(h Heard, number int64) int { return cmp.Compare(h.number, number) })
+	return slices.Insert(list, i, h)
 }
 
 // leastOf returns the statement that is missed least.
@@ -147,7 +172,7 @@ func leastOf(list []Heard) int {
 // sameSubject reports whether two statements are about the same thing
 // (scoring-decisions 25), as far as their codes tell.
 func sameSubject(a, b *Heard) bool {
-	if a.readout == b.readout && a.readout != nil { // the usual case, without work
+	if a.readout == b.readout { // the usual case, without work
 		return a.Settled == b.Settled
 	}
 	return (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
@@ -162,29 +187,31 @@ func saysTheSame(a, b *Heard) bool {
 // settle makes final whose the statements are that were received 24 h ago.
 func (u *Unit) settle(r *room, now Instant) {
 	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
-	if !slices.ContainsFunc(r.Signals, func(h Heard) bool { return due(&h) }) {
+	if !slices.ContainsFunc(r.signals, func(h Heard) bool { return due(&h) }) {
 		return
 	}
-	kept := r.Signals[:0]
-	for i := range r.Signals {
-		h, b := r.Signals[i], r.bound[i]
+	kept := r.signals[:0]
+	for i := range r.signals {
+		h, b := r.signals[i], r.bound[i]
 		switch {
 		case !due(&h):
 			kept = append(kept, h)
 		case b.v != nil:
-			b.v.keep(h)
-			u.markVisit(b.v, markState)
+			u.settleWith(b.v, h)
 		case b.kind == toRoom:
 			h.Settled = true
+			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h})
 			kept = append(kept, h)
 		case b.kind == toOccupant: // goes with the occupant, who may still turn out to be a visit
 			kept = append(kept, h)
+		default:
+			u.lose(&h)
 		}
 	}
-	clear(r.Signals[len(kept):])
-	r.Signals = kept
+	clear(r.signals[len(kept):])
+	r.signals = kept
 	r.heard = true
-	u.markRoom(r, markState|markRebind|markRebuild)
+	u.markRoom(r, markRebind|markRebuild)
 }
 
 // answerClinical tells what a clinical request has to know of its room.
@@ -202,7 +229,7 @@ func (u *Unit) answerClinical(in *intake) {
 func (u *Unit) noteUnmappedSignals(in *intake) {
 	for i := range in.heard {
 		h := &in.heard[i]
-		switch h.readout.known(&h.Signal) {
+		switch h.known() {
 		case matched:
 		case unreadable:
 			in.warn("value_unreadable", "")

@@ -395,8 +395,8 @@ func (u *Unit) factorChange(r *room, f Factor, rv *RoomVerdict) FactorChange {
 func (u *Unit) passed(in *intake, r *room, now []Factor) {
 	first := len(in.Expired)
 	for i := range in.heard {
-		h := &in.heard[i]
-		if h.Room != r.ID || h.Visit != "" || h.Patient != "" {
+		h, s := &in.heard[i], &in.o.Signals[i]
+		if s.Room != r.ID || s.Visit != "" || s.Patient != "" {
 			continue
 		}
 		for _, m := range h.readout.matches {

@@ -29,12 +29,12 @@ func (u *Unit) rebind(r *room) {
 			stirred = b
 		}
 	}
-	for len(r.bound) > len(r.Signals) {
+	for len(r.bound) > len(r.signals) {
 		stir(r.bound[len(r.bound)-1])
 		r.bound = r.bound[:len(r.bound)-1]
 	}
-	for i := range r.Signals {
-		b := u.bind(r, &r.Signals[i])
+	for i := range r.signals {
+		b := u.bind(r, &r.signals[i])
 		if i == len(r.bound) {
 			r.bound = append(r.bound, b)
 			stir(b)
@@ -167,20 +167,20 @@ func (r *room) anonymous() bool {
 func (u *Unit) gather(e *episode, b binding, r *room) {
 	e.signals = e.signals[:0]
 	if b.v == nil {
-		u.readouts.take(u, r.Signals)
+		u.readouts.take(u, r.signals)
 		e.signals = r.said(e.signals, b)
 		return
 	}
-	u.readouts.take(u, b.v.Signals)
-	for i := range b.v.Signals {
-		e.signals = append(e.signals, &b.v.Signals[i])
+	u.readouts.take(u, b.v.signals)
+	for i := range b.v.signals {
+		e.signals = append(e.signals, &b.v.signals[i])
 	}
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o sojourn) bool { return o.placement == s.placement }) {
 			continue
 		}
 		if in := u.room(s.Room); in != nil {
-			u.readouts.take(u, in.Signals)
+			u.readouts.take(u, in.signals)
 			e.signals = in.said(e.signals, b)
 		}
 	}
@@ -188,9 +188,9 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 
 // said appends the statements of the room that belong to b.
 func (r *room) said(dst []*Heard, b binding) []*Heard {
-	for i := range r.Signals {
+	for i := range r.signals {
 		if i < len(r.bound) && r.bound[i] == b {
-			dst = append(dst, &r.Signals[i])
+			dst = append(dst, &r.signals[i])
 		}
 	}
 	return dst

@@ -80,7 +80,7 @@ func (f *folder) read() {
 	for _, h := range f.e.signals {
 		r := h.readout
 		if r == nil || r.maps != f.maps {
-			r = f.c.readout(&h.Signal, f.maps)
+			r = f.c.readout(h.wording, f.maps)
 		}
 		if r != before { // feeds repeat themselves
 			before, group = r, list.group(r.identity)

@@ -25,8 +25,9 @@ func (h statedAt) heard() *Heard {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]SignalStatus{"": SignalActive, "stop": SignalEnded, "hold": SignalOnHold, "error": SignalRetracted}
 	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice}
+	w := wording{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
 	s := &Heard{
-		Signal:     Signal{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]},
+		readout:    Default().readout(w, nil),
 		ReceivedAt: minutesPastNoon(h.at),
 		Feed:       ChannelClinical,
 	}

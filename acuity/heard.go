@@ -2,6 +2,34 @@ package acuity
 
 import "cmp"
 
+// Heard is one clinical statement that is kept. There are very many: it shares
+// its words with all that say the same, and takes 64 bytes.
+type Heard struct {
+	*readout // what it says
+
+	number     int64 // see HeardState
+	ReceivedAt Instant
+	ObservedAt Instant
+	StartedAt  Instant
+	Feed       Channel
+	Room       int32
+	Settled    bool
+}
+
+// heardRecord is a statement as its record has it.
+type heardRecord struct {
+	Heard
+	visit string // that it belongs to for good
+	gone  bool
+}
+
+// record returns it as it is written.
+func (r *heardRecord) record() HeardState {
+	s := HeardState{Number: r.number, Signal: r.signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
+	s.Room, s.Visit, s.ObservedAt, s.StartedAt = r.Room, r.visit, r.ObservedAt, r.StartedAt
+	return s
+}
+
 // identity says which statements replace each other: the newest of them wins.
 // FHR category, MEWS and BMI are one identity each over all their codes; of all
 // others the code decides, and whether it is a medication. Display and start are

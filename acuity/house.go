@@ -79,6 +79,9 @@ func (u *Unit) forget(v *visit) {
 			}
 		}
 	}
+	for i := range v.signals {
+		u.lose(&v.signals[i])
+	}
 	delete(u.visits, v.ID)
 	v.marks |= markRetell | markWeave | markState // it is on no list from now on
 	gone := func(o *visit) bool { return o == v }

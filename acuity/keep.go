@@ -1,8 +1,10 @@
 package acuity
 
 import (
+	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ type dirty struct {
 	unit     bool
 	rooms    []*room
 	visits   []*visit
+	heard    []heardRecord // in the order in which it happened
 	seen     []*SeenState
 	mappings []string
 	codes    []string
@@ -25,6 +28,7 @@ const (
 	kindUnit    = "unit"
 	kindRoom    = "room"
 	kindVisit   = "visit"
+	kindHeard   = "heard"
 	kindMapping = "mapping"
 	kindSeen    = "seen"
 	kindCode    = "code"
@@ -33,6 +37,7 @@ const (
 func (u *Unit) key(kind, id string) string { return u.hospital + "/" + kind + "/" + id }
 func (u *Unit) roomKey(id int32) string    { return u.key(kindRoom, strconv.Itoa(int(id))) }
 func (u *Unit) visitKey(id string) string  { return u.key(kindVisit, id) }
+func (u *Unit) heardKey(n int64) string    { return u.key(kindHeard, strconv.FormatInt(n, 10)) }
 func (u *Unit) seenKey(id string) string   { return u.key(kindSeen, id) } // a pseudonym of bounded length
 
 // digest names a text of any length; texts here are pseudonyms or codes.
@@ -65,6 +70,7 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 			write(u.key(kindMapping, m), nil)
 		}
 	}
+	u.writeHeard(write)
 	for _, s := range d.seen {
 		if u.seen[s.ID] == s {
 			write(u.seenKey(s.ID), s)
@@ -85,8 +91,27 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 		write(u.hospital+"/"+kindUnit, &u.facts)
 	}
 	*d = dirty{
-		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), views: d.views,
+		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), views: d.views,
 		mappings: emptied(d.mappings), codes: emptied(d.codes), gone: emptied(d.gone),
+	}
+}
+
+// writeHeard writes the statements that came, or went, or whose owner is decided;
+// of several changes of one the last.
+func (u *Unit) writeHeard(write func(key string, s State)) {
+	list := u.dirty.heard
+	slices.SortStableFunc(list, func(a, b heardRecord) int { return cmp.Compare(a.number, b.number) })
+	for i := range list {
+		r := &list[i]
+		if i+1 < len(list) && list[i+1].number == r.number {
+			continue
+		}
+		if r.gone {
+			write(u.heardKey(r.number), nil)
+			continue
+		}
+		s := r.record()
+		write(u.heardKey(r.number), &s)
 	}
 }
 
@@ -144,6 +169,8 @@ func (u *Unit) Restore(key string, s State) error {
 			}
 		}
 		u.visits[s.ID] = v
+	case *HeardState:
+		u.save(s)
 	case *SeenState:
 		u.seen[s.ID] = s
 	case *MappingState:
@@ -169,6 +196,12 @@ func (u *Unit) drop(kind, id string) error {
 		delete(u.visits, id)
 	case kindMapping:
 		delete(u.mappings, id)
+	case kindHeard:
+		n, err := strconv.ParseInt(id, 10, 64)
+		if err != nil {
+			return fmt.Errorf("restore statement %q: %w", id, err)
+		}
+		delete(u.saved, n)
 	case kindSeen:
 		delete(u.seen, id)
 	case kindCode:
@@ -183,11 +216,36 @@ func (u *Unit) drop(kind, id string) error {
 	return nil
 }
 
+// save takes the record of a statement until all are there.
+func (u *Unit) save(s *HeardState) {
+	if u.saved == nil {
+		u.saved = map[int64]*heardRecord{}
+	}
+	u.saved[s.Number] = &heardRecord{visit: s.Visit, Heard: Heard{
+		readout: u.readouts.of(u, wordingOf(&s.Signal)), number: s.Number,
+		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Feed: s.Feed, Room: s.Room, Settled: s.Settled,
+	}}
+}
+
+// hearAgain gives the statements that were restored to whom they belong.
+func (u *Unit) hearAgain() {
+	for _, n := range slices.Sorted(maps.Keys(u.saved)) {
+		s := u.saved[n]
+		if v := u.visits[s.visit]; v != nil {
+			v.signals = inOrder(v.signals, s.Heard)
+		} else if r := u.room(s.Room); r != nil && s.visit == "" {
+			r.signals = inOrder(r.signals, s.Heard)
+		}
+	}
+	u.saved = nil
+}
+
 // Restored makes everything derived from the facts restored. If the verdict is
 // not what was last told, because the rules have changed since, an instant is
 // due at once. Afterwards nothing is dirty but the views of all rooms.
 func (u *Unit) Restored() {
 	u.compile()
+	u.hearAgain()
 	u.learn()
 	u.work.layout, u.work.known = true, true
 	u.markAll()

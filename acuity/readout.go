@@ -16,32 +16,37 @@ type readout struct {
 
 // wording is all of a statement but who, where and when.
 type wording struct {
-	kind    SignalKind
-	status  SignalStatus
-	system  System
-	code    string
-	display string
-	value   Value
+	Kind    SignalKind
+	Status  SignalStatus
+	System  System
+	Code    string
+	Display string
+	Value   Value
 }
 
 func wordingOf(s *Signal) wording {
 	return wording{s.Kind, s.Status, s.System, s.Code, s.Display, s.Value}
 }
 
-// readout reads one statement.
-func (c *Catalogue) readout(s *Signal, maps *mappings) *readout {
-	r := reader{c: c, maps: maps}
-	out := &readout{maps: maps, wording: wordingOf(s), identity: identityOf(s)}
-	out.state, out.concept = r.read(s)
+// signal returns the words as those of a signal.
+func (w *wording) signal() Signal {
+	return Signal{Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value}
+}
+
+// readout reads one wording.
+func (c *Catalogue) readout(w wording, maps *mappings) *readout {
+	r, s := reader{c: c, maps: maps}, w.signal()
+	out := &readout{maps: maps, wording: w, identity: identityOf(&s)}
+	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
-	out.weight = c.graver(s, r.matches)
+	out.weight = c.graver(&s, r.matches)
 	return out
 }
 
 // known is the state of the readout for whoever is told of codes that nothing
 // knows: a drug was known by its name, and who ends it need not repeat that.
-func (r *readout) known(s *Signal) matchState {
-	if r.state == unmapped && s.Status != SignalActive && s.Kind == KindMedication && s.Display == "" {
+func (r *readout) known() matchState {
+	if r.state == unmapped && r.Status != SignalActive && r.Kind == KindMedication && r.Display == "" {
 		return matched
 	}
 	return r.state
@@ -53,28 +58,26 @@ type readouts map[wording]*readout
 // capReadouts bounds what is remembered; beyond it, it begins anew.
 const capReadouts = 512
 
-// take has statements read that were not read yet, or by another map.
+// take has statements read that were read by another map.
 func (m *readouts) take(u *Unit, list []Heard) {
 	for i := range list {
-		if h := &list[i]; h.readout == nil || h.readout.maps != u.maps {
-			m.of(u, h)
+		if h := &list[i]; h.maps != u.maps {
+			h.readout = m.of(u, h.wording)
 		}
 	}
 }
 
-// of reads a statement, and lets it share its texts.
-func (m *readouts) of(u *Unit, h *Heard) {
-	w := wordingOf(&h.Signal)
+// of reads a wording; all equal ones share what it says.
+func (m *readouts) of(u *Unit, w wording) *readout {
 	r := (*m)[w]
 	if r == nil || r.maps != u.maps {
 		if len(*m) >= capReadouts || *m == nil {
 			*m = readouts{}
 		}
-		r = u.cat.readout(&h.Signal, u.maps)
+		r = u.cat.readout(w, u.maps)
 		(*m)[w] = r
 	}
-	h.readout = r
-	h.System, h.Code, h.Display, h.Value = r.system, r.code, r.display, r.value
+	return r
 }
 
 // diagnosisReadout is what a diagnosis says by its code, whenever it is made.

@@ -45,11 +45,12 @@ func (u *Unit) advance(changes []Change, now Instant) []Change {
 // forgetDerived drops everything that is derived from the facts.
 func (u *Unit) forgetDerived() {
 	for _, v := range u.visits {
-		*v = visit{VisitState: v.VisitState, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{VisitState: v.VisitState, signals: v.signals, marks: v.marks & (markState | markRetell | markWeave)}
 	}
 	for _, r := range u.rooms {
 		*r = room{
 			RoomState: r.RoomState,
+			signals:   r.signals,
 			marks:     r.marks & (markState | markTouched | markView | markAdopt | markRebind | markRebuild),
 		}
 	}

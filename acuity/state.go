@@ -1,14 +1,15 @@
 package acuity
 
 // State is one record of the changelog: a piece of the facts of one hospital.
-// The kinds are [UnitState], [RoomState], [VisitState], [SeenState],
-// [MappingState] and [CodeState]; each stays below 64 KiB by the caps of
+// The kinds are [UnitState], [RoomState], [VisitState], [HeardState],
+// [SeenState], [MappingState] and [CodeState]; each stays below 64 KiB by the caps of
 // caps.go. What [Unit.Dirty] hands out is valid until its callback returns.
 type State interface{ state() }
 
 func (*UnitState) state()    {}
 func (*RoomState) state()    {}
 func (*VisitState) state()   {}
+func (*HeardState) state()   {}
 func (*SeenState) state()    {}
 func (*MappingState) state() {}
 func (*CodeState) state()    {}
@@ -22,6 +23,7 @@ type UnitState struct {
 	Clock   Instant // never runs backwards
 	Since   Instant // when the verdict last changed in anything it shows
 	Level   Level   // as last told
+	Heard   int64   // clinical statements that were kept, ever: the number of the last
 
 	Staffing []Staffing // in force first, then plans ahead in order of AsOf
 	Roster   *Roster    // the newest
@@ -31,9 +33,7 @@ type UnitState struct {
 	TotalRooms int32   // max(totalRooms, rooms listed) of the newest census
 }
 
-// RoomState is one room: what is known of it, what a census said of it last,
-// and the clinical statements that were reported for it within the last 24 h or
-// that belong to the room itself.
+// RoomState is one room: what is known of it, and what a census said of it last.
 type RoomState struct {
 	ID    int32
 	Label string
@@ -52,7 +52,6 @@ type RoomState struct {
 
 	Occupant *Occupant // whom a census sees here without a visit
 	Past     []Stay    // of occupants without a visit who left, within the last 24 h
-	Signals  []Heard   // in order of arrival
 
 	Color  Color    // as last told
 	Active []Factor // active at the end of the last ingest, ascending
@@ -109,20 +108,23 @@ type NewbornSeen struct {
 	Since   Instant
 }
 
-// Heard is one clinical statement as it was received.
-type Heard struct {
+// HeardState is one clinical statement as it was received. Each has a record of
+// its own: a room hears dozens a day, and a new one does not write the others
+// again.
+type HeardState struct {
+	Number int64 // in order of arrival; one counter per hospital
+	// Signal.Visit is the visit that the statement belongs to for good; empty:
+	// it is kept with its room. No patient is named.
 	Signal
 	ReceivedAt Instant
 	Feed       Channel
 	// Settled: 24 h have passed since the receipt, so that whom it belongs to
-	// is decided for good: to the visit, or to the room, in whose record it is.
+	// is decided for good: to the visit, or to the room.
 	Settled bool
-
-	readout *readout // what it says, once that was read
 }
 
-// VisitState is one visit: the set of its ADT events, what censuses say about
-// it, and the clinical statements that belong to it for good.
+// VisitState is one visit: the set of its ADT events, and what censuses say
+// about it.
 type VisitState struct {
 	ID      string // pseudonym
 	Events  []Event
@@ -130,9 +132,8 @@ type VisitState struct {
 	FoldAt  Instant // event time of the last one folded; 0: none
 	Touched Instant // clock of the hospital when something was last said about the visit
 
-	Facts   *CensusFacts // nil: no census has named the visit
-	Stays   []Stay       // by census, ascending; the newest eight
-	Signals []Heard      // settled, in order of arrival
+	Facts *CensusFacts // nil: no census has named the visit
+	Stays []Stay       // by census, ascending; the newest eight
 }
 
 // SeenState is the identity of an event that was taken in within the last 24 h.

@@ -22,6 +22,7 @@ type Unit struct {
 	mappings map[string]*MappingState
 	seen     map[string]*SeenState
 	codes    map[string]*CodeState
+	saved    map[int64]*heardRecord // statements that are being restored
 
 	newborns []*visit            // ascending by id
 	patients map[string][]*visit // by pseudonym
@@ -44,8 +45,9 @@ type Unit struct {
 // room is a room with what is derived for it.
 type room struct {
 	RoomState
+	signals []Heard   // in order of arrival
 	sits    []sit     // of visits that are or were here, by arrival
-	bound   []binding // whose Signals[i] is
+	bound   []binding // whose signals[i] is
 	claims  []claim   // visits that may be the occupant without visit
 	adopter *visit    // the one who is
 	inUnit  bool
@@ -64,6 +66,7 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	VisitState
+	signals []Heard // settled, in order of arrival
 	story   story
 	spans   []sojourn // stays by ADT and census together, ascending
 	claimed *room     // where it may be the occupant without visit

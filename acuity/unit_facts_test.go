@@ -188,7 +188,7 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 	feed(u, spoken(clockAt(3), 4, Signal{Kind: KindLab, System: SystemLocal, Code: "Y"}))
 	log := changelog{}
 	log.write(u)
-	if len(log) != 7 { // unit, two rooms, visit, seen, mapping, code
+	if len(log) != 9 { // unit, two rooms, visit, seen, mapping, code, two statements
 		t.Fatalf("%d records", len(log))
 	}
 	r := NewUnit(testHospital)
@@ -203,10 +203,10 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 	r.Restored()
-	if x, y := rendered(r.Chart()), rendered(NewUnit(testHospital).Chart()); x != y || len(r.visits)+len(r.seen)+len(r.codes)+len(r.mappings) != 0 {
+	if x, y := rendered(r.Chart()), rendered(NewUnit(testHospital).Chart()); x != y || len(r.visits)+len(r.rooms)+len(r.seen)+len(r.codes)+len(r.mappings) != 0 {
 		t.Errorf("not empty\n%s\n%s", x, y)
 	}
-	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x"} {
+	for _, key := range []string{"other/unit", testHospital + "/else/1", testHospital + "/room/x", testHospital + "/heard/x"} {
 		if err := r.Restore(key, nil); err == nil {
 			t.Errorf("%s was taken", key)
 		}

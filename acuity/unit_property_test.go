@@ -221,6 +221,8 @@ func (l changelog) write(u *Unit) {
 			l[key] = copied(s)
 		case *VisitState:
 			l[key] = copied(s)
+		case *HeardState:
+			l[key] = copied(s)
 		case *SeenState:
 			l[key] = copied(s)
 		case *MappingState:

@@ -153,33 +153,3 @@ func (r *reader) stays() (list []acuity.Stay) {
 	}
 	return list
 }
-
-func (w *writer) heard(h *acuity.Heard) {
-	w.signal(&h.Signal)
-	w.at(h.ReceivedAt)
-	w.text(string(h.Feed))
-	w.bool(h.Settled)
-}
-
-func (r *reader) heard(h *acuity.Heard) {
-	r.signal(&h.Signal)
-	h.ReceivedAt = r.at()
-	h.Feed = r.channel()
-	h.Settled = r.bool()
-}
-
-func (w *writer) heardList(list []acuity.Heard) {
-	w.items(len(list))
-	for i := range list {
-		w.heard(&list[i])
-	}
-	w.done()
-}
-
-func (r *reader) heardList() (list []acuity.Heard) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		r.heard(&list[len(list)-1])
-	}
-	return list
-}

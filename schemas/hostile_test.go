@@ -228,6 +228,7 @@ func FuzzRoomChart(f *testing.F)    { fuzzRecord(f, "room-chart") }
 func FuzzUnitState(f *testing.F)    { fuzzRecord(f, "unit-state") }
 func FuzzRoomState(f *testing.F)    { fuzzRecord(f, "room-state") }
 func FuzzVisitState(f *testing.F)   { fuzzRecord(f, "visit-state") }
+func FuzzHeardState(f *testing.F)   { fuzzRecord(f, "heard-state") }
 func FuzzSeenState(f *testing.F)    { fuzzRecord(f, "seen-state") }
 func FuzzMappingState(f *testing.F) { fuzzRecord(f, "mapping-state") }
 func FuzzCodeState(f *testing.F)    { fuzzRecord(f, "code-state") }

@@ -25,6 +25,7 @@ const (
 	KindRoom    = "room" // also of observations about one room
 	KindVisit   = "visit"
 	KindMapping = "mapping"
+	KindHeard   = "heard"
 	KindSeen    = "seen"
 	KindCode    = "code"
 )

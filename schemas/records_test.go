@@ -72,6 +72,7 @@ var records = []record{
 	stateOf[acuity.UnitState](&unitStateV1),
 	stateOf[acuity.RoomState](&roomStateV1),
 	stateOf[acuity.VisitState](&visitStateV1),
+	stateOf[acuity.HeardState](&heardStateV1),
 	stateOf[acuity.SeenState](&seenStateV1),
 	stateOf[acuity.MappingState](&mappingStateV1),
 	stateOf[acuity.CodeState](&codeStateV1),

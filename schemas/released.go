@@ -24,9 +24,10 @@ var (
 	changeV1       = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	unitChartV1    = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
 	roomChartV1    = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
-	unitStateV1    = Schema{"unit-state", 1, 0x968ff99b7d07dd44}
-	roomStateV1    = Schema{"room-state", 1, 0x932d9e2bfb6410b4}
-	visitStateV1   = Schema{"visit-state", 1, 0xf27dda5d61af1f64}
+	unitStateV1    = Schema{"unit-state", 1, 0x9108768957d57a61}
+	roomStateV1    = Schema{"room-state", 1, 0x7323ebc6bae332b3}
+	visitStateV1   = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
+	heardStateV1   = Schema{"heard-state", 1, 0xdb342275e5cfd292}
 	seenStateV1    = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
 	mappingStateV1 = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
 	codeStateV1    = Schema{"code-state", 1, 0xced1ff49db1bc210}
@@ -37,7 +38,7 @@ var (
 
 var released = []*Schema{
 	&observationV1, &changeV1, &unitChartV1, &roomChartV1,
-	&unitStateV1, &roomStateV1, &visitStateV1, &seenStateV1, &mappingStateV1, &codeStateV1,
+	&unitStateV1, &roomStateV1, &visitStateV1, &heardStateV1, &seenStateV1, &mappingStateV1, &codeStateV1,
 	&keyV1, &hospitalV1, &deadLetterV1,
 }
 

@@ -22,6 +22,10 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 		w := begin(dst, &visitStateV1)
 		w.visitState(s)
 		return w.end(&visitStateV1)
+	case *acuity.HeardState:
+		w := begin(dst, &heardStateV1)
+		w.heardState(s)
+		return w.end(&heardStateV1)
 	case *acuity.SeenState:
 		w := begin(dst, &seenStateV1)
 		w.seenState(s)
@@ -57,6 +61,8 @@ func DecodeState(b []byte) (acuity.State, error) {
 		return decodeState(b, &roomStateV1, new(acuity.RoomState), (*reader).roomState)
 	case visitStateV1.Record:
 		return decodeState(b, &visitStateV1, new(acuity.VisitState), (*reader).visitState)
+	case heardStateV1.Record:
+		return decodeState(b, &heardStateV1, new(acuity.HeardState), (*reader).heardState)
 	case seenStateV1.Record:
 		return decodeState(b, &seenStateV1, new(acuity.SeenState), (*reader).seenState)
 	case mappingStateV1.Record:
@@ -86,6 +92,7 @@ func (w *writer) unitState(u *acuity.UnitState) {
 	w.at(u.Clock)
 	w.at(u.Since)
 	w.enum(uint8(u.Level), lastLevel)
+	w.long(u.Heard)
 	w.staffings(u.Staffing)
 	if w.some(u.Roster != nil) {
 		w.roster(u.Roster)
@@ -101,6 +108,7 @@ func (r *reader) unitState(u *acuity.UnitState) {
 	u.Clock = r.at()
 	u.Since = r.at()
 	u.Level = acuity.Level(r.enum(lastLevel))
+	u.Heard = r.long()
 	u.Staffing = r.staffings()
 	if r.some() {
 		u.Roster = new(acuity.Roster)
@@ -126,7 +134,6 @@ func (w *writer) roomState(room *acuity.RoomState) {
 		w.occupant(room.Occupant)
 	}
 	w.stays(room.Past)
-	w.heardList(room.Signals)
 	w.enum(uint8(room.Color), lastColor)
 	w.factors(room.Active)
 }
@@ -147,7 +154,6 @@ func (r *reader) roomState(room *acuity.RoomState) {
 		r.occupant(room.Occupant)
 	}
 	room.Past = r.stays()
-	room.Signals = r.heardList()
 	room.Color = acuity.Color(r.enum(lastColor))
 	room.Active = r.factors()
 }
@@ -162,7 +168,6 @@ func (w *writer) visitState(v *acuity.VisitState) {
 		w.censusFacts(v.Facts)
 	}
 	w.stays(v.Stays)
-	w.heardList(v.Signals)
 }
 
 func (r *reader) visitState(v *acuity.VisitState) {
@@ -176,7 +181,22 @@ func (r *reader) visitState(v *acuity.VisitState) {
 		r.censusFacts(v.Facts)
 	}
 	v.Stays = r.stays()
-	v.Signals = r.heardList()
+}
+
+func (w *writer) heardState(h *acuity.HeardState) {
+	w.long(h.Number)
+	w.signal(&h.Signal)
+	w.at(h.ReceivedAt)
+	w.text(string(h.Feed))
+	w.bool(h.Settled)
+}
+
+func (r *reader) heardState(h *acuity.HeardState) {
+	h.Number = r.long()
+	r.signal(&h.Signal)
+	h.ReceivedAt = r.at()
+	h.Feed = r.channel()
+	h.Settled = r.bool()
 }
 
 func (w *writer) seenState(s *acuity.SeenState) {
