@@ -52,7 +52,7 @@ func (t Time) Append(b []byte) []byte {
 // appendDigits appends n with as many digits as its first place has: 1000 for four.
 func appendDigits(b []byte, n, place int) []byte {
 	for ; place > 0; place /= 10 {
-		b = append(b, byte('0'+n/place%10)) //nolint:gosec // one digit
+		b = append(b, byte('0'+n/place%10))
 	}
 	return b
 }

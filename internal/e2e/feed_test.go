@@ -42,7 +42,7 @@ type position struct {
 func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	t.Helper()
 	l := &load{t: t, partners: partners, stopping: make(chan struct{}), refused: map[int]int{}}
-	const workers = 4 // per hospital
+	const workers = 10 // per hospital
 	every := time.Second * time.Duration(len(partners)*workers) / time.Duration(perSecond)
 	for i, p := range partners {
 		for worker := range workers {

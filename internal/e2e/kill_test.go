@@ -31,7 +31,7 @@ const (
 func TestKillProcessor(t *testing.T) {
 	s := startSystem(t, "north", "south", "west")
 	p := s.processor("p1")
-	l := feed(t, 120, s.partners...)
+	l := feed(t, 180, s.partners...)
 	view := s.redisClient()
 	kills, inRestore, beforeView := 0, 0, 0
 	for kills < 25 || inRestore < 5 || beforeView < 5 {
@@ -82,7 +82,7 @@ func TestKillProcessor(t *testing.T) {
 func TestTwoProcessors(t *testing.T) {
 	s := startSystem(t, "north", "south", "west", "east")
 	nodes := []*node{s.processor("p1"), s.processor("p2")}
-	l := feed(t, 100, s.partners...)
+	l := feed(t, 150, s.partners...)
 	for round := range 6 {
 		l.more(t, 60)
 		i := round % 2
@@ -126,7 +126,7 @@ func TestKillDev(t *testing.T) {
 		key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", hospital, "-name", "test", "-scopes", "all")
 		partners = append(partners, newPartner(d.BaseURL, hospital, key))
 	}
-	l := feed(t, 120, partners...)
+	l := feed(t, 180, partners...)
 	inRestore := 0
 	for kill := range kills {
 		if kill%3 == 1 {
