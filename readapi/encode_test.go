@@ -27,8 +27,8 @@ func TestEncodersWriteTheStructs(t *testing.T) {
 		same(t, levelOf(v).append(nil), levelOf(v))
 		rooms := make([]raw, len(v.Rooms))
 		for i := range v.Rooms {
-			room := roomOf(&v.Rooms[i])
-			rooms[i] = same(t, room.append(nil), room)
+			one := roomOf(&v.Rooms[i])
+			rooms[i] = same(t, one.append(nil), one)
 		}
 		same(t, UnitState(v), unitStateOf(v, rooms))
 	})

@@ -62,8 +62,10 @@ const (
 )
 
 // variable is the environment variable of the option.
-func (o *option) variable() string {
-	return "SVC_" + strings.ToUpper(strings.ReplaceAll(o.name, "-", "_"))
+func (o *option) variable() string { return variable(o.name) }
+
+func variable(name string) string {
+	return "SVC_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
 }
 
 // options are all options of the server roles, in the order of --help and of

@@ -63,7 +63,12 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)
 	}
 	defer listener.Close() //nolint:errcheck // the server closes it too
-	pseudonyms, err := devSecret(filepath.Join(o.data, "pseudonym.key"))
+	metrics, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for metrics: %w", err)
+	}
+	defer metrics.Close() //nolint:errcheck // the server closes it too
+	pseudonyms, err := devSecret(o)
 	if err != nil {
 		return err
 	}
@@ -82,15 +87,15 @@ func runDev(ctx context.Context, args []string, w world) error {
 
 	h, err := build(ctx, &config{
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
-		Redis: redis.URL(), Listen: o.listen, PrivateListen: "127.0.0.1:0",
+		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
 		PseudonymKey: pseudonyms, DocsURL: "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
 	}, []string{"ingest", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	public := h.public()
-	public.listener = listener
+	public, private := h.public(), h.private()
+	public.listener, private.listener = listener, metrics
 	h.run("greeting", func(ctx context.Context) error {
 		if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), w); err != nil {
 			return err
@@ -98,7 +103,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 		<-ctx.Done()
 		return nil
 	})
-	return runAll(ctx, []*server{public}, h.loops)
+	return runAll(ctx, []*server{public, private}, h.loops)
 }
 
 func parseDev(args []string, w world) (*devOptions, error) {
@@ -118,7 +123,8 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	} else if err != nil {
 		return nil, usageError{err}
 	}
-	faults := []error{loopback(o.listen)}
+	faults := fromEnvironment(flags, w.env)
+	faults = append(faults, loopback(o.listen))
 	if !slices.Contains(logLevels, o.logLevel) {
 		faults = append(faults, fmt.Errorf("-log-level: must be one of %s", strings.Join(logLevels, ", ")))
 	}
@@ -135,6 +141,22 @@ func parseDev(args []string, w world) (*devOptions, error) {
 		return nil, usageError{err}
 	}
 	return o, nil
+}
+
+// fromEnvironment sets the flags that were not given from their variables.
+func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faults []error) {
+	given := map[string]bool{}
+	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	flags.VisitAll(func(f *flag.Flag) {
+		value, ok := env(variable(f.Name))
+		if !ok || given[f.Name] {
+			return
+		}
+		if err := flags.Set(f.Name, value); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", variable(f.Name), err))
+		}
+	})
+	return faults
 }
 
 // loopback refuses an address that other machines can reach: svc dev has a key
@@ -177,12 +199,17 @@ func reason(err error) error {
 	return err
 }
 
-// devSecret reads a secret of the folder, or makes it the first time.
-func devSecret(path string) (string, error) {
+// devSecret reads the key of the pseudonyms, or makes it the first time; an
+// ephemeral one is kept nowhere.
+func devSecret(o *devOptions) (string, error) {
+	path := filepath.Join(o.data, "pseudonym.key")
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	if o.ephemeral {
+		return hex.EncodeToString(secret), nil
+	}
 	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
 	if errors.Is(err, fs.ErrNotExist) {
-		secret := make([]byte, 32)
-		rand.Read(secret)
 		content = []byte(hex.EncodeToString(secret))
 		err = os.WriteFile(path, content, 0o600)
 	}
@@ -219,7 +246,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if o.ephemeral {
 		kept = "kept nowhere (-ephemeral)"
 	}
-	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }
@@ -227,6 +254,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 const greeting = `svc is ready: maternity acuity and staffing, everything in this process.
 
   API       %s
+  Metrics   http://%s/metrics
   Kafka     %s    embedded, one broker, no replication: for development only
   Redis     %s    embedded
   Data      %s

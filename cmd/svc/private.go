@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// private is the port of those who run the service: metrics, profiles, health.
-func (h *house) private() http.Handler {
+// private is the server for those who run the service: metrics, profiles, health.
+func (h *house) private() *server {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", h.readiness)
@@ -25,7 +25,7 @@ func (h *house) private() http.Handler {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	return mux
+	return &server{name: "private", address: h.config.PrivateListen, handler: mux, within: time.Second}
 }
 
 func healthy(w http.ResponseWriter, _ *http.Request) {

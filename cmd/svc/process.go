@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"math"
 
 	"svc/internal/stream"
@@ -39,6 +40,12 @@ func wireProcess(_ context.Context, h *house) error {
 		config.Keep = func(context.Context, int32) (int64, error) { return math.MaxInt64, nil } // nobody else reads the changelog from its past
 	}
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
+	h.checks["verdict"] = func(context.Context) error {
+		if stats.Restores.Load() == 0 {
+			return errors.New("no partition was taken up yet")
+		}
+		return nil
+	}
 	h.metrics.process(stats)
 	return nil
 }

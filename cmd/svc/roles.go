@@ -189,11 +189,10 @@ func (h *house) run(name string, loop func(context.Context) error) {
 }
 
 func (h *house) servers(needs need) []*server {
-	private := &server{name: "private", address: h.config.PrivateListen, handler: h.private(), within: time.Second}
 	if needs&needHTTP == 0 {
-		return []*server{private}
+		return []*server{h.private()}
 	}
-	return []*server{private, h.public()}
+	return []*server{h.private(), h.public()}
 }
 
 // public is the server of the API: the routes of the roles on one port.
