@@ -111,6 +111,7 @@ func (u *Unit) admitAlone(r *room) {
 	}
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
+	e.folds = nil
 	e.signals, e.diagnoses, e.listed, e.primaries, e.babies = e.signals[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	u.addBabies(r, e, nil, nil)
 	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)

@@ -165,7 +165,13 @@ func (r *room) anonymous() bool {
 // gather fills the episode with the statements that belong to b: those settled,
 // and those of the rooms that it was in.
 func (u *Unit) gather(e *episode, b binding, r *room) {
-	e.signals = e.signals[:0]
+	e.signals, e.folds = e.signals[:0], nil
+	if !u.plain {
+		e.folds = &r.folds
+		if b.v != nil {
+			e.folds = &b.v.folds
+		}
+	}
 	if b.v == nil {
 		u.readouts.take(u, r.signals)
 		e.signals = r.said(e.signals, b)

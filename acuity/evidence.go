@@ -16,6 +16,7 @@ type episode struct {
 	babies    uint8       // of a multiple birth, as ADT says; 0 unknown
 
 	statements statements // memory that the next evidence uses again
+	folds      *folds     // what the statements of this patient amounted to last; nil: not kept
 }
 
 // evidence returns what the statements about one patient amount to: one piece of
@@ -70,49 +71,80 @@ func (n *noted) add(o noted) {
 	n.below = max(n.below, o.below)
 }
 
-// read reads the statements and puts them in order. Those that say nothing
-// readable change nothing and are left out.
+// read reads the statements and tells them apart by identity. Those that say
+// nothing readable change nothing and are left out.
 func (f *folder) read() {
 	list := &f.e.statements
 	list.reset()
-	var before *readout
-	group := 0
-	for _, h := range f.e.signals {
+	for i, h := range f.e.signals {
 		r := h.readout
 		if r == nil || r.maps != f.maps {
 			r = f.c.readout(h.wording, f.maps)
+			list.read(i, r)
 		}
-		if r != before { // feeds repeat themselves
-			before, group = r, list.group(r.identity)
-		}
+		group := list.groupOf(r)
 		if r.concept != 0 {
 			list.groups[group].concept = r.concept
 		}
 		if h.Status == SignalActive && r.state != matched {
-			continue
+			group = nowhereInList
+		} else {
+			list.groups[group].count(h.number)
 		}
-		list.add(statement{Heard: h, readout: r, order: h.orderTime(), clock: h.clockStart()}, group)
+		list.places = append(list.places, int32(group)) //nolint:gosec // no more than statements
 	}
 	for _, l := range f.e.listed {
 		if l.Factor == f.c.index.acknowledged {
 			f.acknowledged = max(f.acknowledged, l.Since)
 		}
 	}
-	list.sort()
+	list.merge()
 }
 
-// foldSignals walks through the statements, identity by identity: first for what
-// they mean to others, then for what they say themselves.
+// foldSignals makes the evidence of the statements, identity by identity: first
+// what they mean to others, then what they say themselves. An identity of which
+// there are the same statements as last time leaves what it left then.
 func (f *folder) foldSignals() {
-	list := &f.e.statements
+	list, kept := &f.e.statements, f.e.folds
+	if kept == nil {
+		kept = &list.folds
+		kept.list = kept.list[:0]
+	} else if kept.maps != f.maps {
+		kept.list, kept.maps = kept.list[:0], f.maps
+	}
+	kept.begin()
 	for i := range list.groups {
 		g := &list.groups[i]
-		g.said = winners(list.sorted[g.from:g.to])
-		f.note(g)
+		if g.into != i || g.size == 0 {
+			continue
+		}
+		at, same := kept.find(g)
+		if g.fold = at; !same {
+			said := winners(list.fill(f.e, i))
+			g.said, g.again = said, true
+			kept.list[at].noted = f.note(g.identity, said)
+		}
+		f.add(kept.list[at].noted)
 	}
 	for i := range list.groups {
-		f.foldIdentity(list.groups[i].said)
+		g := &list.groups[i]
+		if g.into != i || g.size == 0 {
+			continue
+		}
+		d := &kept.list[g.fold]
+		switch {
+		case g.again:
+			f.foldIdentity(d, g.said)
+		case d.heeds && d.acked != f.acknowledged:
+			f.foldIdentity(d, winners(list.fill(f.e, i)))
+		}
+		for j := range d.pieces {
+			if p := &d.pieces[j]; !f.refused(p) {
+				f.out = append(f.out, p.Evidence)
+			}
+		}
 	}
+	kept.end()
 	// A newer Category I also clears what was said under another identity.
 	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
 		return f.isCategory(o.Factor) && o.Last < f.categoryI
@@ -149,9 +181,9 @@ func winners(all []statement) []statement {
 	return kept
 }
 
-// foldIdentity adds the evidence that the statements of one identity leave, in
+// foldIdentity makes the evidence that the statements of one identity leave, in
 // order of time.
-func (f *folder) foldIdentity(said []statement) {
+func (f *folder) foldIdentity(d *folded, said []statement) {
 	var few [8]Factor
 	factors := few[:0]
 	for i := range said {
@@ -161,13 +193,14 @@ func (f *folder) foldIdentity(said []statement) {
 			}
 		}
 	}
+	d.pieces, d.heeds, d.acked = d.pieces[:0], slices.Contains(factors, f.c.index.mews), f.acknowledged
 	for _, factor := range factors {
 		r := run{c: f.c, f: factor}
 		for i := range said {
 			f.step(&r, said, i)
 		}
-		if e, ok := r.evidence(); ok && !f.refused(&e, r.from) {
-			f.out = append(f.out, f.named(e))
+		if e, ok := r.evidence(); ok {
+			d.pieces = append(d.pieces, piece{f.named(e), r.from.Kind == KindMedication})
 		}
 	}
 }
@@ -205,14 +238,14 @@ func (f *folder) silence(r *run, before *statement, now Instant) {
 	}
 }
 
-// note keeps what the statements of one identity mean for other sources. A
+// note returns what the statements of one identity mean for other sources. A
 // retraction takes back the statement before it, of an infusion the whole run.
-func (f *folder) note(g *group) {
+func (f *folder) note(id identity, said []statement) noted {
 	ix := f.c.index
 	var known, newest noted
 	infused, below := false, Instant(0)
-	for i := range g.said {
-		s := &g.said[i]
+	for i := range said {
+		s := &said[i]
 		if s.Status == SignalRetracted {
 			newest, infused, below = noted{}, false, 0
 			continue
@@ -231,18 +264,18 @@ func (f *folder) note(g *group) {
 			continue
 		}
 		reached := slices.ContainsFunc(matches, isOn)
-		if g.identity.concept == ix.catIII && !reached {
+		if id.concept == ix.catIII && !reached {
 			newest.categoryI = s.order
 		}
-		if g.identity.concept == ix.obesity {
+		if id.concept == ix.obesity {
 			if below = 0; !reached {
 				below = s.order
 			}
 		}
 	}
 	known.add(newest)
-	f.add(known)
-	f.add(noted{infused: infused, below: below})
+	known.add(noted{infused: infused, below: below})
+	return known
 }
 
 func isOn(m match) bool { return m.on }
@@ -250,8 +283,8 @@ func isOn(m match) bool { return m.on }
 // refused reports whether a signal does not count for what it stands for.
 // Oxytocin also runs after birth, where it is no induction (C11): the primary by
 // ADT or census says where the patient is (scoring-decisions 59).
-func (f *folder) refused(e *Evidence, s *statement) bool {
-	if e.Factor != f.c.index.induction || s.Kind != KindMedication || e.Kind == ByManual {
+func (f *folder) refused(e *piece) bool {
+	if e.Factor != f.c.index.induction || !e.drug || e.Kind == ByManual {
 		return false
 	}
 	return slices.ContainsFunc(f.e.primaries, func(p Evidence) bool {

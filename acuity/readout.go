@@ -1,7 +1,5 @@
 package acuity
 
-import "slices"
-
 // readout is what a statement says by its words, whenever it is said. Its
 // statements share it, and the texts of their words.
 type readout struct {
@@ -12,6 +10,15 @@ type readout struct {
 	concept  Factor // see reader.read
 	weight   uint8  // see graver
 	matches  []match
+
+	place grouped // in the list that was last made of statements with it
+}
+
+// grouped says in which group of a list the statements of a readout are.
+type grouped struct {
+	list  *statements
+	turn  uint64
+	group int
 }
 
 // wording is all of a statement but who, where and when.
@@ -111,80 +118,4 @@ func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
 	out.matches, out.known = r.c.appendDiagnosis(nil, d, r.maps)
 	r.diagnoses[w] = out
 	return out
-}
-
-// statements are those of one episode, put in order by identity and time. The
-// memory is used again by the next.
-type statements struct {
-	groups []group
-	heard  []statement // as they came
-	places []int       // the group of each
-	sorted []statement
-
-	out []Evidence
-}
-
-// group is the statements of one identity: sorted[from:to].
-type group struct {
-	identity identity
-	concept  Factor // that one of its statements stands for
-	into     int    // the group that it became part of; itself
-	from, to int
-	said     []statement // the winners of it
-}
-
-func (l *statements) reset() {
-	clear(l.groups)
-	clear(l.heard)
-	l.groups, l.heard, l.places = l.groups[:0], l.heard[:0], l.places[:0]
-}
-
-// group returns the place of the group of an identity.
-func (l *statements) group(id identity) int {
-	for i := range l.groups {
-		if l.groups[i].identity == id {
-			return i
-		}
-	}
-	l.groups = append(l.groups, group{identity: id, into: len(l.groups)})
-	return len(l.groups) - 1
-}
-
-func (l *statements) add(s statement, group int) {
-	l.heard = append(l.heard, s)
-	l.places = append(l.places, group)
-}
-
-// sort puts the statements in order. A code is one of many of a concept if any
-// statement of it is, also where another came without the display that tells.
-func (l *statements) sort() {
-	for i := range len(l.groups) {
-		if concept := l.groups[i].concept; concept != 0 {
-			to := l.group(identity{concept: concept}) // may be a new one, at the end
-			l.groups[i].into = to
-		}
-	}
-	for i, s := range l.places {
-		l.places[i] = l.groups[s].into
-		l.groups[l.places[i]].to++
-	}
-	n := 0
-	for i := range l.groups {
-		g := &l.groups[i]
-		size := g.to
-		g.from, g.to = n, n // to grows as the group is filled
-		n += size
-	}
-	clear(l.sorted[:min(n, len(l.sorted))])
-	l.sorted = slices.Grow(l.sorted[:0], n)[:n]
-	for i := range l.heard {
-		g := &l.groups[l.places[i]]
-		s := l.heard[i]
-		s.drug = g.identity.medication
-		l.sorted[g.to] = s
-		g.to++
-	}
-	for i := range l.groups {
-		slices.SortFunc(l.sorted[l.groups[i].from:l.groups[i].to], compareStatements)
-	}
 }
