@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"runtime"
 	"syscall"
 	"testing"
 	"time"
@@ -47,6 +48,14 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
+// live is how many bytes of the heap are in use.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
+}
+
 // BenchmarkTask is the work of the processor without Kafka: what one record
 // costs from its bytes to those of its change, the state that it touched and
 // the charts for the view. A transaction takes in the share that 5,000 records
@@ -55,6 +64,7 @@ func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
 	task := Tasks(quiet{})(0)
+	before := live()
 	written, outputs, done := 0, 0, 0
 	b.ReportAllocs()
 	spent := cpu(b)
@@ -73,7 +83,10 @@ func BenchmarkTask(b *testing.B) {
 		}
 		task.Committed()
 	}
-	b.ReportMetric(float64((cpu(b)-spent).Nanoseconds())/float64(b.N), "cpu-ns/op")
+	spent = cpu(b) - spent
+	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with what they have of the shift by then
+	runtime.KeepAlive(task)
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(written)/float64(b.N), "written-B/op")
 	b.ReportMetric(float64(outputs)/float64(b.N), "outputs/op")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
