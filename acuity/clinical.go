@@ -34,7 +34,7 @@ func (u *Unit) takeClinical(in *intake) {
 		u.number(&h)
 		r.signals = u.keep(r.signals, h, "")
 		r.heard = true
-		u.markRoom(r, markRebind|markRebuild|markTouched)
+		u.markRoom(r, markHeard|markRebuild|markTouched)
 	}
 	u.noteUnmappedSignals(in)
 }
@@ -175,7 +175,7 @@ func sameSubject(a, b *Heard) bool {
 	if a.readout == b.readout { // the usual case, without work
 		return a.Settled == b.Settled
 	}
-	return (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
+	return a.subjectHash == b.subjectHash && (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
 		a.Display == b.Display && a.Settled == b.Settled
 }
 

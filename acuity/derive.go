@@ -28,6 +28,13 @@ func (u *Unit) derive() {
 		u.rebind(r)
 	}
 	u.work.rebind = u.work.rebind[:0]
+	for _, r := range u.work.heard {
+		r.marks &^= markHeard
+		if r.heard {
+			u.rebindHeard(r)
+		}
+	}
+	u.work.heard = u.work.heard[:0]
 	for _, r := range u.work.rebuild {
 		r.marks &^= markRebuild
 		u.rebuild(r)

@@ -19,6 +19,37 @@ const (
 	toRoom                 // in a room that neither ADT nor a census knows
 )
 
+// bound is whose one statement of a room is.
+type bound struct {
+	binding
+	number int64 // of the statement
+}
+
+// rebindHeard is rebind after statements came or went, but nobody else.
+func (u *Unit) rebindHeard(r *room) {
+	was, from := r.bound, 0
+	r.bound = r.bound[:0] // it is read before it is written
+	for i := range r.signals {
+		h := &r.signals[i]
+		for from < len(was) && was[from].number != h.number {
+			u.stirBound(was[from].binding)
+			from++
+		}
+		if from < len(was) {
+			r.bound = append(r.bound, was[from])
+			from++
+			continue
+		}
+		b := u.bind(r, h)
+		r.bound = append(r.bound, bound{b, h.number})
+		u.stirBound(b)
+	}
+	for _, b := range was[from:] {
+		u.stirBound(b.binding)
+	}
+	r.heard = false
+}
+
 // rebind finds anew whose the statements of a room are, and asks for the charts
 // of those for whom that changes.
 func (u *Unit) rebind(r *room) {
@@ -30,21 +61,21 @@ func (u *Unit) rebind(r *room) {
 		}
 	}
 	for len(r.bound) > len(r.signals) {
-		stir(r.bound[len(r.bound)-1])
+		stir(r.bound[len(r.bound)-1].binding)
 		r.bound = r.bound[:len(r.bound)-1]
 	}
 	for i := range r.signals {
 		b := u.bind(r, &r.signals[i])
 		if i == len(r.bound) {
-			r.bound = append(r.bound, b)
+			r.bound = append(r.bound, bound{b, r.signals[i].number})
 			stir(b)
 			continue
 		}
-		if r.bound[i] != b || r.heard {
-			stir(r.bound[i])
+		if r.bound[i].binding != b || r.heard {
+			stir(r.bound[i].binding)
 			stir(b)
-			r.bound[i] = b
 		}
+		r.bound[i] = bound{b, r.signals[i].number}
 	}
 	r.heard = false
 }
@@ -195,7 +226,7 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 // said appends the statements of the room that belong to b.
 func (r *room) said(dst []*Heard, b binding) []*Heard {
 	for i := range r.signals {
-		if i < len(r.bound) && r.bound[i] == b {
+		if i < len(r.bound) && r.bound[i].binding == b {
 			dst = append(dst, &r.signals[i])
 		}
 	}

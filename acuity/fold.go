@@ -5,7 +5,6 @@ import "slices"
 // statements are those of one episode, told apart by identity. The memory is
 // used again by the next.
 type statements struct {
-	turn   uint64
 	groups []group
 	places []int32          // the group of each signal of the episode
 	other  map[int]*readout // of signals that no unit has read
@@ -17,6 +16,7 @@ type statements struct {
 // group is the statements of one identity.
 type group struct {
 	identity identity
+	hash     uint64
 	concept  Factor // that one of its statements stands for
 	into     int    // the group that it became part of; itself
 
@@ -39,7 +39,6 @@ func (g *group) count(number int64) {
 }
 
 func (l *statements) reset() {
-	l.turn++
 	clear(l.groups)
 	clear(l.other)
 	clear(l.sorted)
@@ -54,22 +53,14 @@ func (l *statements) read(signal int, r *readout) {
 	l.other[signal] = r
 }
 
-// groupOf returns the place of the group of the statements with a readout.
-func (l *statements) groupOf(r *readout) int {
-	if p := &r.place; p.list != l || p.turn != l.turn {
-		*p = grouped{l, l.turn, l.group(r.identity)}
-	}
-	return r.place.group
-}
-
 // group returns the place of the group of an identity.
-func (l *statements) group(id identity) int {
+func (l *statements) group(id *identity, hash uint64) int {
 	for i := range l.groups {
-		if l.groups[i].identity == id {
+		if g := &l.groups[i]; g.hash == hash && g.identity == *id {
 			return i
 		}
 	}
-	l.groups = append(l.groups, group{identity: id, into: len(l.groups)})
+	l.groups = append(l.groups, group{identity: *id, hash: hash, into: len(l.groups)})
 	return len(l.groups) - 1
 }
 
@@ -79,7 +70,7 @@ func (l *statements) merge() {
 	merged := false
 	for i := range len(l.groups) {
 		if concept := l.groups[i].concept; concept != 0 {
-			to := l.group(identity{concept: concept}) // may be a new one, at the end
+			to := l.group(&identity{concept: concept}, uint64(concept)) // may be a new one, at the end
 			l.groups[i].into, merged = to, true
 			l.groups[to].size += l.groups[i].size
 			l.groups[to].sum += l.groups[i].sum
@@ -128,6 +119,7 @@ type folds struct {
 // folded is what the statements of one identity amount to.
 type folded struct {
 	identity identity
+	hash     uint64
 	size     int32
 	sum      uint64 // with size, of which statements
 	used     bool   // in this turn
@@ -154,7 +146,7 @@ func (d *folds) begin() {
 // same statements.
 func (d *folds) find(g *group) (int, bool) {
 	at := 0
-	for at < len(d.list) && d.list[at].identity != g.identity {
+	for at < len(d.list) && (d.list[at].hash != g.hash || d.list[at].identity != g.identity) {
 		at++
 	}
 	if at == len(d.list) {
@@ -167,7 +159,7 @@ func (d *folds) find(g *group) (int, bool) {
 	}
 	f := &d.list[at]
 	same := f.size == g.size && f.sum == g.sum
-	f.identity, f.size, f.sum, f.used = g.identity, g.size, g.sum, true
+	f.identity, f.hash, f.size, f.sum, f.used = g.identity, g.hash, g.size, g.sum, true
 	return at, same
 }
 

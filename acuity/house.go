@@ -75,7 +75,7 @@ func (u *Unit) forget(v *visit) {
 	for _, r := range u.rooms {
 		for i := range r.bound {
 			if r.bound[i].v == v {
-				r.bound[i] = binding{}
+				r.bound[i].binding = binding{}
 			}
 		}
 	}

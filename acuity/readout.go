@@ -1,5 +1,7 @@
 package acuity
 
+import "hash/maphash"
+
 // readout is what a statement says by its words, whenever it is said. Its
 // statements share it, and the texts of their words.
 type readout struct {
@@ -11,14 +13,19 @@ type readout struct {
 	weight   uint8  // see graver
 	matches  []match
 
-	place grouped // in the list that was last made of statements with it
+	// What tells most others apart at once: of the identity, and of what
+	// sameSubject compares.
+	identityHash, subjectHash uint64
 }
 
-// grouped says in which group of a list the statements of a readout are.
-type grouped struct {
-	list  *statements
-	turn  uint64
-	group int
+// seed is that of the hashes, which never leave the process.
+var seed = maphash.MakeSeed()
+
+// subject is what sameSubject compares.
+type subject struct {
+	medication    bool
+	system        System
+	code, display string
 }
 
 // wording is all of a statement but who, where and when.
@@ -47,6 +54,8 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
 	out.weight = c.graver(&s, r.matches)
+	out.identityHash = maphash.Comparable(seed, out.identity)
+	out.subjectHash = maphash.Comparable(seed, subject{w.Kind == KindMedication, w.System, w.Code, w.Display})
 	return out
 }
 

@@ -45,11 +45,11 @@ type Unit struct {
 // room is a room with what is derived for it.
 type room struct {
 	RoomState
-	signals []Heard   // in order of arrival
-	sits    []sit     // of visits that are or were here, by arrival
-	bound   []binding // whose signals[i] is
-	claims  []claim   // visits that may be the occupant without visit
-	adopter *visit    // the one who is
+	signals []Heard // in order of arrival
+	sits    []sit   // of visits that are or were here, by arrival
+	bound   []bound // whose signals[i] is
+	claims  []claim // visits that may be the occupant without visit
+	adopter *visit  // the one who is
 	inUnit  bool
 	heard   bool // statements came or went
 	again   bool // judged anew in this step
@@ -90,6 +90,7 @@ const (
 	markRebind                   // room: find anew whose the statements are
 	markRebuild                  // room: make the chart anew
 	markJudge                    // room: judge the chart anew
+	markHeard                    // room: statements came or went
 	markTouched                  // room: the input is about it
 	markState                    // either: the record is to be written
 	markView                     // room: the chart is to be written
@@ -101,6 +102,7 @@ type work struct {
 	weave   []*visit
 	adopt   []*room
 	rebind  []*room
+	heard   []*room
 	rebuild []*room
 	touched []*room
 	judge   []*room // with markJudge
@@ -246,6 +248,9 @@ func (u *Unit) markRoom(r *room, m mark) {
 	}
 	if fresh&markRebuild != 0 {
 		u.work.rebuild = append(u.work.rebuild, r)
+	}
+	if fresh&markHeard != 0 {
+		u.work.heard = append(u.work.heard, r)
 	}
 	if fresh&markTouched != 0 {
 		u.work.touched = append(u.work.touched, r)
