@@ -211,13 +211,16 @@ var units = map[string]string{
 	"beats/min": "/min", "mg/dl": "mg/dL", "kg": "kg", "lb": "[lb_av]", "[lb_av]": "[lb_av]", "cm": "cm",
 }
 
+// unitSpelling brings spellings of one unit together.
+var unitSpelling = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ")
+
 // normalUnit returns the spelling of a unit that this package uses.
 func normalUnit(text string) (string, bool) {
 	if len(text) > 24 {
 		return "", false
 	}
 	text = strings.ToLower(text)
-	text = strings.NewReplacer(" ", "", "\t", "", "²", "2", "μ", "µ").Replace(text)
+	text = unitSpelling.Replace(text)
 	u, ok := units[text]
 	return u, ok
 }
