@@ -115,7 +115,7 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	if n := len(v.Events); n > 0 {
 		stored.share(&v.Events[n-1])
 	}
-	v.Events = append(v.Events, stored)
+	v.Events = append(tight(v.Events, 4), stored)
 	v.Touched = u.facts.Clock
 	v.fold(u)
 	u.meet(&stored)

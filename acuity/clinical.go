@@ -150,11 +150,19 @@ func (u *Unit) keep(list []Heard, h Heard, visit string) []Heard {
 
 // inOrder adds a statement in order of arrival.
 func inOrder(list []Heard, h Heard) []Heard {
-	if n := len(list); n == cap(list) { // by little: statements are most of what a hospital remembers
-		list = append(make([]Heard, 0, n+n/8+4), list...)
-	}
+	list = tight(list, 8)
 	i, _ := slices.BinarySearchFunc(list, h.number, func(h Heard, number int64) int { return cmp.Compare(h.number, number) })
 	return slices.Insert(list, i, h)
+}
+
+// tight makes room in a full list for a part of what is in it, and for one: a
+// hospital remembers much, and lists that double leave half of it empty.
+func tight[T any](list []T, part int) []T {
+	n := len(list)
+	if n < cap(list) {
+		return list
+	}
+	return append(make([]T, 0, n+n/part+1), list...)
 }
 
 // leastOf returns the statement that is missed least.

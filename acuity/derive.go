@@ -266,6 +266,9 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	}
 	u.unseat(v)
 	v.spans = append(v.spans[:0], to...)
+	if u.whereIs(v) == nil {
+		v.folds = folds{} // there is no chart of it any more
+	}
 	if lost := v.isLost(); lost != v.lost {
 		v.lost = lost
 		if lost {

@@ -41,7 +41,7 @@ func (u *Unit) rebindHeard(r *room) {
 			continue
 		}
 		b := u.bind(r, h)
-		r.bound = append(r.bound, bound{b, h.number})
+		r.bound = append(tight(r.bound, 8), bound{b, h.number})
 		u.stirBound(b)
 	}
 	for _, b := range was[from:] {
@@ -67,7 +67,7 @@ func (u *Unit) rebind(r *room) {
 	for i := range r.signals {
 		b := u.bind(r, &r.signals[i])
 		if i == len(r.bound) {
-			r.bound = append(r.bound, bound{b, r.signals[i].number})
+			r.bound = append(tight(r.bound, 8), bound{b, r.signals[i].number})
 			stir(b)
 			continue
 		}

@@ -220,6 +220,9 @@ func (l *loop) keep(ctx context.Context) {
 	stats.LastCommit.Store(l.last.UnixMilli())
 	for n, p := range l.parts {
 		clear(p.records) // durable: free their bytes
+		if cap(p.records) > keptRecords {
+			p.records = nil
+		}
 		p.records = p.records[:0]
 		if p.dirty {
 			p.dirty = false

@@ -19,6 +19,7 @@ type logger = *slog.Logger
 
 const (
 	pollRecords = 2000                   // of one poll
+	keptRecords = 1024                   // that a partition has memory for between transactions
 	turnRecords = 20_000                 // of one transaction, when behind
 	turnTime    = 100 * time.Millisecond // of one transaction, when behind
 
