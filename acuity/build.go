@@ -229,7 +229,7 @@ func (v *visit) feed() Channel {
 // spoke last. What a census states explicitly holds until ADT brings the patient
 // to another area (X12).
 func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, cesarean bool) (choice, EvidenceKind) {
-	adt := v.story.primary(&u.table, birth, cesarean)
+	adt := u.chosen(v, birth, cesarean)
 	if facts == nil {
 		return adt, ByADT
 	}
@@ -252,6 +252,15 @@ func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, ces
 		return census, ByCensus
 	}
 	return adt, ByADT
+}
+
+// chosen is the primary of a visit by ADT: a function of its story and of what
+// is known of its births.
+func (u *Unit) chosen(v *visit, birth Instant, cesarean bool) choice {
+	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
+		*c = chosen{true, cesarean, birth, v.story.primary(&u.table, birth, cesarean)}
+	}
+	return v.primary.choice
 }
 
 // seenIn returns the newest stay by census, and whether it is in the room.
@@ -373,7 +382,7 @@ func (u *Unit) newbornPrimary(r *room, s *sit, facts *CensusFacts) (choice, Evid
 	if facts != nil {
 		born = facts.DeliveredAt
 	}
-	if c := v.story.primary(&u.table, born, false); c.Factor != 0 {
+	if c := u.chosen(v, born, false); c.Factor != 0 {
 		return c, ByADT
 	}
 	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), ByADT

@@ -82,7 +82,10 @@ const keptSpare = 4
 func (u *Unit) judge() {
 	now := u.facts.Clock
 	w := &u.work
-	w.spare, w.retired = append(w.spare[:0], w.retired[:min(len(w.retired), keptSpare)]...), emptied(w.retired)
+	w.spare, w.retired = append(w.spare, w.retired...), emptied(w.retired)
+	if extra := len(w.spare) - keptSpare; extra > 0 {
+		w.spare = slices.Delete(w.spare, 0, extra)
+	}
 	u.previous = u.verdict
 	if w.relaid || u.plain {
 		u.judgeAll(now)
@@ -93,7 +96,11 @@ func (u *Unit) judge() {
 		r.marks &^= markJudge
 	}
 	w.judge = w.judge[:0]
-	u.verdict = u.cat.judgeUnit(&u.chart.Unit, u.verdict.Rooms, now)
+	last := &u.lately
+	if u.plain {
+		last = nil
+	}
+	u.verdict = u.cat.judgeUnit(&u.chart.Unit, u.verdict.Rooms, now, last)
 }
 
 // judgeAll is judge after rooms came into the unit or went out of it.
@@ -181,14 +188,15 @@ func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
 	}
 	n := r.chart.size()
 	r.again, r.store = true, judged{}
-	if last := len(w.spare) - 1; last >= 0 {
-		if s := w.spare[last]; cap(s.factors) >= n && cap(s.sources) >= n && cap(s.factors) < 2*n+4 {
+	for i, s := range w.spare {
+		if cap(s.factors) >= n && cap(s.sources) >= n && cap(s.factors) <= n+4 {
 			r.store = s
+			w.spare = slices.Delete(w.spare, i, i+1)
+			break
 		}
-		w.spare = w.spare[:last]
 	}
 	if cap(r.store.factors) < n {
-		r.store = judgedOf(n)
+		r.store = judgedOf(n + n%2)
 	}
 	out := judged{factors: r.store.factors[:0], sources: r.store.sources[:0]}
 	u.cat.judgeRoom(&r.chart, now, &out, rv)

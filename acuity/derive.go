@@ -61,7 +61,7 @@ func (u *Unit) retell() {
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt
 		u.turnOver(v, false)
-		v.story = tell(v.Events, how)
+		v.story, v.primary = tell(v.Events, how), chosen{}
 		u.turnOver(v, true)
 		u.enlist(v)
 		u.markVisit(v, markWeave)

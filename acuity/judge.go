@@ -22,13 +22,14 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	for i := range chart.Rooms {
 		c.judgeRoom(&chart.Rooms[i], now, &out, &rooms[i])
 	}
-	return c.judgeUnit(&chart.Unit, rooms, now)
+	return c.judgeUnit(&chart.Unit, rooms, now, nil)
 }
 
 // judgeUnit makes the verdict of a unit from those of its rooms, which must be
 // of the same instant, or of an earlier one with no Next or due up to now. The
-// rooms become part of the verdict.
-func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
+// rooms become part of the verdict. What was made of the same numbers last time
+// is taken from there; nil: nothing is remembered.
+func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant, last *lately) Verdict {
 	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since}
 	t := tally{census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	for i := range rooms {
@@ -56,12 +57,40 @@ func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Ve
 			v.Ratio = int32(rounded(t.nurses*int64(Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
 		}
 	}
+	s := lately{of: basis{t, u.Roster, v.RosterStale, u.UnknownLocations}}
+	if last != nil && last.judged && last.of == s.of {
+		v.Axes, v.Level, v.Driving, v.Quality = last.axes, last.level, last.driving, last.quality
+		return v
+	}
 	var readings [AxisCount]reading
 	t.read(&readings)
 	v.conclude(&readings)
 	t.details(&v)
 	v.Quality = t.quality(u, &v)
+	if last != nil {
+		s.judged, s.axes, s.level, s.driving, s.quality = true, v.Axes, v.Level, v.Driving, v.Quality
+		*last = s
+	}
 	return v
+}
+
+// lately is how a unit stood and what that is made of. Most statements change
+// nothing of it.
+type lately struct {
+	judged  bool
+	of      basis
+	axes    [AxisCount]AxisVerdict
+	level   Level
+	driving Axis
+	quality []Quality
+}
+
+// basis is all that axes and quality are a function of.
+type basis struct {
+	tally   tally
+	roster  *Roster
+	stale   bool
+	unknown int32
 }
 
 // add counts a room.

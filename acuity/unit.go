@@ -34,6 +34,7 @@ type Unit struct {
 	table    roomTable
 	chart    Chart
 	verdict  Verdict
+	lately   lately
 	previous Verdict // the one before, without its rooms: see verdicts
 
 	work    work
@@ -74,10 +75,18 @@ type visit struct {
 	adopts  *room     // where it is
 	mother  *visit    // of a newborn
 	folds   folds
+	primary chosen
 	patient string // as in the index by patient
 	baby    bool   // as in the index of newborns
 	lost    bool   // as in the count of those without a room
 	marks   mark
+}
+
+// chosen is a primary by a story.
+type chosen struct {
+	known, cesarean bool
+	birth           Instant
+	choice          choice
 }
 
 // mark is a set of things to do with a room or visit.
