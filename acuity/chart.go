@@ -1,5 +1,7 @@
 package acuity
 
+import "slices"
+
 // Chart is who is in which room with what evidence: everything that a verdict
 // is made of, and nothing that time alone changes. It is what the view in Redis
 // holds, so that a read can judge it at its own instant.
@@ -67,6 +69,15 @@ type PatientChart struct {
 	Mother  bool    // false: the entry is of newborns alone
 
 	Evidence []Evidence
+}
+
+// equal reports whether two charts say the same.
+func (r *RoomChart) equal(o *RoomChart) bool {
+	return r.ID == o.ID && r.Status == o.Status && r.Listed == o.Listed && r.NewestSignal == o.NewestSignal &&
+		r.Label == o.Label && r.Area == o.Area && slices.EqualFunc(r.Patients, o.Patients, func(a, b PatientChart) bool {
+		return a.Visit == b.Visit && a.Arrived == b.Arrived && a.Birth == b.Birth && a.Mother == b.Mother &&
+			slices.Equal(a.Evidence, b.Evidence)
+	})
 }
 
 // EvidenceKind is where a piece of evidence comes from. Of two that say the same,

@@ -37,8 +37,15 @@ func (u *Unit) derive() {
 	u.work.heard = u.work.heard[:0]
 	for _, r := range u.work.rebuild {
 		r.marks &^= markRebuild
+		before := r.chart
+		r.chart, u.work.chart = u.work.chart, RoomChart{}
 		u.rebuild(r)
-		u.markRoom(r, markView|markJudge)
+		if r.chart.equal(&before) {
+			r.chart, before = before, r.chart
+		} else {
+			u.markRoom(r, markView|markJudge)
+		}
+		u.work.chart = before
 	}
 	u.arrange()
 }
@@ -336,6 +343,7 @@ func (u *Unit) arrange() {
 	for _, r := range rebuilt {
 		if in := u.isIn(r); in != r.inUnit {
 			r.inUnit = in
+			u.markRoom(r, markView|markJudge)
 			u.work.layout = true
 		}
 	}

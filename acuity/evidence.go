@@ -82,7 +82,7 @@ func (f *folder) read() {
 			r = f.c.readout(h.wording, f.maps)
 			list.read(i, r)
 		}
-		group := list.group(&r.identity, r.identityHash)
+		group := list.groupOf(r)
 		if r.concept != 0 {
 			list.groups[group].concept = r.concept
 		}

@@ -16,6 +16,7 @@ type statements struct {
 // group is the statements of one identity.
 type group struct {
 	identity identity
+	key      *identity // of a readout in it
 	hash     uint64
 	concept  Factor // that one of its statements stands for
 	into     int    // the group that it became part of; itself
@@ -51,6 +52,20 @@ func (l *statements) read(signal int, r *readout) {
 		l.other = map[int]*readout{}
 	}
 	l.other[signal] = r
+}
+
+// groupOf returns the place of the group of the statements with a readout.
+func (l *statements) groupOf(r *readout) int {
+	if r.key != nil {
+		for i := range l.groups {
+			if l.groups[i].key == r.key {
+				return i
+			}
+		}
+	}
+	at := l.group(&r.identity, r.identityHash)
+	l.groups[at].key = r.key
+	return at
 }
 
 // group returns the place of the group of an identity.

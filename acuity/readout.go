@@ -13,6 +13,8 @@ type readout struct {
 	weight   uint8  // see graver
 	matches  []match
 
+	key *identity // the same for all of one identity that a unit has read; nil: read alone
+
 	// What tells most others apart at once: of the identity, and of what
 	// sameSubject compares.
 	identityHash, subjectHash uint64
@@ -88,9 +90,13 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 	r := (*m)[w]
 	if r == nil || r.maps != u.maps {
 		if len(*m) >= capReadouts || *m == nil {
-			*m = readouts{}
+			*m, u.identities = readouts{}, map[identity]*identity{}
 		}
 		r = u.cat.readout(w, u.maps)
+		if r.key = u.identities[r.identity]; r.key == nil {
+			r.key = &identity{r.identity.medication, r.identity.concept, r.identity.system, r.identity.code}
+			u.identities[r.identity] = r.key
+		}
 		(*m)[w] = r
 	}
 	return r

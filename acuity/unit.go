@@ -31,11 +31,13 @@ type Unit struct {
 	listed   map[string]bool     // newborns whom a census lists with a mother
 	maps     *mappings
 	readouts readouts
-	table    roomTable
-	chart    Chart
-	verdict  Verdict
-	lately   lately
-	previous Verdict // the one before, without its rooms: see verdicts
+	// identities has one of each of those read.
+	identities map[identity]*identity
+	table      roomTable
+	chart      Chart
+	verdict    Verdict
+	lately     lately
+	previous   Verdict // the one before, without its rooms: see verdicts
 
 	work    work
 	dirty   dirty
@@ -119,6 +121,7 @@ type work struct {
 	differ  []*room // memory of differing
 	before  []RoomVerdict
 	rooms   []RoomVerdict // memory of the next verdict
+	chart   RoomChart     // memory of the next chart
 	spare   []judged
 	retired []judged // free after this step
 	relaid  bool     // the rooms of the chart are not those of the verdict
