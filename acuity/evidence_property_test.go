@@ -87,3 +87,32 @@ func TestStopEndsOnlyItself(t *testing.T) {
 		}
 	})
 }
+
+// Evidence that keeps what each identity amounted to is that which is made of
+// all statements, whichever of them come and go.
+func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawEpisode(t)
+		for i, h := range all.signals {
+			h.number = int64(i + 1)
+		}
+		kept, r := &episode{folds: &folds{}}, &reader{c: Default()}
+		for range rapid.IntRange(1, 8).Draw(t, "steps") {
+			fresh := &episode{diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies}
+			if rapid.Bool().Draw(t, "nothing listed") {
+				fresh.listed = nil
+			}
+			for _, h := range all.signals {
+				if rapid.IntRange(0, 4).Draw(t, "said") > 0 {
+					fresh.signals = append(fresh.signals, h)
+				}
+			}
+			kept.signals, kept.diagnoses, kept.listed = fresh.signals, fresh.diagnoses, fresh.listed
+			kept.primaries, kept.babies = fresh.primaries, fresh.babies
+			want := Default().evidence(fresh, nil)
+			if got := Default().settled(kept, r); !slices.Equal(got, want) {
+				t.Fatalf("\n got %+v\nwant %+v", got, want)
+			}
+		}
+	})
+}
