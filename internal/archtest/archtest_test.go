@@ -57,7 +57,7 @@ var rooms = map[string]room{
 // domainStd is all of the standard library that the domain may see: no network,
 // no disk, no log, no context.
 var domainStd = []string{
-	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "iter", "maps", "math", "math/big", "math/bits",
+	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
 

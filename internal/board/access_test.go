@@ -1,7 +1,6 @@
 package board_test
 
 import (
-	"context"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -20,7 +19,6 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/redis/go-redis/v9"
 
 	"svc/internal/board"
 )
@@ -87,58 +85,5 @@ func TestTLSAndUser(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Error(err)
 		}
-	}
-}
-
-// The commands that the view needs, for the access list of its user.
-const needed = "-@all +hmget +hget +hgetall +hset +hdel +del +sadd +srem +smembers +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select"
-
-// TestAccessList runs the view as a user who may do nothing else, on the server
-// at E2E_REDIS.
-func TestAccessList(t *testing.T) {
-	url := os.Getenv("E2E_REDIS")
-	if url == "" {
-		t.Skip("E2E_REDIS is not set: no real Redis to run on")
-	}
-	options, err := redis.ParseURL(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	admin := redis.NewClient(options)
-	t.Cleanup(func() { admin.Close() })
-	args := []any{"acl", "setuser", "viewtest", "reset", "on", ">secret", "~svc:*", "&svc:*"}
-	for rule := range strings.FieldsSeq(needed) {
-		args = append(args, rule)
-	}
-	if err = admin.Do(t.Context(), args...).Err(); err != nil {
-		t.Fatal(err)
-	}
-	b, err := board.Open(config("redis://viewtest:secret@" + options.Addr))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	follow, done := b.Follow(), make(chan error, 2)
-	projector := b.Projector("g", func(int32) {})
-	go func() { done <- projector.Run(ctx) }()
-	go func() { done <- follow.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		<-done
-		<-done
-		b.Close()
-	})
-	projector.Put(board.Projection{Whole: true, Position: 1, Units: []board.Unit{{Hospital: "north", Version: 1, Chart: []byte("c"), Rooms: map[int32][]byte{1: []byte("r")}}}})
-	projector.Put(board.Projection{Position: 2, Units: []board.Unit{{Hospital: "north", Version: 2, Chart: []byte("c2"), Rooms: map[int32][]byte{1: nil}}}})
-	for err := board.ErrAway; err != nil; {
-		if err = follow.Wait(ctx, 0, 2); ctx.Err() != nil {
-			t.Fatal(err)
-		}
-	}
-	if s, err := b.Read(ctx, "north", board.Token{}); err != nil || string(s.Chart) != "c2" || len(s.Rooms) != 0 {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if _, err := b.Read(ctx, "north", board.Token{Generation: "g", Version: 2}); err != nil {
-		t.Error(err)
 	}
 }

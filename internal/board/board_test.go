@@ -2,7 +2,6 @@ package board_test
 
 import (
 	"context"
-	"os"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -18,15 +17,6 @@ func TestEmbedded(t *testing.T) {
 	}
 	t.Cleanup(embedded.Close)
 	boardtest.Run(t, server(t, embedded.URL()))
-}
-
-// TestReal runs on the server at E2E_REDIS (a URL), which it wipes.
-func TestReal(t *testing.T) {
-	url := os.Getenv("E2E_REDIS")
-	if url == "" {
-		t.Skip("E2E_REDIS is not set: no real Redis to run on")
-	}
-	boardtest.Run(t, server(t, url))
 }
 
 func server(t *testing.T, url string) boardtest.Server {

@@ -6,6 +6,10 @@ import (
 	"net/http"
 	"testing"
 	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"svc/internal/board/boardtest"
 )
 
 func TestFeedsToVerdict(t *testing.T) {
@@ -139,4 +143,18 @@ func TestKafkaStops(t *testing.T) {
 		t.Errorf("a 503 took %v", l.slow503)
 	}
 	s.verify(acked)
+}
+
+// TestViewOnRedis runs the conformance suite of the view, which `go test` runs
+// on the embedded Redis, on the real one.
+func TestViewOnRedis(t *testing.T) {
+	_, server := needServers(t)
+	client := redis.NewClient(&redis.Options{Addr: server.address})
+	t.Cleanup(func() { client.Close() })
+	boardtest.Run(t, boardtest.Server{URL: "redis://" + server.address, Wipe: func(t *testing.T) {
+		t.Helper()
+		if err := client.FlushAll(context.Background()).Err(); err != nil {
+			t.Fatal(err)
+		}
+	}})
 }

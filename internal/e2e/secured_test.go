@@ -13,6 +13,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,13 @@ func TestSecuredServers(t *testing.T) {
 	plain, _ := needServers(t)
 	if plain.pool == nil {
 		t.Skip("needs Docker to start servers of its own")
+	}
+	page, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rights := strings.Join(redisRights, " "); !strings.Contains(string(page), rights) {
+		t.Errorf("docs/configuration.md does not list the rights %s", rights)
 	}
 	certs := makeCertificates(t)
 	secure := startSecureKafka(t, plain.pool, certs)
