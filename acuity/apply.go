@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Apply takes one observation, the input at offset, and returns what it did.
@@ -112,9 +113,11 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	if stored.ID != "" {
 		stored.Digest = "" // the identity has it
 	}
+	var before Event
 	if n := len(v.Events); n > 0 {
-		stored.share(&v.Events[n-1])
+		before = v.Events[n-1]
 	}
+	stored.own(&before)
 	v.Events = append(tight(v.Events, 4), stored)
 	v.Touched = u.facts.Clock
 	v.fold(u)
@@ -133,6 +136,27 @@ func (v *visit) has(id string) bool {
 		}
 	}
 	return false
+}
+
+// own lets an event have its texts for itself or with another one of its visit,
+// so that it does not hold the whole observation in which they came.
+func (e *Event) own(o *Event) {
+	e.ID, e.Digest = strings.Clone(e.ID), strings.Clone(e.Digest)
+	e.Patient, e.Service = strings.Clone(e.Patient), strings.Clone(e.Service)
+	e.MotherVisit, e.MotherPatient = strings.Clone(e.MotherVisit), strings.Clone(e.MotherPatient)
+	e.Place.own()
+	e.Prior.own()
+	e.Diagnoses = slices.Clone(e.Diagnoses)
+	for i := range e.Diagnoses {
+		d := &e.Diagnoses[i]
+		d.System, d.Code, d.Display = System(strings.Clone(string(d.System))), strings.Clone(d.Code), strings.Clone(d.Display)
+	}
+	e.share(o)
+}
+
+func (l *Location) own() {
+	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
+	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
 }
 
 // share lets an event use the texts of another one of its visit, for memory.
@@ -163,8 +187,11 @@ func (u *Unit) remember(e *Event, at Instant) {
 	if e.ID == "" {
 		return
 	}
-	s := &SeenState{ID: e.ID, Digest: e.Digest, At: at}
-	u.seen[e.ID] = s
+	s := &SeenState{ID: strings.Clone(e.ID), Digest: strings.Clone(e.Digest), At: at}
+	if s.Digest == s.ID {
+		s.Digest = s.ID
+	}
+	u.seen[s.ID] = s
 	u.dirty.seen = append(u.dirty.seen, s)
 }
 

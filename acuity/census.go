@@ -1,6 +1,9 @@
 package acuity
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // takeCensus takes a full snapshot of the rooms (clinical-decisions X3, X15,
 // scoring-decisions 57). Its time is its asOf, but not later than its receipt.
@@ -106,12 +109,8 @@ func (t *taking) row(row *CensusRoom) {
 		}
 	}
 	t.rooms[row.ID] = true
-	if row.Label != "" {
-		r.Label = row.Label
-	}
-	if row.Area != "" {
-		r.Area = row.Area
-	}
+	say(&r.Label, row.Label)
+	say(&r.Area, row.Area)
 	r.Listed, r.Status, r.Clinical, r.Placed = true, row.Status, false, false
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
@@ -256,18 +255,22 @@ func (u *Unit) unlist(r *room) {
 	u.markRoom(r, markState)
 }
 
+// say takes what was said of something; empty: nothing. The text is one of its
+// own: a part of the census would hold all of it.
+func say(known *string, said string) {
+	if said != "" && said != *known {
+		*known = strings.Clone(said)
+	}
+}
+
 // describe takes what a row says about the patient; what it does not mention
 // stays as it was.
 func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
 	r, since := t.unit.room(row.ID), f.PrimarySince
 	before := t.unit.byCensus(r, f, t.at, f.birth()).Factor
 	t.explicit(f, row)
-	if row.Area != "" {
-		f.Area = row.Area
-	}
-	if row.Service != "" {
-		f.Service = row.Service
-	}
+	say(&f.Area, row.Area)
+	say(&f.Service, row.Service)
 	if row.Class != 0 {
 		f.Class = row.Class
 	}

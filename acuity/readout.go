@@ -1,6 +1,9 @@
 package acuity
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // readout is what a statement says by its words, whenever it is said. Its
 // statements share it, and the texts of their words.
@@ -92,6 +95,8 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 		if len(*m) >= capReadouts || *m == nil {
 			*m, u.identities = readouts{}, map[identity]*identity{}
 		}
+		w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
+		w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
 		r = u.cat.readout(w, u.maps)
 		if r.key = u.identities[r.identity]; r.key == nil {
 			r.key = &identity{r.identity.medication, r.identity.concept, r.identity.system, r.identity.code}

@@ -3,6 +3,7 @@ package acuity
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Unit is the state of one hospital: its facts, and what was derived from them
@@ -241,8 +242,8 @@ func (u *Unit) addRoom(s RoomState) *room {
 func (u *Unit) visit(id string) *visit {
 	v := u.visits[id]
 	if v == nil {
-		v = &visit{VisitState: VisitState{ID: id}}
-		u.visits[id] = v
+		v = &visit{VisitState: VisitState{ID: strings.Clone(id)}} // not the observation that named it
+		u.visits[v.ID] = v
 		u.markVisit(v, markState|markRetell)
 	}
 	return v

@@ -86,6 +86,7 @@ func BenchmarkTask(b *testing.B) {
 	spent = cpu(b) - spent
 	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with what they have of the shift by then
 	runtime.KeepAlive(task)
+	runtime.KeepAlive(records)
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
 	b.ReportMetric(float64(written)/float64(b.N), "written-B/op")
 	b.ReportMetric(float64(outputs)/float64(b.N), "outputs/op")
