@@ -1,33 +1,19 @@
 package readapi
 
 import (
-	"context"
 	"net/http"
+	"slices"
 	"sync"
 
 	"svc/acuity"
 	"svc/internal/api"
 )
 
-type server struct {
-	charts Charts
-	shell  *api.Shell
-
-	mu   sync.RWMutex
-	kept map[string]*judgment // by hospital
-	held int64                // bytes of all that is kept
-	most int64                // bound of held, unless one alone is larger
-}
-
-// maxKept is the bytes of judgments that are kept: those of some thousand usual
-// units, or of a few hundred of the largest.
-const maxKept = 256 << 20
-
 // judgment is the verdict of one state of one hospital, from an instant on and
 // until time alone changes it. It is not changed once it is made.
 type judgment struct {
-	token Token
-	chart *acuity.Chart
+	*chart
+	parts []*part // one for each room of the chart, judged
 	from  acuity.Instant
 	until acuity.Instant // 0: never
 	size  int64          // bytes, about
@@ -36,88 +22,167 @@ type judgment struct {
 }
 
 // holds reports whether the judgment is that of an instant, too.
-func (j *judgment) holds(now acuity.Instant) bool {
-	return now >= j.from && (j.until == 0 || now < j.until)
-}
+func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
-// judgment returns that of the hospital at now, the kept one if it still holds.
-func (s *server) judgment(ctx context.Context, hospital string, now acuity.Instant) (*judgment, error) {
-	s.mu.RLock()
-	kept := s.kept[hospital]
-	s.mu.RUnlock()
-	var have Token
-	if kept != nil {
-		have = kept.token
-	}
-	chart, token, err := s.charts.Chart(ctx, hospital, have)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // the port's errors are ours
-	}
-	if chart == nil {
-		chart = kept.chart
-		now = max(now, chart.Unit.Clock)
-		if kept.holds(now) {
-			return kept, nil
-		}
-	}
-	j := judge(chart, token, now)
-	s.keep(hospital, j)
-	return j, nil
-}
-
-// keep keeps the judgment instead of the one before. If that is too much, any
-// others go: it costs their next readers one judgment.
-func (s *server) keep(hospital string, j *judgment) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if old := s.kept[hospital]; old != nil {
-		s.held -= old.size
-	}
-	s.kept[hospital] = j
-	s.held += j.size
-	for other, k := range s.kept {
-		if s.held <= s.most {
-			return
-		}
-		if other != hospital {
-			delete(s.kept, other)
-			s.held -= k.size
-		}
-	}
-}
-
-// sizeOf is about what a judgment takes with its chart, verdict and answers.
-func sizeOf(c *acuity.Chart) int64 {
-	size := int64(8 << 10)
-	for i := range c.Rooms {
-		size += 1 << 10
-		for j := range c.Rooms[i].Patients {
-			size += 768 * int64(len(c.Rooms[i].Patients[j].Evidence))
-		}
-	}
-	if c.Unit.Roster != nil {
-		size += 512 * int64(len(c.Unit.Roster.Nurses))
-	}
-	return size
+// holds reports whether an instant is from one on and before another; 0: never.
+func holds(from, until, now acuity.Instant) bool {
+	return now >= from && (until == 0 || now < until)
 }
 
 // judge finds the verdict at now, by way of every instant since the chart was
 // written at which time alone changed it: asOf is the last of them. Our clock
 // may run behind the one that wrote the chart; then it is judged as written.
-func judge(chart *acuity.Chart, token Token, now acuity.Instant) *judgment {
-	now = max(now, chart.Unit.Clock)
-	from := chart.Unit.Clock
-	v := chart.Verdict(from)
-	for v.Next > from && v.Next <= now {
-		from = v.Next
-		v = chart.Verdict(from)
-		v.AsOf = from
+// The judgment before, nil if there is none, lends what it shares with this one.
+func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
+	now = max(now, c.head.Clock)
+	j := &judgment{chart: c, from: c.head.Clock}
+	j.parts = c.partsAfter(before)
+	if before != nil && before.chart == c && before.from <= now {
+		j.from = before.from // one of the instants on the way
 	}
-	return &judgment{
-		token: token, chart: chart, from: from, until: v.Next, size: sizeOf(chart),
-		unit:  sync.OnceValue(func() rendered { return tagged(UnitState(&v)) }),
-		level: sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) }),
+	rooms := make([]acuity.RoomVerdict, len(j.parts))
+	v := j.verdict(rooms, j.from)
+	for v.Next > j.from && v.Next <= now {
+		j.from = v.Next
+		v = j.verdict(rooms, j.from)
 	}
+	if j.from != c.head.Clock {
+		v.AsOf = j.from
+	}
+	j.until, j.size = v.Next, j.bytes()
+	j.unit = sync.OnceValue(func() rendered { return tagged(j.write(&v)) })
+	j.level = sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) })
+	return j
+}
+
+// verdict judges the unit at an instant, and of its rooms those whose verdict is
+// of another.
+func (j *judgment) verdict(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
+	for i, p := range j.parts {
+		if !holds(p.from, p.until, at) {
+			p = p.judged(at)
+			j.parts[i] = p
+		}
+		rooms[i] = p.verdict
+	}
+	return j.head.Verdict(rooms, at)
+}
+
+// write returns the data of a unit-state answer.
+func (j *judgment) write(v *acuity.Verdict) []byte {
+	size := unitBytes
+	rooms := make([]raw, len(j.parts))
+	for i, p := range j.parts {
+		rooms[i] = p.written()
+		size += len(rooms[i]) + 1
+	}
+	return unitStateOf(v, rooms).append(make([]byte, 0, size))
+}
+
+// bytes is about what the judgment takes with its chart, verdict and answers.
+func (j *judgment) bytes() int64 {
+	size := int64(8 << 10)
+	for _, p := range j.parts {
+		size += 2<<10 + int64(len(p.encoded))
+		for i := range p.chart.Patients {
+			size += 1 << 10 * int64(len(p.chart.Patients[i].Evidence))
+		}
+	}
+	if j.head.Roster != nil {
+		size += 512 * int64(len(j.head.Roster.Nurses))
+	}
+	return size
+}
+
+// chart is one state of one hospital as the view has it, decoded.
+type chart struct {
+	token Token
+	head  acuity.UnitChart
+	rooms []*sheet // ascending by id
+}
+
+// sheet is the chart of a room. States in which it is the same share it.
+type sheet struct {
+	id      int32
+	encoded string
+	chart   acuity.RoomChart
+}
+
+// decode reads a state; of its rooms only those that the chart before, nil if
+// there is none, does not have.
+func decode(charts Charts, state *State, before *chart) (*chart, error) {
+	c := &chart{token: state.Token, rooms: make([]*sheet, len(state.Rooms))}
+	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
+		return nil, err //nolint:wrapcheck // the port's errors are ours
+	}
+	var old []*sheet
+	if before != nil {
+		old = before.rooms
+	}
+	for i, r := range state.Rooms {
+		for len(old) > 0 && old[0].id < r.ID {
+			old = old[1:]
+		}
+		if len(old) > 0 && old[0].id == r.ID && old[0].encoded == r.Chart {
+			c.rooms[i] = old[0]
+			continue
+		}
+		c.rooms[i] = &sheet{id: r.ID, encoded: r.Chart}
+		if err := charts.DecodeRoom(r.Chart, &c.rooms[i].chart); err != nil {
+			return nil, err //nolint:wrapcheck // the port's errors are ours
+		}
+	}
+	return c, nil
+}
+
+// part is a room judged: from an instant on and until time alone changes it.
+// Judgments in which it is the same share it.
+type part struct {
+	*sheet
+	verdict     acuity.RoomVerdict
+	from, until acuity.Instant // until 0: never
+
+	once sync.Once
+	json raw // see written
+}
+
+// unjudged is the from of a part that has no verdict.
+const unjudged = acuity.Instant(1<<63 - 1)
+
+// partsAfter returns a part for each room: that of the judgment before, or one
+// without a verdict.
+func (c *chart) partsAfter(before *judgment) []*part {
+	parts := make([]*part, len(c.rooms))
+	var old []*part
+	if before != nil {
+		old = before.parts
+	}
+	for i, s := range c.rooms {
+		for len(old) > 0 && old[0].id < s.id {
+			old = old[1:]
+		}
+		if len(old) > 0 && old[0].sheet == s {
+			parts[i] = old[0]
+		} else {
+			parts[i] = &part{sheet: s, from: unjudged}
+		}
+	}
+	return parts
+}
+
+func (s *sheet) judged(at acuity.Instant) *part {
+	p := &part{sheet: s, verdict: s.chart.Verdict(at), from: at}
+	p.until = p.verdict.Until()
+	return p
+}
+
+// written returns the room as an answer has it.
+func (p *part) written() raw {
+	p.once.Do(func() {
+		r := roomOf(&p.verdict)
+		p.json = slices.Clip(r.append(make([]byte, 0, roomBytes+factorBytes*len(r.Factors))))
+	})
+	return p.json
 }
 
 // UnitState returns the data of a unit-state answer for a verdict, the same

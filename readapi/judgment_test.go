@@ -2,6 +2,7 @@ package readapi
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,21 +11,28 @@ import (
 )
 
 func TestKeptIsBounded(t *testing.T) {
-	s := &server{kept: map[string]*judgment{}, most: 100}
+	s := &server{kept: map[string]*unit{}, most: 100}
 	for i := range 50 {
 		hospital := fmt.Sprint("unit-", i%7)
-		s.keep(hospital, &judgment{size: int64(10 + i%3*20)})
+		s.keep(hospital, newUnit(), int64(10+i%3*20))
 		held := int64(0)
-		for _, j := range s.kept {
-			held += j.size
+		for _, u := range s.kept {
+			held += u.size
 		}
 		if held != s.held || held > s.most || s.kept[hospital] == nil {
 			t.Fatalf("after %d: %d bytes, counted %d, %d kept", i, held, s.held, len(s.kept))
 		}
 	}
-	s.keep("huge", &judgment{size: 1000})
+	s.keep("huge", newUnit(), 1000)
 	if len(s.kept) != 1 || s.kept["huge"] == nil {
 		t.Errorf("beside one that is too large alone: %d", len(s.kept))
+	}
+	gone := s.unit("gone")
+	s.keep("huge", newUnit(), 2000)
+	s.keep("gone", gone, 10)
+	s.keep("gone", gone, 20)
+	if s.held != 20 || s.kept["gone"] != gone {
+		t.Errorf("one that had gone comes back with %d bytes", s.held)
 	}
 }
 
@@ -51,12 +59,23 @@ func busyChart() *acuity.Chart {
 }
 
 // BenchmarkReadChanged is what a changed unit costs beyond reading it: the
-// judgment, then each answer, as written and as encoding/json would.
+// judgment of all rooms, then each answer, as written and as encoding/json would;
+// and judgment and answer together if one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := c.Verdict(c.Unit.Clock)
+	known, one := judge(sheets(c), nil, c.Unit.Clock), 0
 	for name, do := range map[string]func(){
-		"judge":         func() { judge(c, Token{}, c.Unit.Clock) },
+		"judge": func() { judge(sheets(c), nil, c.Unit.Clock) },
+		"judge-one": func() {
+			one++
+			next := *known.chart
+			next.rooms = slices.Clone(next.rooms)
+			changed := *next.rooms[one%40]
+			next.rooms[one%40] = &changed
+			known = judge(&next, known, c.Unit.Clock)
+			known.unit()
+		},
 		"level":         func() { tagged(levelOf(&v).append(nil)) },
 		"written":       func() { tagged(UnitState(&v)) },
 		"encoding-json": func() { encodeWithJSON(b, &v) },
@@ -68,6 +87,15 @@ func BenchmarkReadChanged(b *testing.B) {
 			}
 		})
 	}
+}
+
+// sheets is a chart as if it were decoded.
+func sheets(c *acuity.Chart) *chart {
+	all := &chart{head: c.Unit}
+	for _, r := range c.Rooms {
+		all.rooms = append(all.rooms, &sheet{id: r.ID, chart: r})
+	}
+	return all
 }
 
 func encodeWithJSON(b *testing.B, v *acuity.Verdict) {

@@ -1,10 +1,11 @@
 // Package readapi serves the verdict of a unit to whoever has a key for it.
 //
-// A read takes the chart of the hospital from the view, in one round trip, and
-// judges it at the instant of the request; nothing is polled and nobody has to
-// have looked before. What was judged is kept as long as it cannot have
+// A read asks the view for the state that the hospital is in, in one round trip,
+// and judges it at the instant of the request; nothing is polled and nobody has
+// to have looked before. What was judged is kept as long as it cannot have
 // changed: while the view has the same version and no due instant has passed.
-// A kept answer is the one a fresh judgment would give, byte for byte.
+// If the unit has changed, so are the rooms that have not. A kept answer is the
+// one a fresh judgment would give, byte for byte.
 package readapi
 
 import (
@@ -20,19 +21,39 @@ import (
 	"svc/internal/api"
 )
 
-// Charts is where the charts of hospitals come from.
+// Charts is where the charts of hospitals come from. Errors of Token and Read are
+// or wrap ErrNoUnit or ErrAway; any other one is a fault.
 type Charts interface {
-	// Chart returns the chart of a hospital and the token of its state, or a nil
-	// chart if that state is the one the caller has. The chart is not changed
-	// by anybody afterwards. Errors are or wrap ErrNoUnit or ErrAway; any other
-	// one is a fault.
-	Chart(ctx context.Context, hospital string, have Token) (*acuity.Chart, Token, error)
+	// Token names the state that a hospital is in.
+	Token(ctx context.Context, hospital string) (Token, error)
+	// Read returns the state that a hospital is in: that of an earlier Token, or
+	// one that came after it.
+	Read(ctx context.Context, hospital string) (State, error)
+	// DecodeUnit and DecodeRoom read what a State holds. Equal texts give equal
+	// charts, and what is read is not changed by anybody afterwards.
+	DecodeUnit(encoded string, u *acuity.UnitChart) error
+	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
 
-// Token names one state of one hospital; the zero value is none.
+// Token names one state of one hospital. Of two of the same generation, the one
+// with the higher version came later.
 type Token struct {
 	Generation string
 	Version    int64
+}
+
+// State is one state of one hospital, encoded by room, so that it can be seen
+// without decoding which rooms differ from those of another state.
+type State struct {
+	Token
+	Unit  string
+	Rooms []Room // ascending by ID
+}
+
+// Room is the encoded chart of a room.
+type Room struct {
+	ID    int32
+	Chart string
 }
 
 // What can be wrong with a chart.
@@ -53,7 +74,7 @@ type Config struct {
 
 // New returns the routes of the role.
 func New(cfg Config) http.Handler {
-	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*judgment{}, most: maxKept}
+	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
 	r := chi.NewRouter()
 	r.Use(cfg.Shell.Wrap)
 	r.NotFound(api.NotFound)
@@ -86,7 +107,7 @@ func (s *server) level(w http.ResponseWriter, r *http.Request) {
 
 // judge returns the judgment of the caller's hospital now, or has answered.
 func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
-	j, err := s.judgment(r.Context(), api.Caller(r.Context()).Hospital, acuity.At(s.shell.Now()))
+	j, err := s.current(r.Context(), api.Caller(r.Context()).Hospital, acuity.At(s.shell.Now()))
 	switch {
 	case err == nil:
 		return j, true

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"svc/acuity"
 	"svc/internal/board"
@@ -22,27 +21,48 @@ func wireRead(_ context.Context, h *house) error {
 // charts is the view as readapi sees it.
 type charts struct{ board *board.Board }
 
-// Chart implements [readapi.Charts].
-func (c charts) Chart(ctx context.Context, hospital string, have readapi.Token) (*acuity.Chart, readapi.Token, error) {
-	s, err := c.board.Read(ctx, hospital, board.Token(have))
-	token := readapi.Token(s.Token)
+// Token implements [readapi.Charts].
+func (c charts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
+	token, err := c.board.Token(ctx, hospital)
+	return readapi.Token(token), away(err)
+}
+
+// Read implements [readapi.Charts].
+func (c charts) Read(ctx context.Context, hospital string) (readapi.State, error) {
+	s, err := c.board.Read(ctx, hospital)
+	if err != nil {
+		return readapi.State{}, away(err)
+	}
+	state := readapi.State{Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms))}
+	for i, r := range s.Rooms {
+		state.Rooms[i] = readapi.Room(r)
+	}
+	return state, nil
+}
+
+// DecodeUnit implements [readapi.Charts].
+func (charts) DecodeUnit(encoded string, u *acuity.UnitChart) error {
+	if err := schemas.DecodeUnitChart([]byte(encoded), u); err != nil {
+		return fmt.Errorf("decode unit chart: %w", err)
+	}
+	return nil
+}
+
+// DecodeRoom implements [readapi.Charts].
+func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
+	if err := schemas.DecodeRoomChart([]byte(encoded), r); err != nil {
+		return fmt.Errorf("decode room chart: %w", err)
+	}
+	return nil
+}
+
+// away says an error of the view in the words of readapi.
+func away(err error) error {
 	switch {
+	case err == nil:
+		return nil
 	case errors.Is(err, board.ErrNoUnit):
-		return nil, token, readapi.ErrNoUnit
-	case err != nil:
-		return nil, token, fmt.Errorf("%w: %w", readapi.ErrAway, err)
-	case token == have:
-		return nil, token, nil
+		return readapi.ErrNoUnit
 	}
-	chart := &acuity.Chart{Hospital: hospital, Rooms: make([]acuity.RoomChart, len(s.Rooms))}
-	if err := schemas.DecodeUnitChart(s.Chart, &chart.Unit); err != nil {
-		return nil, token, fmt.Errorf("decode unit chart: %w", err)
-	}
-	for i, room := range s.Rooms {
-		if err := schemas.DecodeRoomChart(room, &chart.Rooms[i]); err != nil {
-			return nil, token, fmt.Errorf("decode room chart: %w", err)
-		}
-	}
-	slices.SortFunc(chart.Rooms, func(a, b acuity.RoomChart) int { return int(a.ID) - int(b.ID) })
-	return chart, token, nil
+	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
 }

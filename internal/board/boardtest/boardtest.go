@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -149,7 +150,7 @@ func (v *view) expect(t *testing.T, hospital, want string) {
 
 func (v *view) describe(t *testing.T, hospital string) string {
 	t.Helper()
-	s, err := v.Read(t.Context(), hospital, board.Token{})
+	s, err := v.Read(t.Context(), hospital)
 	for _, known := range []error{board.ErrNotWhole, board.ErrNoUnit, board.ErrAway} {
 		if errors.Is(err, known) {
 			return known.Error()
@@ -160,7 +161,7 @@ func (v *view) describe(t *testing.T, hospital string) string {
 	}
 	rooms := make([]string, len(s.Rooms))
 	for i := range s.Rooms {
-		rooms[i] = string(s.Rooms[i])
+		rooms[i] = s.Rooms[i].Chart
 	}
 	return fmt.Sprintf("%s %d: %s; %s", s.Generation, s.Position, s.Chart, strings.Join(rooms, ", "))
 }
@@ -199,22 +200,27 @@ func same(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
 	v.whole(1, unit("north", 5, 1))
 	v.settle(t, 1)
-	first, err := v.Read(t.Context(), "north", board.Token{})
+	first, err := v.Read(t.Context(), "north")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if first.Token != (board.Token{Generation: "g1", Version: 5}) {
 		t.Errorf("token %+v", first.Token)
 	}
-	again, err := v.Read(t.Context(), "north", first.Token)
-	if err != nil || again.Chart != nil || again.Token != first.Token {
-		t.Errorf("%+v, %v: want the token alone", again, err)
+	if again, fault := v.Token(t.Context(), "north"); fault != nil || again != first.Token {
+		t.Errorf("%+v, %v: want the same token", again, fault)
 	}
 	v.change(2, unit("north", 6))
 	v.settle(t, 2)
-	changed, err := v.Read(t.Context(), "north", first.Token)
-	if err != nil || string(changed.Chart) != "north at 6" || len(changed.Rooms) != 1 {
+	if later, fault := v.Token(t.Context(), "north"); fault != nil || later != (board.Token{Generation: "g1", Version: 6}) {
+		t.Errorf("token %+v, %v after a change", later, fault)
+	}
+	changed, err := v.Read(t.Context(), "north")
+	if err != nil || changed.Chart != "north at 6" || !slices.Equal(changed.Rooms, []board.Room{{ID: 1, Chart: "room 1 at 5"}}) {
 		t.Errorf("%+v, %v: want version 6", changed, err)
+	}
+	if _, err := v.Token(t.Context(), "nowhere"); !errors.Is(err, board.ErrNoUnit) {
+		t.Errorf("%v for a hospital that is not there", err)
 	}
 }
 
