@@ -162,7 +162,7 @@ func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 		if !on {
 			continue
 		}
-		counts := true
+		counts, outside := true, Demand(0) // what the baby needs apart from the nurse at the birth
 		for j := range v.evidence {
 			if j == i || v.evidence[j].Baby != v.evidence[i].Baby {
 				continue
@@ -174,11 +174,14 @@ func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 				counts = false
 				break
 			}
+			if otherOn && !otherWithin {
+				outside = max(outside, other)
+			}
 		}
 		if counts {
 			sum += need
 			if within {
-				inside += need
+				inside += need - outside // so one more evidence never lowers the room
 			}
 		}
 	}
