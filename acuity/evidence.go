@@ -91,7 +91,7 @@ func (f *folder) read() {
 		} else {
 			list.groups[group].count(h.number)
 		}
-		list.places = append(list.places, int32(group)) //nolint:gosec // no more than statements
+		list.places = append(list.places, int32(group))
 	}
 	for _, l := range f.e.listed {
 		if l.Factor == f.c.index.acknowledged {

@@ -33,7 +33,7 @@ const nowhereInList = -1
 
 // count adds a statement by its number.
 func (g *group) count(number int64) {
-	x := uint64(number) * 0x9E3779B97F4A7C15
+	x := uint64(number) * 0x9E3779B97F4A7C15 //nolint:gosec // the bits are mixed, not counted
 	x = (x ^ x>>32) * 0xD6E8FEB86659FD93
 	g.size++
 	g.sum += x ^ x>>32
