@@ -29,24 +29,15 @@ type adtAnswer struct {
 }
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
+	got, ok := s.take(w, r, acuity.ChannelADT, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Events = []acuity.Event{in.event(body, "")}
+	})
 	if !ok {
 		return
 	}
-	o := s.observe(r, acuity.ChannelADT)
-	in := s.reader(o)
-	event := in.event(body, "")
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
-	o.Events = []acuity.Event{event}
-	got, ok := s.submit(w, r, o)
-	if !ok {
-		return
-	}
-	answer := adtAnswer{common: in.answer(got), EventType: eventName(event.Type), Visit: event.Visit}
-	if items := got.change.Items; len(items) > 0 && items[0].HasRoom {
+	event := &got.observation.Events[0]
+	answer := adtAnswer{common: got.answer(), EventType: eventName(event.Type), Visit: event.Visit}
+	if items := got.receipt.change.Items; len(items) > 0 && items[0].HasRoom {
 		answer.RoomID = &items[0].RoomID
 	}
 	api.OK(w, r, answer)

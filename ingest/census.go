@@ -32,24 +32,14 @@ type censusAnswer struct {
 }
 
 func (s *server) census(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
+	got, ok := s.take(w, r, acuity.ChannelCensus, func(in *reader, body []byte, o *acuity.Observation) { o.Census = in.census(body) })
 	if !ok {
 		return
 	}
-	o := s.observe(r, acuity.ChannelCensus)
-	in := s.reader(o)
-	o.Census = in.census(body)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
-	got, ok := s.submit(w, r, o)
-	if !ok {
-		return
-	}
-	answer := censusAnswer{common: in.answer(got), Rooms: len(o.Census.Rooms), Removed: got.change.Removed}
-	for i := range o.Census.Rooms {
-		switch o.Census.Rooms[i].Status {
+	census := got.observation.Census
+	answer := censusAnswer{common: got.answer(), Rooms: len(census.Rooms), Removed: got.receipt.change.Removed}
+	for i := range census.Rooms {
+		switch census.Rooms[i].Status {
 		case acuity.RoomOccupied:
 			answer.Occupied++
 		case acuity.RoomEmpty:

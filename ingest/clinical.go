@@ -49,26 +49,16 @@ type clinicalAnswer struct {
 }
 
 func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
+	got, ok := s.take(w, r, acuity.ChannelClinical, (*reader).clinical)
 	if !ok {
 		return
 	}
-	o := s.observe(r, acuity.ChannelClinical)
-	in := s.reader(o)
-	in.clinical(body, o)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
-	got, ok := s.submit(w, r, o)
-	if !ok {
-		return
-	}
-	answer := clinicalAnswer{common: in.answer(got), RoomID: o.Room.ID, Received: len(o.Signals), Active: []string{}}
+	o := got.observation
+	answer := clinicalAnswer{common: got.answer(), RoomID: o.Room.ID, Received: len(o.Signals), Active: []string{}}
 	if o.Room.Label != "" {
 		answer.RoomLabel = &o.Room.Label
 	}
-	for _, f := range got.change.Active {
+	for _, f := range got.receipt.change.Active {
 		answer.Active = append(answer.Active, f.ID())
 	}
 	api.OK(w, r, answer)

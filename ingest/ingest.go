@@ -122,6 +122,34 @@ func (s *server) observe(r *http.Request, channel acuity.Channel) *acuity.Observ
 	}
 }
 
+// take does what the feeds with one JSON body have in common: it reads the body
+// into an observation, refuses it as a whole if any rule is broken, and submits
+// it. If it returns false it has answered.
+func (s *server) take(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (taken, bool) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return taken{}, false
+	}
+	o := s.observe(r, channel)
+	in := s.reader(o)
+	read(in, body, o)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return taken{}, false
+	}
+	got, ok := s.submit(w, r, o)
+	return taken{o, in, got}, ok
+}
+
+// taken is a request that was submitted.
+type taken struct {
+	observation *acuity.Observation
+	in          *reader
+	receipt     receipt
+}
+
+func (t taken) answer() common { return t.in.answer(t.receipt) }
+
 // receipt is what became of an observation. While it is pending there is a
 // position and no change.
 type receipt struct {

@@ -38,25 +38,15 @@ type tenure struct {
 }
 
 func (s *server) roster(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
+	got, ok := s.take(w, r, acuity.ChannelRoster, func(in *reader, body []byte, o *acuity.Observation) { o.Roster = in.roster(body) })
 	if !ok {
 		return
 	}
-	o := s.observe(r, acuity.ChannelRoster)
-	in := s.reader(o)
-	o.Roster = in.roster(body)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
-	got, ok := s.submit(w, r, o)
-	if !ok {
-		return
-	}
-	mix, years := made(o.Roster.Makeup())
+	roster := got.observation.Roster
+	mix, years := made(roster.Makeup())
 	api.OK(w, r, rosterAnswer{
-		common: in.answer(got), Nurses: len(o.Roster.Nurses), SkillMix: mix,
-		Tenure: years, AsOf: api.Time(o.Roster.AsOf.Time()),
+		common: got.answer(), Nurses: len(roster.Nurses), SkillMix: mix,
+		Tenure: years, AsOf: api.Time(roster.AsOf.Time()),
 	})
 }
 

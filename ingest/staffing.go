@@ -20,24 +20,14 @@ type staffingAnswer struct {
 }
 
 func (s *server) staffing(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
+	got, ok := s.take(w, r, acuity.ChannelStaffing, func(in *reader, body []byte, o *acuity.Observation) { o.Staffing = in.staffing(body) })
 	if !ok {
 		return
 	}
-	o := s.observe(r, acuity.ChannelStaffing)
-	in := s.reader(o)
-	o.Staffing = in.staffing(body)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
-	got, ok := s.submit(w, r, o)
-	if !ok {
-		return
-	}
-	answer := staffingAnswer{common: in.answer(got), NursesOnDuty: o.Staffing.Nurses}
-	if o.Staffing.Call != acuity.Unsaid {
-		call := o.Staffing.Call == acuity.Yes
+	staffing := got.observation.Staffing
+	answer := staffingAnswer{common: got.answer(), NursesOnDuty: staffing.Nurses}
+	if staffing.Call != acuity.Unsaid {
+		call := staffing.Call == acuity.Yes
 		answer.CallStaffAvailable = &call
 	}
 	api.OK(w, r, answer)
