@@ -120,24 +120,14 @@ func TestTopics(t *testing.T) {
 		if !topic.Compacted && topic.Retention == 0 {
 			t.Errorf("%s grows for ever", topic.Name)
 		}
-		if got := topic.Prefixed("t1.").Name; got != "t1."+topic.Name {
-			t.Errorf("prefixed name %q", got)
-		}
-		if policy := topic.Config(false)["cleanup.policy"]; policy != "delete" {
-			t.Errorf("%s without compaction has the policy %q", topic.Name, policy)
-		}
 	}
-	for name, want := range map[string]string{
-		"cleanup.policy": "compact", "retention.ms": "-1", "min.compaction.lag.ms": "604800000", "max.message.bytes": "8392704",
-	} {
-		if got := Verdicts().Config(true)[name]; got != want {
-			t.Errorf("verdicts: %s = %q, want %q", name, got, want)
-		}
+	if v := Verdicts(); !v.Compacted || v.CompactionLag != 7*day || v.MaxRecord != 8<<20 || v.Retention != 0 {
+		t.Errorf("verdicts: %+v", v)
 	}
-	if got := Deliveries().Config(true); got["cleanup.policy"] != "compact,delete" || got["retention.ms"] != "7776000000" {
-		t.Errorf("deliveries: %v", got)
+	if d := Deliveries(); !d.Compacted || d.Retention != 90*day {
+		t.Errorf("deliveries: %+v", d)
 	}
-	if got := Observations().Config(true); got["cleanup.policy"] != "delete" {
-		t.Errorf("observations: %v", got)
+	if o := Observations(); o.Compacted || !o.Copartitioned || o.MaxRecord != 8<<20 {
+		t.Errorf("observations are never compacted: %+v", o)
 	}
 }

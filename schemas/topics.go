@@ -1,9 +1,6 @@
 package schemas
 
-import (
-	"strconv"
-	"time"
-)
+import "time"
 
 // Topic is one log and the properties it is created with.
 type Topic struct {
@@ -69,34 +66,3 @@ func Topics() []Topic {
 		Deliveries(), Snapshots(), Models(), DeadLetters(),
 	}
 }
-
-// Prefixed returns the topic under a prefix, which keeps installations (and
-// tests) on one cluster apart; the empty prefix changes nothing.
-func (t Topic) Prefixed(prefix string) Topic {
-	t.Name = prefix + t.Name
-	return t
-}
-
-// Config returns the topic's configuration by the names of Kafka. A broker that
-// does not compact safely gets compacts false: it then keeps every record of a
-// compacted topic, which is right and only larger.
-func (t Topic) Config(compacts bool) map[string]string {
-	config := map[string]string{"cleanup.policy": "delete", "retention.ms": "-1"}
-	if t.Retention > 0 {
-		config["retention.ms"] = millis(t.Retention)
-	}
-	if t.Compacted && compacts {
-		config["cleanup.policy"] = "compact"
-		if t.Retention > 0 {
-			config["cleanup.policy"] = "compact,delete"
-		}
-		config["min.compaction.lag.ms"] = millis(t.CompactionLag)
-	}
-	if t.MaxRecord > 0 {
-		// Kafka counts the batch: the record and some bytes around it.
-		config["max.message.bytes"] = strconv.Itoa(t.MaxRecord + 4<<10)
-	}
-	return config
-}
-
-func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }

@@ -218,22 +218,6 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
 	return int32(len(have[topic].Partitions)), nil //nolint:gosec // Kafka counts them so
 }
 
-// Committed returns the committed offset of each partition of topic in group; a
-// partition without one is absent.
-func (c *Cluster) Committed(ctx context.Context, group, topic string) (map[int32]int64, error) {
-	have, err := c.admin.FetchOffsetsForTopics(ctx, group, topic)
-	if err = errors.Join(err, have.Error()); err != nil {
-		return nil, fmt.Errorf("fetch offsets of %s: %w", group, err)
-	}
-	at := map[int32]int64{}
-	have.Each(func(o kadm.OffsetResponse) {
-		if o.Topic == topic && o.At >= 0 {
-			at[o.Partition] = o.At
-		}
-	})
-	return at, nil
-}
-
 // batchBytes returns how large a batch topic takes.
 func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
 	described, err := c.admin.DescribeTopicConfigs(ctx, topic)
