@@ -363,7 +363,7 @@ func (u *Unit) takeMappings(list []Mapping) {
 		if u.mappings[m.ID] == nil && len(u.mappings) >= capMappings {
 			continue
 		}
-		u.mappings[m.ID] = &MappingState{m}
+		u.mappings[m.ID] = &MappingState{Mapping: m}
 		u.dirty.mappings = once(u.dirty.mappings, m.ID)
 	}
 	u.compile()

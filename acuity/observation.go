@@ -21,6 +21,20 @@ type Observation struct {
 	Staffing *Staffing // staffing
 	Roster   *Roster   // roster
 	Mappings []Mapping // terminology
+
+	Rules     []Rule     // rules: catalogue values that the hospital overrides
+	Locations []Place    // locations: rows of its location table
+	Switches  *Switches  // settings: how it wants its feeds read
+	Marks     []CodeMark // terminology: codes of the worklist that nobody need look at
+	Act       *Act       // of an administrator's act: how it is meant
+	Request   *Request   // if the sender gave the request an identity
+}
+
+// Request is the identity that a sender gave to a request, so that sending it
+// again within 24 h has no second effect (Idempotency-Key).
+type Request struct {
+	Key    string // pseudonym of route and key
+	Digest string // pseudonym of the body: the same key with another body is refused
 }
 
 // Channel is the feed by which an observation came: the last element of its path.
@@ -37,6 +51,9 @@ const (
 	ChannelRoster      Channel = "roster"
 	ChannelStaffing    Channel = "staffing"
 	ChannelTerminology Channel = "terminology"
+	ChannelRules       Channel = "rules"
+	ChannelLocations   Channel = "locations"
+	ChannelSettings    Channel = "settings"
 )
 
 // RoomRef names a room as a sender does.
@@ -118,6 +135,15 @@ type Event struct {
 	DiagnosisMode DiagnosisMode
 	Diagnoses     []Diagnosis
 
+	// Resource is the FHIR resource that the event was made from, a pseudonym of
+	// its identity (clinical-decisions F6). The newest version of a resource
+	// replaces all events of its older ones (F1); UpdatedAt is the time of the
+	// version, 0 if not said. An event with Void says that the resource has no
+	// events any more (cancelled, entered in error: F4). Empty: not from FHIR.
+	Resource  string
+	UpdatedAt Instant
+	Void      bool
+
 	// Warnings are codes that the decoder raised for this event.
 	Warnings []Warning
 }
@@ -179,6 +205,7 @@ const (
 	KindObservation
 	KindLab
 	KindDevice
+	KindCondition // a FHIR Condition: matched as a diagnosis is
 )
 
 // SignalStatus is what a status says about the signal.
@@ -204,8 +231,24 @@ type Signal struct {
 	Value   Value
 	Status  SignalStatus
 
-	ObservedAt Instant
-	StartedAt  Instant // of a medication
+	ObservedAt Instant // of one that ended: its end
+	StartedAt  Instant // of a medication; onset of a condition
+
+	// Resource is the identity of what the sender keeps as one thing (FHIR
+	// resource, with the index of its component), a pseudonym: a statement about
+	// it says nothing about another (F6). Empty: kind, system and code decide.
+	Resource  string
+	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
+	// Also are further codings of the same thing, in the order of the sender: the
+	// first that matches counts, and it is unmapped only if none does.
+	Also []Coding
+}
+
+// Coding is a code with the system that it is of.
+type Coding struct {
+	System  System
+	Code    string
+	Display string // ≤ 80 characters, long digit runs masked
 }
 
 // Census is a full snapshot of the rooms of the unit.
@@ -275,17 +318,4 @@ type RosterNurse struct {
 	Skill      int8  // 0 novice, 1 experienced, 2 expert; -1 unknown
 	HiredDays  int32 // hire date in days since the Unix epoch; 0 unknown
 	Rooms      []int32
-}
-
-// Mapping ties a code of a hospital to a factor. It wins over the default rule
-// of the same code.
-type Mapping struct {
-	ID     string
-	System System
-	Code   string
-	Kind   SignalKind // 0: diagnoses and signals alike
-	Factor Factor     // 0: the code is known and means nothing
-	Op     Comparator // with Than: the value must compare so
-	Than   Milli
-	Delete bool
 }

@@ -143,7 +143,12 @@ type SeenState struct {
 }
 
 // MappingState is a row of the terminology map of the hospital.
-type MappingState struct{ Mapping }
+type MappingState struct {
+	Mapping
+	Version int64   // of the change that set it
+	By      string  // id of the key that set it
+	At      Instant // receipt
+}
 
 // CodeState is a code that no rule and no mapping knew when it was last seen.
 type CodeState struct {
@@ -157,6 +162,7 @@ type CodeState struct {
 	LastSeen  Instant
 	Rooms     []int32     // ascending, the first twenty
 	Hours     []HourCount // ascending, of the last 24 h
+	Ignored   bool        // nobody need look at it
 }
 
 // HourCount is how often something came in one hour of the hospital's clock.

@@ -29,6 +29,9 @@ func (w *writer) event(e *acuity.Event) {
 	w.reasons(e.Reasons)
 	w.enum(uint8(e.DiagnosisMode), lastDiagnosisMode)
 	w.diagnoses(e.Diagnoses)
+	w.text(e.Resource)
+	w.at(e.UpdatedAt)
+	w.bool(e.Void)
 	w.warnings(e.Warnings)
 }
 
@@ -59,6 +62,9 @@ func (r *reader) event(e *acuity.Event) {
 	e.Reasons = r.reasons()
 	e.DiagnosisMode = acuity.DiagnosisMode(r.enum(lastDiagnosisMode))
 	e.Diagnoses = r.diagnoses()
+	e.Resource = r.text()
+	e.UpdatedAt = r.at()
+	e.Void = r.bool()
 	e.Warnings = r.warnings()
 }
 

@@ -4,15 +4,15 @@ import "svc/acuity"
 
 // EncodeObservation appends the record of o to dst, which it returns.
 func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
-	w := begin(dst, &observationV1)
+	w := begin(dst, &observationV2)
 	w.observation(o)
-	return w.end(&observationV1)
+	return w.end(&observationV2)
 }
 
 // DecodeObservation reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeObservation(b []byte) (*acuity.Observation, error) {
-	p, err := observationV1.payload(b)
+	p, err := observationV2.payload(b)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func DecodeObservation(b []byte) (*acuity.Observation, error) {
 	}
 	o := new(acuity.Observation)
 	r.observation(o)
-	if err := r.close(&observationV1); err != nil {
+	if err := r.close(&observationV2); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -49,6 +49,18 @@ func (w *writer) observation(o *acuity.Observation) {
 		w.roster(o.Roster)
 	}
 	w.mappings(o.Mappings)
+	w.rules(o.Rules)
+	w.places(o.Locations)
+	if w.some(o.Switches != nil) {
+		w.switches(o.Switches)
+	}
+	w.codeMarks(o.Marks)
+	if w.some(o.Act != nil) {
+		w.act(o.Act)
+	}
+	if w.some(o.Request != nil) {
+		w.request(o.Request)
+	}
 }
 
 func (r *reader) observation(o *acuity.Observation) {
@@ -76,6 +88,21 @@ func (r *reader) observation(o *acuity.Observation) {
 		r.roster(o.Roster)
 	}
 	o.Mappings = r.mappings()
+	o.Rules = r.rules()
+	o.Locations = r.places()
+	if r.some() {
+		o.Switches = new(acuity.Switches)
+		r.switches(o.Switches)
+	}
+	o.Marks = r.codeMarks()
+	if r.some() {
+		o.Act = new(acuity.Act)
+		r.act(o.Act)
+	}
+	if r.some() {
+		o.Request = new(acuity.Request)
+		r.request(o.Request)
+	}
 }
 
 func (w *writer) roomRef(ref *acuity.RoomRef) {
@@ -88,40 +115,12 @@ func (r *reader) roomRef(ref *acuity.RoomRef) {
 	ref.Label = r.text()
 }
 
-func (w *writer) mapping(m *acuity.Mapping) {
-	w.text(m.ID)
-	w.text(string(m.System))
-	w.text(m.Code)
-	w.enum(uint8(m.Kind), lastSignalKind)
-	w.factor(m.Factor)
-	w.enum(uint8(m.Op), lastComparator)
-	w.long(int64(m.Than))
-	w.bool(m.Delete)
+func (w *writer) request(q *acuity.Request) {
+	w.text(q.Key)
+	w.text(q.Digest)
 }
 
-func (r *reader) mapping(m *acuity.Mapping) {
-	m.ID = r.text()
-	m.System = r.system()
-	m.Code = r.text()
-	m.Kind = acuity.SignalKind(r.enum(lastSignalKind))
-	m.Factor = r.factor()
-	m.Op = acuity.Comparator(r.enum(lastComparator))
-	m.Than = acuity.Milli(r.long())
-	m.Delete = r.bool()
-}
-
-func (w *writer) mappings(list []acuity.Mapping) {
-	w.items(len(list))
-	for i := range list {
-		w.mapping(&list[i])
-	}
-	w.done()
-}
-
-func (r *reader) mappings() (list []acuity.Mapping) {
-	for l := r.items(); l.next(r); {
-		list = extend(list, l)
-		r.mapping(&list[len(list)-1])
-	}
-	return list
+func (r *reader) request(q *acuity.Request) {
+	q.Key = r.text()
+	q.Digest = r.text()
 }

@@ -203,6 +203,12 @@ func (r *reader) channel() acuity.Channel {
 		return acuity.ChannelStaffing
 	case string(acuity.ChannelTerminology):
 		return acuity.ChannelTerminology
+	case string(acuity.ChannelRules):
+		return acuity.ChannelRules
+	case string(acuity.ChannelLocations):
+		return acuity.ChannelLocations
+	case string(acuity.ChannelSettings):
+		return acuity.ChannelSettings
 	default:
 		return acuity.Channel(r.buf[from:to])
 	}

@@ -59,7 +59,7 @@ func stateOf[T any](s *Schema) record {
 
 // records is every kind, with the newest version of its schema.
 var records = []record{
-	recordOf(&observationV1, EncodeObservation, DecodeObservation),
+	recordOf(&observationV2, EncodeObservation, DecodeObservation),
 	recordOf(&changeV1, EncodeChange, DecodeChange),
 	recordOf(&unitChartV1, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
@@ -71,11 +71,11 @@ var records = []record{
 	}),
 	stateOf[acuity.UnitState](&unitStateV1),
 	stateOf[acuity.RoomState](&roomStateV1),
-	stateOf[acuity.VisitState](&visitStateV1),
-	stateOf[acuity.HeardState](&heardStateV1),
+	stateOf[acuity.VisitState](&visitStateV2),
+	stateOf[acuity.HeardState](&heardStateV2),
 	stateOf[acuity.SeenState](&seenStateV1),
-	stateOf[acuity.MappingState](&mappingStateV1),
-	stateOf[acuity.CodeState](&codeStateV1),
+	stateOf[acuity.MappingState](&mappingStateV2),
+	stateOf[acuity.CodeState](&codeStateV2),
 	recordOf(&keyV1, EncodeKey, DecodeKey),
 	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),

@@ -209,7 +209,7 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 
 func other(r record) *Schema {
 	if r.schema == &changeV1 {
-		return &observationV1
+		return &observationV2
 	}
 	return &changeV1
 }

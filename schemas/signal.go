@@ -14,6 +14,9 @@ func (w *writer) signal(s *acuity.Signal) {
 	w.enum(uint8(s.Status), lastSignalStatus)
 	w.at(s.ObservedAt)
 	w.at(s.StartedAt)
+	w.text(s.Resource)
+	w.at(s.UpdatedAt)
+	w.codings(s.Also)
 }
 
 func (r *reader) signal(s *acuity.Signal) {
@@ -28,6 +31,9 @@ func (r *reader) signal(s *acuity.Signal) {
 	s.Status = acuity.SignalStatus(r.enum(lastSignalStatus))
 	s.ObservedAt = r.at()
 	s.StartedAt = r.at()
+	s.Resource = r.text()
+	s.UpdatedAt = r.at()
+	s.Also = r.codings()
 }
 
 func (w *writer) signals(list []acuity.Signal) {
@@ -60,4 +66,32 @@ func (r *reader) value(v *acuity.Value) {
 	v.Number = acuity.Milli(r.long())
 	v.Unit = r.text()
 	v.Words = r.text()
+}
+
+func (w *writer) coding(c *acuity.Coding) {
+	w.text(string(c.System))
+	w.text(c.Code)
+	w.text(c.Display)
+}
+
+func (r *reader) coding(c *acuity.Coding) {
+	c.System = r.system()
+	c.Code = r.text()
+	c.Display = r.text()
+}
+
+func (w *writer) codings(list []acuity.Coding) {
+	w.items(len(list))
+	for i := range list {
+		w.coding(&list[i])
+	}
+	w.done()
+}
+
+func (r *reader) codings() (list []acuity.Coding) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		r.coding(&list[len(list)-1])
+	}
+	return list
 }

@@ -19,25 +19,25 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 		w.roomState(s)
 		return w.end(&roomStateV1)
 	case *acuity.VisitState:
-		w := begin(dst, &visitStateV1)
+		w := begin(dst, &visitStateV2)
 		w.visitState(s)
-		return w.end(&visitStateV1)
+		return w.end(&visitStateV2)
 	case *acuity.HeardState:
-		w := begin(dst, &heardStateV1)
+		w := begin(dst, &heardStateV2)
 		w.heardState(s)
-		return w.end(&heardStateV1)
+		return w.end(&heardStateV2)
 	case *acuity.SeenState:
 		w := begin(dst, &seenStateV1)
 		w.seenState(s)
 		return w.end(&seenStateV1)
 	case *acuity.MappingState:
-		w := begin(dst, &mappingStateV1)
+		w := begin(dst, &mappingStateV2)
 		w.mappingState(s)
-		return w.end(&mappingStateV1)
+		return w.end(&mappingStateV2)
 	case *acuity.CodeState:
-		w := begin(dst, &codeStateV1)
+		w := begin(dst, &codeStateV2)
 		w.codeState(s)
-		return w.end(&codeStateV1)
+		return w.end(&codeStateV2)
 	default:
 		return dst, fmt.Errorf("encode state: no schema for %T", s)
 	}
@@ -59,16 +59,16 @@ func DecodeState(b []byte) (acuity.State, error) {
 		return decodeState(b, &unitStateV1, new(acuity.UnitState), (*reader).unitState)
 	case roomStateV1.Record:
 		return decodeState(b, &roomStateV1, new(acuity.RoomState), (*reader).roomState)
-	case visitStateV1.Record:
-		return decodeState(b, &visitStateV1, new(acuity.VisitState), (*reader).visitState)
-	case heardStateV1.Record:
-		return decodeState(b, &heardStateV1, new(acuity.HeardState), (*reader).heardState)
+	case visitStateV2.Record:
+		return decodeState(b, &visitStateV2, new(acuity.VisitState), (*reader).visitState)
+	case heardStateV2.Record:
+		return decodeState(b, &heardStateV2, new(acuity.HeardState), (*reader).heardState)
 	case seenStateV1.Record:
 		return decodeState(b, &seenStateV1, new(acuity.SeenState), (*reader).seenState)
-	case mappingStateV1.Record:
-		return decodeState(b, &mappingStateV1, new(acuity.MappingState), (*reader).mappingState)
-	case codeStateV1.Record:
-		return decodeState(b, &codeStateV1, new(acuity.CodeState), (*reader).codeState)
+	case mappingStateV2.Record:
+		return decodeState(b, &mappingStateV2, new(acuity.MappingState), (*reader).mappingState)
+	case codeStateV2.Record:
+		return decodeState(b, &codeStateV2, new(acuity.CodeState), (*reader).codeState)
 	default:
 		return nil, &UnknownSchemaError{Fingerprint: f, Want: "state"}
 	}
@@ -213,10 +213,16 @@ func (r *reader) seenState(s *acuity.SeenState) {
 
 func (w *writer) mappingState(m *acuity.MappingState) {
 	w.mapping(&m.Mapping)
+	w.long(m.Version)
+	w.text(m.By)
+	w.at(m.At)
 }
 
 func (r *reader) mappingState(m *acuity.MappingState) {
 	r.mapping(&m.Mapping)
+	m.Version = r.long()
+	m.By = r.text()
+	m.At = r.at()
 }
 
 func (w *writer) codeState(c *acuity.CodeState) {
@@ -230,6 +236,7 @@ func (w *writer) codeState(c *acuity.CodeState) {
 	w.at(c.LastSeen)
 	w.ints(c.Rooms)
 	w.hourCounts(c.Hours)
+	w.bool(c.Ignored)
 }
 
 func (r *reader) codeState(c *acuity.CodeState) {
@@ -243,6 +250,7 @@ func (r *reader) codeState(c *acuity.CodeState) {
 	c.LastSeen = r.at()
 	c.Rooms = r.ints()
 	c.Hours = r.hourCounts()
+	c.Ignored = r.bool()
 }
 
 func (w *writer) hourCount(h *acuity.HourCount) {

@@ -8,7 +8,7 @@ const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)
 	lastDiagnosisMode = uint8(acuity.DiagnosisClear)
-	lastSignalKind    = uint8(acuity.KindDevice)
+	lastSignalKind    = uint8(acuity.KindCondition)
 	lastSignalStatus  = uint8(acuity.SignalRetracted)
 	lastValueKind     = uint8(acuity.ValueUnreadable)
 	lastComparator    = uint8(acuity.GreaterOrEqual)

@@ -1,0 +1,84 @@
+package acuity
+
+// What administrators of a hospital say: how its codes, places and feeds are to
+// be read, and what a factor asks for there. It changes verdicts, so it comes by
+// observations as everything else does, and a replay knows it.
+
+// Act is how an administrator's observation is meant. Who it was and when is
+// what the observation says of its source and receipt.
+type Act struct {
+	// DryRun asks what the observation would do: the answer is the preview of
+	// the change, and nothing else changes.
+	DryRun bool
+	// Expect is the version that each resource named must have for the
+	// observation to be taken, or ExpectAnything, ExpectSome, ExpectNone.
+	Expect int64
+}
+
+// The expectations that are no version.
+const (
+	ExpectAnything int64 = 0
+	ExpectSome     int64 = -1 // that it is there, in whatever version
+	ExpectNone     int64 = -2 // that it is not there
+)
+
+// Mapping ties a code of a hospital to a factor. It wins over the default rule
+// of the same code.
+type Mapping struct {
+	ID      string
+	System  System
+	Code    string
+	Kind    SignalKind // 0: diagnoses and signals alike
+	Factor  Factor     // 0: the code is known and means nothing
+	Op      Comparator // with Than: the value must compare so
+	Than    Milli
+	Comment string // of the administrator, ≤ 200 characters
+	Delete  bool
+}
+
+// Rule overrides values of one factor of the catalogue at one hospital. The
+// default stays known.
+type Rule struct {
+	Factor  Factor
+	Lines   []RuleLine // each replaces all lines of that name of the catalogue
+	Comment string     // of the administrator, ≤ 200 characters
+	Delete  bool       // back to the catalogue
+}
+
+// RuleLine is a line of the catalogue as a hospital wants it.
+type RuleLine struct {
+	Name string // of the line: demand, floor, add, class, window …
+	Text string // as in the catalogue; "": without such a line
+}
+
+// Place is a row of the hospital's location table: what the sender calls a place,
+// and which room that is. Names are compared without regard to case and spaces.
+type Place struct {
+	PointOfCare string
+	Room        string // "": the whole point of care
+	Bed         string // "": any
+
+	HasRoomID bool
+	RoomID    int32
+	Label     string // of the room; "": as it is
+	Area      string // of the room; "": as it is
+	Outside   bool   // not of this unit: a visit there is open, in no room of ours and not unplaced
+	Primary   Factor // of whoever is placed here; 0: by the table of areas
+	Delete    bool
+}
+
+// Switches are the settings of a hospital that change how facts are read. Each
+// observation of them is all of them.
+type Switches struct {
+	TrustA08Location   bool // a differing PV1-3 of an A08 moves the patient
+	StaffingFromRoster bool // without a staffing record the roster tells the nurses on duty
+}
+
+// CodeMark says of a code of the worklist that nobody need look at it. The code
+// goes on being counted, and means what it meant: nothing.
+type CodeMark struct {
+	System System
+	Code   string
+	Kind   SignalKind // 0: a diagnosis
+	Delete bool       // it is to be looked at again
+}
