@@ -143,6 +143,11 @@ type Event struct {
 	Resource  string
 	UpdatedAt Instant
 	Void      bool
+	// Encounter and Subject are further names of Visit and Patient: pseudonyms,
+	// in the same name spaces, of the references "Encounter/<id>" and
+	// "Patient/<id>". A later message may name them by reference alone (F3).
+	// Empty: not from FHIR.
+	Encounter, Subject string
 
 	// Warnings are codes that the decoder raised for this event.
 	Warnings []Warning
@@ -222,8 +227,9 @@ const (
 // Signal is one clinical signal: a running drug, a measurement, a mark.
 type Signal struct {
 	Room    int32  // the room it was reported for, unless a visit or patient is named
-	Visit   string // pseudonym of the visit it was reported for (FHIR); may be empty
+	Visit   string // pseudonym of the visit it was reported for (FHIR), or the Encounter of its events; may be empty
 	Patient string // pseudonym, when no visit is named: it goes to the patient's open visit
+	Subject string // a further name of Patient, as in Event; may be empty
 	Kind    SignalKind
 	System  System
 	Code    string
@@ -235,8 +241,10 @@ type Signal struct {
 	StartedAt  Instant // of a medication; onset of a condition
 
 	// Resource is the identity of what the sender keeps as one thing (FHIR
-	// resource, with the index of its component), a pseudonym: a statement about
-	// it says nothing about another (F6). Empty: kind, system and code decide.
+	// resource), a pseudonym: a statement about it says nothing about another
+	// (F6). A component is its resource, a dot and its index; what takes back a
+	// resource takes back its components. A retraction may name the resource
+	// alone, without code, visit or patient. Empty: kind, system and code decide.
 	Resource  string
 	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
 	// Also are further codings of the same thing, in the order of the sender: the

@@ -32,6 +32,8 @@ func (w *writer) event(e *acuity.Event) {
 	w.text(e.Resource)
 	w.at(e.UpdatedAt)
 	w.bool(e.Void)
+	w.text(e.Encounter)
+	w.text(e.Subject)
 	w.warnings(e.Warnings)
 }
 
@@ -65,6 +67,8 @@ func (r *reader) event(e *acuity.Event) {
 	e.Resource = r.text()
 	e.UpdatedAt = r.at()
 	e.Void = r.bool()
+	e.Encounter = r.text()
+	e.Subject = r.text()
 	e.Warnings = r.warnings()
 }
 

@@ -21,16 +21,16 @@ type Schema struct {
 // start, because they are the promise: a test holds them against the files.
 var (
 	observationV1  = Schema{"observation", 1, 0xcf3f075c21921567}
-	observationV2  = Schema{"observation", 2, 0xe2e58b0969c1e80d}
+	observationV2  = Schema{"observation", 2, 0x802e18f6c4978ee1}
 	changeV1       = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	unitChartV1    = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
 	roomChartV1    = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
 	unitStateV1    = Schema{"unit-state", 1, 0x9108768957d57a61}
 	roomStateV1    = Schema{"room-state", 1, 0x7323ebc6bae332b3}
 	visitStateV1   = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
-	visitStateV2   = Schema{"visit-state", 2, 0x7de7f4716632c481}
+	visitStateV2   = Schema{"visit-state", 2, 0x23e338548359d6af}
 	heardStateV1   = Schema{"heard-state", 1, 0xdb342275e5cfd292}
-	heardStateV2   = Schema{"heard-state", 2, 0x9969bdbc77ab6dab}
+	heardStateV2   = Schema{"heard-state", 2, 0x696a355d44c28f84}
 	seenStateV1    = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
 	mappingStateV1 = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
 	mappingStateV2 = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
