@@ -25,11 +25,20 @@ var systemNames = map[string]System{
 // is true when the system was not named but guessed.
 func NormalSystem(name, code string) (System, bool) {
 	switch System(name) { // the usual case, without work
-	case ICD10CM, SNOMED, LOINC, RxNorm, SystemLocal:
-		return System(name), false
+	case ICD10CM:
+		return ICD10CM, false
+	case SNOMED:
+		return SNOMED, false
+	case LOINC:
+		return LOINC, false
+	case RxNorm:
+		return RxNorm, false
+	case SystemLocal:
+		return SystemLocal, false
 	case SystemNone:
 	}
-	key := squeeze(name)
+	var buffer [maxSystemName]byte
+	key := string(squeeze(buffer[:0], name))
 	if s, ok := systemNames[key]; ok {
 		return s, false
 	}
@@ -49,21 +58,23 @@ func NormalSystem(name, code string) (System, bool) {
 	return SystemLocal, true
 }
 
-// squeeze returns the letters and digits of a name in lower case.
-func squeeze(name string) string {
-	if len(name) > 128 {
-		return "?"
+// maxSystemName is longer than any name of a code system.
+const maxSystemName = 128
+
+// squeeze appends the letters and digits of a name in lower case.
+func squeeze(dst []byte, name string) []byte {
+	if len(name) > maxSystemName {
+		return append(dst, '?')
 	}
-	var b strings.Builder
 	for i := range len(name) {
 		switch c := name[i]; {
 		case c >= 'a' && c <= 'z', isDigit(c):
-			b.WriteByte(c)
+			dst = append(dst, c)
 		case c >= 'A' && c <= 'Z':
-			b.WriteByte(c + 'a' - 'A')
+			dst = append(dst, c+'a'-'A')
 		}
 	}
-	return b.String()
+	return dst
 }
 
 // maxICD10 is the length of the longest ICD-10-CM code without its dot.

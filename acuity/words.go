@@ -149,6 +149,9 @@ const maskedRun = 5
 // also when written with points, dashes or slashes (a date, a telephone number),
 // replaced by "#".
 func MaskDisplay(s string) string {
+	if isKept(s) {
+		return s
+	}
 	s = cleanDisplay(s)
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -174,6 +177,25 @@ func MaskDisplay(s string) string {
 		count++
 	}
 	return masked
+}
+
+// isKept reports whether a display name is as it is kept: short, printable ASCII,
+// white space single, and not even as many digits as would be masked.
+func isKept(s string) bool {
+	if len(s) > maxDisplay {
+		return false
+	}
+	digits, space := 0, true
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' || c > '~' || c == ' ' && space:
+			return false
+		case isDigit(c):
+			digits++
+		}
+		space = s[i] == ' '
+	}
+	return digits < maskedRun && (len(s) == 0 || !space)
 }
 
 // cleanDisplay returns s without control characters, bytes that are no UTF-8, and

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"net/http"
+	"sync"
 
 	"svc/acuity"
 	"svc/ingest/hl7"
@@ -62,7 +63,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		}
 		charset = hl7.UTF8
 	}
-	x, problem := in.exchange(body, charset, o.Hospital)
+	x, problem := in.exchange(body, charset, o.Hospital, s.options(r, o))
 	if problem != nil {
 		api.Fail(w, r, *problem)
 		return
@@ -110,8 +111,8 @@ var noMessage = &api.Problem{
 
 // exchange decodes the messages of a body and writes the acknowledgments. They
 // depend on nothing but the bytes: a message that comes again is answered alike.
-func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*exchange, *api.Problem) {
-	batch, err := hl7.Split(body)
+func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *api.Problem) {
+	batch, err := hl7.Split(body, charset)
 	switch {
 	case err != nil:
 		return nil, noMessage
@@ -124,13 +125,16 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*e
 	for _, w := range batch.Warnings {
 		r.warn(w.Code, w.Path)
 	}
-	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone)}
-	options := hl7.Options{Pseudonym: r.pseudonym, Zone: r.zone, ReceivedAt: r.now, Charset: charset}
-	var m hl7.Message
+	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone), Sender: options.Sender}
+	m := views.Get().(*hl7.Message) //nolint:errcheck,forcetypeassert // nothing else is in there
+	defer func() {
+		m.Release()
+		views.Put(m)
+	}()
 	acks := make([][]byte, 0, len(batch.Messages))
 	for i, raw := range batch.Messages {
 		a.ID, a.Fault = ackID(), nil
-		if m.Scan(raw) != nil {
+		if m.Scan(raw, batch.Charset) != nil {
 			if !x.several {
 				return nil, noMessage
 			}
@@ -165,6 +169,23 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string) (*e
 	a.ID, a.Fault = ackID(), nil
 	x.ack = hl7.AppendBatch(nil, batch, a, acks)
 	return x, nil
+}
+
+// views keeps the memory of messages that were read.
+var views = sync.Pool{New: func() any { return new(hl7.Message) }}
+
+// options is what a message of this request does not say about itself.
+func (s *server) options(r *http.Request, o *acuity.Observation) hl7.Options {
+	options := hl7.Options{
+		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
+			return s.Pseudonyms.Append(dst, o.Hospital, kind, value)
+		},
+		Zone: s.Zone(o.Hospital), ReceivedAt: o.ReceivedAt,
+	}
+	if s.Sender != nil {
+		options.Sender = s.Sender(api.Caller(r.Context()))
+	}
+	return options
 }
 
 // add notes the answer to one message. Errors are worse than refusals of a kind,

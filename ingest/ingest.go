@@ -18,6 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
+	"svc/ingest/hl7"
 	"svc/internal/access"
 	"svc/internal/api"
 )
@@ -81,6 +82,8 @@ type Config struct {
 	View       View
 	Zone       func(hospital string) *time.Location // for times without an offset
 	Pseudonyms Pseudonyms
+	// Sender returns how HL7 of a key is to be understood; nil: as the standard says.
+	Sender func(key access.Key) hl7.Sender
 }
 
 // New returns the handler of all paths under /api/ingest that take facts.

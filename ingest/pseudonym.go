@@ -4,15 +4,26 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base32"
+	"hash"
+	"sync"
 )
 
 // Pseudonyms makes keyed pseudonyms of identifiers. Whoever lacks the key can
 // neither undo one nor test a guess.
-type Pseudonyms struct{ key []byte }
+type Pseudonyms struct{ idle *sync.Pool }
 
 // NewPseudonyms returns the maker for a key. Another key makes other pseudonyms:
 // it must stay the same as long as what was made with it is kept.
-func NewPseudonyms(key []byte) Pseudonyms { return Pseudonyms{key} }
+func NewPseudonyms(key []byte) Pseudonyms {
+	return Pseudonyms{&sync.Pool{New: func() any { return &keyed{mac: hmac.New(sha256.New, key)} }}}
+}
+
+// keyed is the state of the function under the key. It is kept and used again:
+// taking up the key takes as long as a short pseudonym.
+type keyed struct {
+	mac hash.Hash
+	buf []byte
+}
 
 // pseudonymBytes is how much of the digest is kept: with 120 bits two of a
 // billion identifiers coincide with a chance below 1 in 10^18.
@@ -20,18 +31,27 @@ const pseudonymBytes = 15
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Of returns the pseudonym of a value in a hospital: 24 letters and digits.
+// Append appends the pseudonym of a value in a hospital: 24 letters and digits.
 // Hospital and kind are part of what is authenticated, so the same value of two
 // hospitals, or of two kinds, has nothing in common.
+func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []byte {
+	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // nothing else is in there
+	k.buf = append(k.buf[:0], hospital...)
+	k.buf = append(k.buf, 0)
+	k.buf = append(k.buf, kind...)
+	k.buf = append(k.buf, 0)
+	k.buf = append(k.buf, value...)
+	k.mac.Reset()
+	k.mac.Write(k.buf)
+	k.buf = k.mac.Sum(k.buf[:0])
+	dst = pseudonymText.AppendEncode(dst, k.buf[:pseudonymBytes])
+	p.idle.Put(k)
+	return dst
+}
+
+// Of returns the pseudonym as by Append.
 func (p Pseudonyms) Of(hospital, kind, value string) string {
-	mac := hmac.New(sha256.New, p.key)
-	for _, part := range []string{hospital, kind} {
-		mac.Write([]byte(part))
-		mac.Write([]byte{0})
-	}
-	mac.Write([]byte(value))
-	var sum [sha256.Size]byte
-	return pseudonymText.EncodeToString(mac.Sum(sum[:0])[:pseudonymBytes])
+	return string(p.Append(nil, hospital, kind, []byte(value)))
 }
 
 // in returns the maker bound to one hospital.

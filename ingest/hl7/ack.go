@@ -22,7 +22,7 @@ const (
 // Fault is why a message is refused, and where.
 type Fault struct {
 	Code      AckCode // AE or AR
-	Condition int     // HL7 table 0357: 101, 102, 200, 201, 207
+	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202
 	Segment   string
 	Sequence  int
 	Field     int // 0: the segment as a whole
@@ -35,7 +35,7 @@ var conditions = map[int]string{
 	102: "Data type error",
 	200: "Unsupported message type",
 	201: "Unsupported event code",
-	207: "Application internal error",
+	202: "Unsupported processing id",
 }
 
 // Acknowledgment is what [Message.Ack] needs beside the message.
@@ -44,8 +44,7 @@ type Acknowledgment struct {
 	Hospital string // sending facility of the answer if the message names no receiver
 	At       time.Time
 	ID       string // MSH-10 of the answer, new and unique
-	// Original answers in original mode whatever MSH-15 and 16 say.
-	Original bool
+	Sender   Sender
 }
 
 // Code returns the code of the answer, and whether one is to be sent at all. In
@@ -57,7 +56,7 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		code = a.Fault.Code
 	}
 	accept := string(m.at(m.header(15), 1))
-	if a.Original || accept == "" && blank(m.header(16)) {
+	if a.Sender.OriginalMode || accept == "" && blank(m.header(16)) {
 		return code, true
 	}
 	good := code == AA
@@ -81,9 +80,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	if !send {
 		return dst
 	}
-	if m.charset == CharsetUnknown {
-		m.settle(CharsetUnknown)
-	}
+	m.settle()
 	w := writer{dst, m}
 	w.text("MSH")
 	w.put(m.raw[3 : 4+m.encoding])
@@ -140,10 +137,8 @@ func (m *Message) reportsErrors() bool {
 // AppendError appends the answer to something in a batch that has no usable MSH:
 // AE, default delimiters, no control id.
 func AppendError(dst []byte, a Acknowledgment) []byte {
-	var m Message
-	m.raw = []byte(`MSH|^~\&|`)
+	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, settled: true}
 	m.delimiters()
-	m.charset = UTF8
 	w := writer{dst, &m}
 	w.text(`MSH|^~\&|SVC|`)
 	w.plain(a.Hospital)
@@ -157,24 +152,34 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// AppendBatch appends the acknowledgments of several messages as one batch. The
-// control id of the batch they came in, if there was one, is BHS-12.
+// AppendBatch appends the acknowledgments of several messages as one batch. Of
+// the batch they came in, if there was one, sender and receiver are swapped, as in
+// an acknowledgment, and BHS-11 is repeated in BHS-12.
 func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	var m Message
-	m.raw = []byte(`MSH|^~\&|`)
-	m.delimiters()
-	m.charset = UTF8
+	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {
+		m.scan([]byte(`MSH|^~\&|`)) //nolint:errcheck // it is a header
+	}
+	m.charset, m.settled = b.Charset, false
+	m.settle()
 	w := writer{dst, &m}
-	w.text(`BHS|^~\&|SVC|`)
-	w.plain(a.Hospital)
-	w.text("|||")
+	w.text("BHS")
+	w.put(m.raw[3 : 4+m.encoding])
+	w.next(1)
+	w.or(m.header(5), "SVC")
+	w.next(1)
+	w.or(m.header(6), a.Hospital)
+	w.next(1)
+	w.field(m.header(3))
+	w.next(1)
+	w.field(m.header(4))
+	w.next(1)
 	w.b = a.At.AppendFormat(w.b, hl7Time)
-	w.text("||||" + a.ID)
-	if len(b.Header) > 3 {
-		if id := part(b.Header, b.Header[3], 11); len(id) > 0 {
-			w.text("|")
-			w.put([]byte(UTF8.decode(id)))
-		}
+	w.next(4)
+	w.text(a.ID)
+	if id := m.header(11); !blank(id) {
+		w.next(1)
+		w.field(id)
 	}
 	w.end()
 	count := 0
@@ -184,7 +189,9 @@ func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 			count++
 		}
 	}
-	w.text("BTS|" + strconv.Itoa(count))
+	w.text("BTS")
+	w.next(1)
+	w.text(strconv.Itoa(count))
 	w.end()
 	return w.b
 }

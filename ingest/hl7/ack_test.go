@@ -10,7 +10,7 @@ import (
 func answer(t *testing.T, raw []byte) string {
 	t.Helper()
 	var m hl7.Message
-	if err := m.Scan(raw); err != nil {
+	if err := m.Scan(raw, hl7.Charset{}); err != nil {
 		t.Fatal(err)
 	}
 	_, fault := m.Facts(options)
@@ -61,10 +61,10 @@ func TestAck(t *testing.T) {
 	})
 	t.Run("original mode on demand", func(t *testing.T) {
 		var m hl7.Message
-		if err := m.Scan(segments(msh + "|||AL")); err != nil {
+		if err := m.Scan(segments(msh+"|||AL"), hl7.Charset{}); err != nil {
 			t.Fatal(err)
 		}
-		if code, send := m.Code(hl7.Acknowledgment{Original: true}); code != hl7.AA || !send {
+		if code, send := m.Code(hl7.Acknowledgment{Sender: hl7.Sender{OriginalMode: true}}); code != hl7.AA || !send {
 			t.Error(code, send)
 		}
 	})
@@ -90,7 +90,7 @@ func TestBatch(t *testing.T) {
 		"unusable and good": {"MSH|^^|x\r" + message, 2, false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := hl7.Split([]byte(test.body))
+			b, err := hl7.Split([]byte(test.body), hl7.Charset{})
 			if err != nil || len(b.Messages) != test.count || b.Framed != test.framed || len(b.Warnings) != test.warn {
 				t.Errorf("%d messages, framed %v, warnings %v, %v", len(b.Messages), b.Framed, b.Warnings, err)
 			}
@@ -102,7 +102,7 @@ func TestBatch(t *testing.T) {
 		})
 	}
 	for _, none := range []string{"", "BHS|^~\\&\rBTS|0\r", "hello"} {
-		if _, err := hl7.Split([]byte(none)); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
+		if _, err := hl7.Split([]byte(none), hl7.Charset{}); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
 			t.Errorf("%q: %v", none, err)
 		}
 	}
@@ -110,12 +110,12 @@ func TestBatch(t *testing.T) {
 
 func TestAppendBatch(t *testing.T) {
 	a := hl7.Acknowledgment{Hospital: "stmary", At: received.Time().In(chicago), ID: "B1", Fault: &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}}
-	b, err := hl7.Split([]byte("BHS|^~\\&|a|b|c|d|e||||77\r" + msh))
+	b, err := hl7.Split([]byte("BHS|^~\\&|a|b|c|d|e||||77\r"+msh), hl7.Charset{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := string(hl7.AppendBatch(nil, b, a, [][]byte{[]byte("one\r"), nil, hl7.AppendError(nil, a)}))
-	want := "BHS|^~\\&|SVC|stmary|||20260304093000-0600||||B1|77\rone\r" +
+	want := "BHS|^~\\&|c|d|a|b|20260304093000-0600||||B1|77\rone\r" +
 		"MSH|^~\\&|SVC|stmary|||20260304093000-0600||ACK|B1|P|2.5.1\rMSA|AE|\rERR||MSH^1|100^Segment sequence error^HL70357|E\rBTS|2\r"
 	if got != want {
 		t.Errorf("got\n%q\nwant\n%q", got, want)

@@ -11,17 +11,26 @@ import (
 // segments of the batch protocol (FHS BHS BTS FTS).
 type Batch struct {
 	Messages [][]byte // each from its MSH on
-	Header   []byte   // the BHS segment; nil if there is none
+	Header   []byte   // the BHS segment, else the FHS; nil if there is none
+	Charset  Charset  // of the messages, as far as the transport and the first bytes tell
 	Framed   bool     // FHS or BHS was there: the answer is a batch too
 	Warnings []acuity.Warning
 }
 
-// Split takes a body apart at its headers. The only error is [ErrNoHeader].
-func Split(body []byte) (Batch, error) {
+// Split takes a body apart at its headers. The character set is that which the
+// transport declares. The only error is [ErrNoHeader].
+func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
+	body, b.Charset = narrow(body, transport)
 	body = trimFrame(body)
 	text := lines{raw: body}
-	start, inBatch := -1, 0
+	start, inBatch, batches := -1, 0, 0
+	count := func(line []byte, have int, path string) {
+		said := bytes.TrimSpace(part(line, line[3], 2))
+		if n, err := strconv.Atoi(string(said)); len(said) > 0 && (err != nil || n != have) {
+			b.Warnings = append(b.Warnings, acuity.Warning{Code: warnBatchCount, Path: path})
+		}
+	}
 	closeMessage := func(end int) {
 		if start >= 0 {
 			b.Messages = append(b.Messages, trimFrame(body[start:end]))
@@ -40,20 +49,21 @@ func Split(body []byte) (Batch, error) {
 			case "FHS":
 				closeMessage(pos)
 				b.Framed = true
-			case "BHS":
-				closeMessage(pos)
-				b.Framed, inBatch = true, 0
 				if b.Header == nil {
 					b.Header = line
 				}
+			case "BHS":
+				closeMessage(pos)
+				if b.Framed, inBatch = true, 0; batches == 0 {
+					b.Header = line
+				}
+				batches++
 			case "BTS":
 				closeMessage(pos)
-				count := bytes.TrimSpace(part(line, line[3], 2))
-				if n, err := strconv.Atoi(string(count)); len(count) > 0 && (err != nil || n != inBatch) {
-					b.Warnings = append(b.Warnings, acuity.Warning{Code: "batch_count", Path: "BTS-1"})
-				}
+				count(line, inBatch, "BTS-1")
 			case "FTS":
 				closeMessage(pos)
+				count(line, max(batches, 1), "FTS-1")
 			}
 		}
 		pos = end + 1

@@ -1,92 +1,211 @@
 package hl7
 
 import (
+	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/htmlindex"
+	"golang.org/x/text/encoding/japanese"
+	"golang.org/x/text/encoding/korean"
+	"golang.org/x/text/encoding/simplifiedchinese"
+	"golang.org/x/text/encoding/traditionalchinese"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Charset is the encoding of a message's text. All of them leave the delimiters
-// where ASCII has them.
-type Charset uint8
-
-// The character sets. CharsetUnknown is not declared: valid UTF-8 is taken as
-// such, anything else as Windows-1252 with a warning.
-const (
-	CharsetUnknown Charset = iota
-	UTF8
-	Windows1252 // also for ISO 8859-1, whose C1 controls nobody sends
-)
-
-// CharsetNamed returns a character set by its name in HTTP or in HL7 table 0211.
-func CharsetNamed(name string) (Charset, bool) {
-	switch strings.ToUpper(strings.TrimSpace(name)) {
-	case "UNICODE UTF-8", "UTF-8", "UTF8", "UNICODE":
-		return UTF8, true
-	case "8859/1", "ISO-8859-1", "ISO8859-1", "ISO IR100", "LATIN1", "WINDOWS-1252", "CP1252":
-		return Windows1252, true
-	case "ASCII", "US-ASCII", "ISO IR6", "ISO IR14", "":
-		return CharsetUnknown, true
-	default:
-		return CharsetUnknown, false
-	}
+// Charset is the encoding of a message's text. The zero value is one that is not
+// declared: valid UTF-8 is taken as such, anything else as Windows-1252 with a
+// warning.
+type Charset struct {
+	kind     charsetKind
+	encoding encoding.Encoding
 }
 
-// settle decides the character set of a message and says, if it had to be
-// guessed, by which rule.
-func (m *Message) settle(transport Charset) (warning string) {
-	m.charset = transport
-	if m.charset == CharsetUnknown {
-		var known bool
-		if m.charset, known = CharsetNamed(string(m.at(m.header(18), 1))); !known {
-			warning = "charset_unknown"
+type charsetKind uint8
+
+const (
+	undeclared charsetKind = iota
+	utf8Text
+	// singleByte leaves the delimiters where ASCII has them: fields are decoded
+	// one by one, when they are asked for.
+	singleByte
+	// multiByte has characters whose later bytes look like delimiters: a message
+	// is decoded before it is taken apart.
+	multiByte
+	// wide has no byte of its own for a delimiter or line end: a body is decoded
+	// before it is split into messages.
+	wide
+)
+
+// The usual ones.
+var (
+	UTF8        = Charset{kind: utf8Text}
+	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, whose C1 controls nobody sends
+)
+
+// tables are the names of HL7 table 0211 that are not names of the internet too,
+// in upper case.
+var tables = map[string]Charset{
+	"UNICODE UTF-8": UTF8, "UNICODE": UTF8,
+	"UNICODE UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
+	"UNICODE UTF-32": {wide, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
+
+	"8859/1": Windows1252, "8859/2": {singleByte, charmap.ISO8859_2}, "8859/3": {singleByte, charmap.ISO8859_3},
+	"8859/4": {singleByte, charmap.ISO8859_4}, "8859/5": {singleByte, charmap.ISO8859_5},
+	"8859/6": {singleByte, charmap.ISO8859_6}, "8859/7": {singleByte, charmap.ISO8859_7},
+	"8859/8": {singleByte, charmap.ISO8859_8}, "8859/9": {singleByte, charmap.ISO8859_9},
+	"8859/10": {singleByte, charmap.ISO8859_10}, "8859/13": {singleByte, charmap.ISO8859_13},
+	"8859/14": {singleByte, charmap.ISO8859_14}, "8859/15": {singleByte, charmap.ISO8859_15},
+
+	// Registrations of ISO 2375, as in DICOM and HL7.
+	"ISO IR6": {}, "ISO IR100": Windows1252, "ISO IR101": {singleByte, charmap.ISO8859_2},
+	"ISO IR109": {singleByte, charmap.ISO8859_3}, "ISO IR110": {singleByte, charmap.ISO8859_4},
+	"ISO IR144": {singleByte, charmap.ISO8859_5}, "ISO IR127": {singleByte, charmap.ISO8859_6},
+	"ISO IR126": {singleByte, charmap.ISO8859_7}, "ISO IR138": {singleByte, charmap.ISO8859_8},
+	"ISO IR148": {singleByte, charmap.ISO8859_9}, "ISO IR166": {singleByte, charmap.Windows874},
+	"ISO IR192": UTF8,
+
+	"ISO IR13": {multiByte, japanese.ShiftJIS}, "ISO IR14": {},
+	"ISO IR87": {multiByte, japanese.ISO2022JP}, "ISO IR159": {multiByte, japanese.ISO2022JP},
+	"GB 18030-2000": {multiByte, simplifiedchinese.GB18030}, "GB 18030": {multiByte, simplifiedchinese.GB18030},
+	"KS X 1001": {multiByte, korean.EUCKR}, "BIG-5": {multiByte, traditionalchinese.Big5},
+
+	"": {}, "ASCII": {}, "US-ASCII": {}, // what is beyond ASCII is guessed
+	"ISO-8859-1": Windows1252, "ISO8859-1": Windows1252, "LATIN1": Windows1252,
+	"UTF-8": UTF8, "UTF8": UTF8,
+	"UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}, "UTF-32": {wide, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
+}
+
+// CharsetNamed returns a character set by its name in HTTP (the labels of the
+// WHATWG Encoding Standard) or in HL7 table 0211; known is false, and the set
+// undeclared, if there is none of that name.
+func CharsetNamed(name string) (c Charset, known bool) {
+	if name == "" {
+		return Charset{}, true
+	}
+	name = strings.ToUpper(strings.TrimSpace(strings.ReplaceAll(name, "_", "-")))
+	if c, known = tables[name]; known {
+		return c, true
+	}
+	found, err := htmlindex.Get(name)
+	if err != nil {
+		return Charset{}, false
+	}
+	switch canonical, _ := htmlindex.Name(found); canonical { //nolint:errcheck // it has one: it was found by one
+	case "utf-8":
+		return UTF8, true
+	case "replacement", "x-user-defined":
+		return Charset{}, false
+	case "utf-16be", "utf-16le":
+		return Charset{wide, found}, true
+	}
+	if _, single := found.(*charmap.Charmap); single {
+		return Charset{singleByte, found}, true
+	}
+	return Charset{multiByte, found}, true
+}
+
+// narrow returns a body in which delimiters are bytes: UTF-16 and UTF-32, as
+// declared or as their first bytes show, become UTF-8.
+func narrow(body []byte, transport Charset) ([]byte, Charset) {
+	c := transport
+	if c.kind != wide {
+		switch {
+		case bytes.HasPrefix(body, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(body, []byte("\x00\x00\xfe\xff")):
+			c = tables["UTF-32"]
+		case bytes.HasPrefix(body, []byte("\xff\xfe")), bytes.HasPrefix(body, []byte("\xfe\xff")), leads(body, "\x00M\x00S\x00H", "\x00B\x00H\x00S", "\x00F\x00H\x00S"):
+			c = tables["UTF-16"]
+		case leads(body, "M\x00S\x00H\x00", "B\x00H\x00S\x00", "F\x00H\x00S\x00"):
+			c = Charset{wide, unicode.UTF16(unicode.LittleEndian, unicode.IgnoreBOM)}
+		default:
+			return body, transport
 		}
 	}
-	if m.charset == Windows1252 {
-		return warning
+	decoded, err := c.encoding.NewDecoder().Bytes(body)
+	if err != nil {
+		return body, transport
+	}
+	return decoded, UTF8
+}
+
+func leads(body []byte, any ...string) bool {
+	for _, prefix := range any {
+		if bytes.HasPrefix(body, []byte(prefix)) {
+			return true
+		}
+	}
+	return false
+}
+
+// declared returns the character set that a message is in: that of the transport,
+// else that of MSH-18. Of several in MSH-18 the first that is not ASCII counts: the
+// others are switched to by escapes, of which those of ISO 2022 are followed.
+func (m *Message) declared(transport Charset) (c Charset, known bool) {
+	if transport.kind != undeclared {
+		return transport, true
+	}
+	field := oneLine(m.header(18))
+	if blank(field) {
+		return Charset{}, true
+	}
+	for name := range bytes.SplitSeq(field, []byte{m.repetition}) {
+		if c, known = CharsetNamed(string(part(name, m.component, 1))); !known || c.kind != undeclared {
+			break
+		}
+	}
+	if c.kind == wide { // it was, before it was read into these bytes
+		return Charset{}, true
+	}
+	return c, known
+}
+
+// settle decides the character set of the text in m.raw, and by which rule if it
+// had to be guessed.
+func (m *Message) settle() {
+	if m.settled {
+		return
+	}
+	m.settled = true
+	if m.charset.kind == singleByte {
+		return
 	}
 	if utf8.Valid(m.raw) {
 		m.charset = UTF8
-		return warning
+		return
 	}
-	if m.charset == UTF8 {
-		warning = "charset_invalid"
-	} else if warning == "" {
-		warning = "charset_assumed"
+	if m.charset.kind == utf8Text {
+		m.guess = warnCharsetInvalid
+	} else if m.guess == "" {
+		m.guess = warnCharsetAssumed
 	}
 	m.charset = Windows1252
-	return warning
 }
 
 // decode returns b as UTF-8.
 func (c Charset) decode(b []byte) string {
-	ascii := true
-	for _, x := range b {
-		if x >= utf8.RuneSelf {
-			ascii = false
-			break
-		}
-	}
-	if ascii {
+	if isASCII(b) {
 		return string(b)
 	}
-	if c != Windows1252 {
+	table, single := c.encoding.(*charmap.Charmap)
+	if !single {
 		return strings.ToValidUTF8(string(b), "\ufffd")
 	}
 	var s strings.Builder
 	s.Grow(len(b) + len(b)/2)
 	for _, x := range b {
-		if x >= 0x80 && x < 0xa0 {
-			s.WriteRune(high1252[x-0x80])
-		} else {
-			s.WriteRune(rune(x))
-		}
+		s.WriteRune(table.DecodeByte(x))
 	}
 	return s.String()
 }
 
-// high1252 is what Windows-1252 has at 0x80-0x9f (WHATWG Encoding Standard,
-// index windows-1252).
-var high1252 = [32]rune{
-	'€', 0x81, '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', 0x8d, 'Ž', 0x8f,
-	0x90, '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', 0x9d, 'ž', 'Ÿ',
+func isASCII(b []byte) bool {
+	for _, x := range b {
+		if x >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

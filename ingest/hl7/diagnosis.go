@@ -1,7 +1,7 @@
 package hl7
 
 import (
-	"strconv"
+	"bytes"
 
 	"svc/acuity"
 )
@@ -12,25 +12,27 @@ func (d *decoder) diagnoses() {
 	if t := d.event.Type; isCancel(t) || t == acuity.A02 || t == acuity.A03 {
 		return
 	}
+	if len(d.dg1) == 0 {
+		return
+	}
+	d.event.Diagnoses = make([]acuity.Diagnosis, 0, len(d.dg1))
 	cleared, delta := false, false
 	for i, s := range d.dg1 {
-		path := "DG1[" + strconv.Itoa(i+1) + "]"
-		code := d.field(s, 3)
-		if isNull(code) {
+		if isNull(d.field(s, 3)) {
 			cleared = true
 			continue
 		}
 		before := len(d.event.Diagnoses)
-		action := string(d.at(d.field(s, 21), 1))
-		for _, triplet := range []int{1, 4} {
-			d.diagnosis(s, triplet, path, action == "D")
+		action := d.at(d.field(s, 21), 1)
+		for _, triplet := range [...]int{1, 4} {
+			d.diagnosis(s, triplet, i+1, string(action) == "D")
 		}
-		if len(d.event.Diagnoses) == before || blank([]byte(action)) {
+		if len(d.event.Diagnoses) == before || blank(action) {
 			continue
 		}
 		delta = true
-		if action != "A" && action != "U" && action != "D" {
-			d.warn("action_unknown", path+"-21")
+		if a := string(action); a != "A" && a != "U" && a != "D" {
+			d.warnAt(warnAction, position{"DG1", i + 1, 21})
 		}
 	}
 	switch {
@@ -41,33 +43,59 @@ func (d *decoder) diagnoses() {
 	case cleared:
 		d.event.DiagnosisMode = acuity.DiagnosisClear
 	}
+	if len(d.event.Diagnoses) == 0 {
+		d.event.Diagnoses = nil
+	}
 }
 
 // diagnosis reads one of the two triplets (code, text, system) of DG1-3.
-func (d *decoder) diagnosis(s segment, triplet int, path string, gone bool) {
+func (d *decoder) diagnosis(s segment, triplet, repeat int, gone bool) {
 	field := d.field(s, 3)
-	code := d.id(d.at(field, triplet), path+"-3")
-	if code == "" {
+	b := d.id(d.at(field, triplet), position{"DG1", repeat, 3})
+	if len(b) == 0 {
 		return
 	}
-	if len(code) > maxCode {
-		d.warn("code_unreadable", path+"-3")
+	if len(b) > maxCode {
+		d.warnAt(warnCode, position{"DG1", repeat, 3})
 		return
 	}
-	display := d.text(d.at(field, triplet+1))
+	code := d.keep(b)
+	display := d.display(d.at(field, triplet+1))
 	if display == "" && triplet == 1 {
-		display = d.text(d.first(d.field(s, 4)))
+		display = d.display(d.first(d.field(s, 4)))
 	}
-	name := d.id(d.at(field, triplet+2), path+"-3")
-	if name == "" && triplet == 1 {
-		name = d.id(d.at(d.field(s, 2), 1), path+"-2") // the coding method of old; I9 is no system we know
+	name := d.id(d.at(field, triplet+2), position{"DG1", repeat, 3})
+	if len(name) == 0 && triplet == 1 {
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the coding method of old; I9 is no system we know
 	}
-	system, guessed := acuity.NormalSystem(name, code)
+	system, guessed := acuity.NormalSystem(string(name), code)
 	if guessed {
-		d.warn("system_assumed", path+"-3")
+		d.warnAt(warnSystem, position{"DG1", repeat, 3})
 	}
-	onset, _ := d.time(d.field(s, 5), path+"-5")
+	onset, _ := d.time(d.field(s, 5), position{"DG1", repeat, 5})
 	d.event.Diagnoses = append(d.event.Diagnoses, acuity.Diagnosis{
-		System: system, Code: code, Display: acuity.MaskDisplay(display), OnsetAt: onset.at, Delete: gone,
+		System: system, Code: code, Display: display, OnsetAt: onset.at, Delete: gone,
 	})
+}
+
+// display keeps a name for people. Only one with hardly a digit is kept before it
+// is masked: what is masked must not stay in memory.
+func (d *decoder) display(b []byte) string {
+	if !d.plain(b) {
+		return acuity.MaskDisplay(d.text(b))
+	}
+	digits := 0
+	for _, c := range b {
+		if digit(c) {
+			digits++
+		}
+	}
+	switch {
+	case blank(b):
+		return ""
+	case digits > 4:
+		return acuity.MaskDisplay(string(b))
+	default:
+		return acuity.MaskDisplay(d.keep(bytes.TrimSpace(b)))
+	}
 }

@@ -18,6 +18,17 @@ func (m *Message) identifier(b []byte) (s string, clean bool) {
 	return strings.TrimSpace(strings.Map(dropControl, s)), clean
 }
 
+// plain reports whether b is text as it stands: ASCII, nothing to unescape, no
+// control characters.
+func (m *Message) plain(b []byte) bool {
+	for _, c := range b {
+		if c < ' ' || c > '~' || c == m.escape {
+			return false
+		}
+	}
+	return true
+}
+
 // text returns readable text: unescaped, in UTF-8, with a space for every
 // control character and line break.
 func (m *Message) text(b []byte) string {

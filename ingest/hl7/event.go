@@ -1,8 +1,7 @@
 package hl7
 
 import (
-	"crypto/sha256"
-	"strconv"
+	"bytes"
 	"strings"
 	"time"
 
@@ -11,12 +10,12 @@ import (
 
 // Options is what a message does not say about itself.
 type Options struct {
-	// Pseudonym makes the keyed pseudonym of a value. Values of different
-	// kinds never get the same one.
-	Pseudonym  func(kind, value string) string
+	// Pseudonym appends the keyed pseudonym of a value to dst. Values of
+	// different kinds never get the same one.
+	Pseudonym  func(dst []byte, kind string, value []byte) []byte
 	Zone       *time.Location // of the hospital
 	ReceivedAt acuity.Instant
-	Charset    Charset // declared by the transport, if it was
+	Sender     Sender
 }
 
 // The kinds of pseudonym. Visits have one name space, whatever feed names them;
@@ -25,6 +24,7 @@ const (
 	KindVisit        = "visit"
 	KindPatientVisit = "visit-of-patient"
 	KindPatient      = "patient"
+	KindMessage      = "message" // all bytes of an HL7 message
 	KindEvent        = "event"
 	KindDigest       = "digest"
 )
@@ -36,13 +36,10 @@ const (
 	maxService  = 40 // bytes of PV1-10
 	newbornDays = 28 // younger is a newborn (clinical-input 4)
 	maxSkew     = 5 * time.Minute
-)
 
-// types are the events that have an effect, by MSH-9.2.
-var types = map[string]acuity.EventType{
-	"A01": acuity.A01, "A02": acuity.A02, "A03": acuity.A03, "A04": acuity.A04, "A06": acuity.A06, "A07": acuity.A07,
-	"A08": acuity.A08, "A11": acuity.A11, "A12": acuity.A12, "A13": acuity.A13,
-}
+	maxRelatives   = 50 // NK1 segments that are looked at
+	maxRepetitions = 20 // of PID-3 and PID-21
+)
 
 // decoder makes one event.
 type decoder struct {
@@ -50,27 +47,35 @@ type decoder struct {
 	Options
 	zones
 	event acuity.Event
+	// kept holds all text of the event in one piece of memory; its strings are
+	// parts of it.
+	kept strings.Builder
 }
 
 // Facts makes the event that the message reports. A message that must be refused
 // gets a fault instead, which [Message.Ack] writes down. An ADT event without an
 // effect is [acuity.EventOther]: accepted and counted.
 func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
-	if fault := m.check(); fault != nil {
+	if fault := m.check(o.Sender); fault != nil {
 		return acuity.Event{}, fault
 	}
-	d := &decoder{Message: m, Options: o, zones: zones{hospital: o.Zone}}
-	if code := m.settle(o.Charset); code != "" {
-		d.warn(code, "MSH-18")
+	m.settle()
+	d := decoder{Message: m, Options: o, zones: zones{hospital: o.Zone, season: &m.season}}
+	d.kept.Grow(pseudonymsKept + len(d.field(d.pv1, 3)) + len(d.field(d.pv1, 6)) + diagnosisKept*len(d.dg1))
+	if m.guess != "" {
+		d.warn(m.guess, "MSH", 18)
 	}
-	d.event.Type = types[m.Type()]
+	d.event.Type = d.effect()
 	d.identify()
 	d.times()
-	if mode := m.at(m.header(11), 1); string(mode) != "P" {
-		d.warn("not_production", "MSH-11")
+	if !d.production() {
+		d.warn(warnNotProduction, "MSH", 11)
 	}
-	if d.event.Type == acuity.EventOther {
+	switch d.event.Type {
+	case acuity.EventOther:
 		return d.event, nil
+	case acuity.A06, acuity.A07, acuity.A13:
+		d.warn(warnExtension, "MSH", 9)
 	}
 	if !d.subjects() {
 		return acuity.Event{}, &Fault{Code: AE, Condition: 101, Segment: "PV1", Sequence: 1, Field: 19}
@@ -81,82 +86,151 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	return d.event, nil
 }
 
+// What the text of an event takes in the usual case, in bytes: pseudonyms of the
+// message, the visit and the patient, and a diagnosis.
+const (
+	pseudonymsKept = 96
+	diagnosisKept  = 48
+)
+
 // check finds what makes a message unacceptable whatever it is about.
-func (m *Message) check() *Fault {
-	kind := m.at(m.header(9), 1)
+func (m *Message) check(sender Sender) *Fault {
+	kind := oneLine(m.at(m.header(9), 1))
+	header := func(code AckCode, condition, field int) *Fault {
+		return &Fault{Code: code, Condition: condition, Segment: "MSH", Sequence: 1, Field: field}
+	}
 	switch {
 	case m.size != nil:
 		return m.size
-	case blank(kind):
-		return &Fault{Code: AR, Condition: 200, Segment: "MSH", Sequence: 1, Field: 9}
-	case string(oneLine(kind)) != "ADT":
-		return &Fault{Code: AR, Condition: 200, Segment: "MSH", Sequence: 1, Field: 9}
-	case m.Type() == "":
-		return &Fault{Code: AR, Condition: 201, Segment: "MSH", Sequence: 1, Field: 9}
+	case string(kind) != "ADT":
+		return header(AR, 200, 9)
+	case m.trigger() == nil:
+		return header(AR, 201, 9)
+	case sender.ProductionOnly && !m.production():
+		return header(AR, 202, 11)
 	case blank(m.header(10)):
-		return &Fault{Code: AE, Condition: 101, Segment: "MSH", Sequence: 1, Field: 10}
+		return header(AE, 101, 10)
 	default:
 		return nil
 	}
 }
 
-// Type returns the trigger event, MSH-9.2, as in "A01"; "" if there is none that
-// could be one. EVN-1 is never looked at: senders disagree with themselves there.
-func (m *Message) Type() string {
+// production reports whether MSH-11 calls the message one of production.
+func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
+
+// trigger returns MSH-9.2 if it could be an event; nil if not. EVN-1 is never
+// looked at: senders disagree with themselves there.
+func (m *Message) trigger() []byte {
 	b := oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {
-		return ""
+		return nil
 	}
 	for _, c := range b {
 		if !upper(c) && !digit(c) {
-			return ""
+			return nil
 		}
 	}
-	return string(b)
+	return b
+}
+
+// Type returns the trigger event, MSH-9.2, as in "A01"; "" if there is none that
+// could be one.
+func (m *Message) Type() string { return string(m.trigger()) }
+
+// effect is what the trigger event does.
+func (m *Message) effect() acuity.EventType {
+	switch string(m.trigger()) {
+	case "A01":
+		return acuity.A01
+	case "A02":
+		return acuity.A02
+	case "A03":
+		return acuity.A03
+	case "A04":
+		return acuity.A04
+	case "A06":
+		return acuity.A06
+	case "A07":
+		return acuity.A07
+	case "A08":
+		return acuity.A08
+	case "A11":
+		return acuity.A11
+	case "A12":
+		return acuity.A12
+	case "A13":
+		return acuity.A13
+	default:
+		return acuity.EventOther
+	}
 }
 
 // ControlID returns MSH-10 as it was sent, first line only, in UTF-8.
-func (m *Message) ControlID() string { return m.charset.decode(oneLine(m.header(10))) }
+func (m *Message) ControlID() string {
+	m.settle()
+	return m.charset.decode(oneLine(m.header(10)))
+}
 
-func (d *decoder) warn(code, path string) {
+func (d *decoder) warn(code, segment string, field int) {
+	d.warnAt(code, position{segment: segment, field: field})
+}
+
+func (d *decoder) warnAt(code string, at position) {
 	if len(d.event.Warnings) < maxWarnings {
-		d.event.Warnings = append(d.event.Warnings, acuity.Warning{Code: code, Path: path})
+		d.event.Warnings = append(d.event.Warnings, acuity.Warning{Code: code, Path: at.String()})
 	}
 }
 
-// id reads an identifier or code and warns of an escape that it does not know.
-func (d *decoder) id(b []byte, path string) string {
+// id reads an identifier or code, and warns of an escape that it does not know.
+// The bytes are valid until the next call.
+func (d *decoder) id(b []byte, at position) []byte {
+	b = bytes.TrimSpace(oneLine(b))
+	if d.plain(b) {
+		if isNull(b) {
+			return nil
+		}
+		return b
+	}
 	s, clean := d.identifier(b)
 	if !clean {
-		d.warn("escape_unknown", path)
+		d.warnAt(warnEscape, at)
 	}
-	return s
+	d.scratch = append(d.scratch[:0], s...)
+	return d.scratch
 }
 
-// identify names the event: sender, control id and the bytes themselves. The
-// control id alone is no identity, senders start anew with it.
-func (d *decoder) identify() {
-	sum := sha256.Sum256(d.raw)
-	var b strings.Builder
-	b.WriteString("hl7\x00")
-	for _, n := range []int{3, 4, 10} {
-		b.Write(d.header(n))
-		b.WriteByte(0)
+// keep returns b as text of the event.
+func (d *decoder) keep(b []byte) string {
+	if len(b) == 0 {
+		return ""
 	}
-	b.Write(sum[:])
-	d.event.ID = d.Pseudonym(KindEvent, b.String())
-	d.event.Digest = d.Pseudonym(KindDigest, string(sum[:]))
+	from := d.kept.Len()
+	d.kept.Write(b)
+	return d.kept.String()[from:]
+}
+
+// pseudonym keeps the pseudonym of a value.
+func (d *decoder) pseudonym(kind string, value []byte) string {
+	d.made = d.Pseudonym(d.made[:0], kind, value)
+	return d.keep(d.made)
+}
+
+// identify names the event by all bytes of the message, in which are sender and
+// control id. The control id alone is no identity, senders start anew with it.
+func (d *decoder) identify() {
+	d.event.ID = d.pseudonym(KindMessage, d.sent)
+	d.event.Digest = d.event.ID
 }
 
 // times finds when the event happened: EVN-6, else EVN-2, else MSH-7, else its
 // receipt. On a cancel EVN-6 is the time of what is cancelled.
 func (d *decoder) times() {
-	sent, hasSent := d.time(d.header(7), "MSH-7")
+	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {
-		d.sent, d.header7 = sent.at, sent.zone
+		d.near, d.own = sent.at, sent.offset
 	}
-	occurred, hasOccurred := d.time(d.field(d.evn, 6), "EVN-6")
-	recorded, hasRecorded := d.time(d.field(d.evn, 2), "EVN-2")
+	occurred, hasOccurred := d.time(d.field(d.evn, 6), position{segment: "EVN", field: 6})
+	recorded, hasRecorded := d.time(d.field(d.evn, 2), position{segment: "EVN", field: 2})
 	e := &d.event
 	if hasRecorded {
 		e.RecordedAt = recorded.at
@@ -174,24 +248,24 @@ func (d *decoder) times() {
 		e.At, e.Precision = recorded.at, recorded.precision
 	case hasSent:
 		e.At, e.Precision = sent.at, sent.precision
-		d.warn("event_time_missing", "EVN-2")
+		d.warn(warnEventTime, "EVN", 2)
 	default:
 		e.At = d.ReceivedAt
-		d.warn("event_time_missing", "MSH-7")
+		d.warn(warnEventTime, "MSH", 7)
 	}
 	if e.At.Sub(d.ReceivedAt) > maxSkew {
-		d.warn("time_in_future", "EVN")
+		d.warn(warnFuture, "EVN", 0)
 	}
 }
 
 // time reads a time field.
-func (d *decoder) time(field []byte, path string) (stamp, bool) {
+func (d *decoder) time(field []byte, at position) (stamp, bool) {
 	if blank(field) {
 		return stamp{}, false
 	}
-	t, ok := d.parse(oneLine(d.at(field, 1)))
+	t, ok := d.parse(oneLine(d.Message.at(field, 1)))
 	if !ok {
-		d.warn("time_unreadable", path)
+		d.warnAt(warnTime, at)
 	}
 	return t, ok
 }
@@ -203,31 +277,33 @@ func isCancel(t acuity.EventType) bool {
 // subjects finds the visit and the patient, and those of the mother of a newborn.
 func (d *decoder) subjects() bool {
 	e := &d.event
-	patient := d.medicalRecord(d.field(d.pid, 3), "PID-3")
-	visit := d.id(d.cx(d.field(d.pv1, 19)), "PV1-19")
-	if visit == "" {
-		visit = d.id(d.cx(d.field(d.pid, 18)), "PID-18")
+	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
+		e.Patient = d.pseudonym(KindPatient, patient)
+	}
+	visit := d.id(d.cx(d.field(d.pv1, 19)), position{segment: "PV1", field: 19})
+	if len(visit) == 0 {
+		visit = d.id(d.cx(d.field(d.pid, 18)), position{segment: "PID", field: 18})
 	}
 	switch {
-	case visit != "":
-		e.Visit = d.Pseudonym(KindVisit, visit)
-	case patient != "":
-		e.Visit = d.Pseudonym(KindPatientVisit, patient)
-		d.warn("visit_by_patient", "PV1-19")
+	case len(visit) > 0:
+		e.Visit = d.pseudonym(KindVisit, visit)
+	case e.Patient != "":
+		e.Visit = d.pseudonym(KindPatientVisit, d.medicalRecord(d.field(d.pid, 3), "PID", 3))
+		d.warn(warnVisit, "PV1", 19)
 	default:
 		return false
 	}
-	if patient != "" {
-		e.Patient = d.Pseudonym(KindPatient, patient)
-	}
-	mother := d.medicalRecord(d.field(d.pid, 21), "PID-21")
-	for _, relative := range d.nk1 {
-		if mother == "" && string(d.at(d.field(relative, 3), 1)) == "MTH" {
-			mother = d.medicalRecord(d.field(relative, 33), "NK1-33")
+	mother := d.medicalRecord(d.field(d.pid, 21), "PID", 21)
+	for i, relative := range d.nk1 {
+		if len(mother) > 0 || i == maxRelatives {
+			break
+		}
+		if string(d.at(d.field(relative, 3), 1)) == "MTH" {
+			mother = d.medicalRecord(d.field(relative, 33), "NK1", 33)
 		}
 	}
-	if mother != "" {
-		e.MotherPatient = d.Pseudonym(KindPatient, mother)
+	if len(mother) > 0 {
+		e.MotherPatient = d.pseudonym(KindPatient, mother)
 	}
 	return true
 }
@@ -238,20 +314,28 @@ func (d *decoder) cx(field []byte) []byte {
 }
 
 // medicalRecord returns the number of the repetition of type MR, else the first.
-func (d *decoder) medicalRecord(field []byte, path string) string {
+func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = oneLine(field)
-	chosen := d.first(field)
-	for n := 1; n <= 20; n++ {
-		repetition := part(field, d.repetition, n)
-		if repetition == nil {
-			break
+	if len(field) == 0 {
+		return nil
+	}
+	chosen, rest := d.first(field), field
+	for range maxRepetitions {
+		i := bytes.IndexByte(rest, d.repetition)
+		repetition := rest
+		if i >= 0 {
+			repetition = rest[:i]
 		}
 		if string(part(repetition, d.component, 5)) == "MR" {
 			chosen = repetition
 			break
 		}
+		if i < 0 {
+			break
+		}
+		rest = rest[i+1:]
 	}
-	return d.id(part(part(chosen, d.component, 1), d.subcomponent, 1), path)
+	return d.id(part(part(chosen, d.component, 1), d.subcomponent, 1), position{segment: segment, field: n})
 }
 
 // where reads the places.
@@ -260,22 +344,22 @@ func (d *decoder) where() {
 	if isNull(assigned) {
 		d.event.PlaceNull = true
 	} else {
-		d.event.Place = d.place(assigned, "PV1-3")
+		d.event.Place = d.place(assigned, position{segment: "PV1", field: 3})
 	}
-	d.event.Prior = d.place(d.field(d.pv1, 6), "PV1-6")
+	d.event.Prior = d.place(d.field(d.pv1, 6), position{segment: "PV1", field: 6})
 }
 
-func (d *decoder) place(field []byte, path string) acuity.Location {
+func (d *decoder) place(field []byte, at position) acuity.Location {
 	if blank(field) {
 		return acuity.Location{}
 	}
 	read := func(b []byte) string {
-		s := d.id(b, path)
-		if len(s) > maxPlace {
-			d.warn("location_cut", path)
-			s = strings.ToValidUTF8(s[:maxPlace], "")
+		b = d.id(b, at)
+		if len(b) > maxPlace {
+			d.warnAt(warnLocationCut, at)
+			b = bytes.ToValidUTF8(b[:maxPlace], nil)
 		}
-		return s
+		return d.keep(b)
 	}
 	return acuity.Location{
 		PointOfCare: read(d.pointOfCare(d.at(field, 1))),
@@ -315,30 +399,42 @@ func isOID(b []byte) bool {
 // classify reads what kind of patient it is.
 func (d *decoder) classify() {
 	e := &d.event
-	e.Class = d.initial(d.field(d.pv1, 2), "PV1-2")
-	e.AdmissionType = d.initial(d.field(d.pv1, 4), "PV1-4")
-	if service := strings.ToUpper(d.id(d.at(d.field(d.pv1, 10), 1), "PV1-10")); len(service) <= maxService {
-		e.Service = service
+	e.Class = d.initial(d.field(d.pv1, 2), 2)
+	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
+	if service := d.id(d.at(d.field(d.pv1, 10), 1), position{segment: "PV1", field: 10}); len(service) <= maxService {
+		e.Service = strings.ToUpper(d.keep(service))
 	} else {
-		d.warn("code_unreadable", "PV1-10")
+		d.warn(warnCode, "PV1", 10)
 	}
 	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.infant()
-	if order, err := strconv.Atoi(string(d.at(d.field(d.pid, 25), 1))); err == nil && order > 0 && order < 10 {
-		e.Babies = uint8(order)
+	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+		e.Babies = order[0] - '0'
 	}
-	if reason := d.field(d.pv2, 3); !blank(reason) {
-		words := make([]string, 0, 4)
-		for _, n := range []int{1, 2, 4, 5} {
-			if s := d.text(d.at(reason, n)); s != "" {
-				words = append(words, s)
+	e.Reasons = d.reasons(d.field(d.pv2, 3))
+}
+
+// reasons reduces the reason of the admission to its hints. The text goes no
+// further.
+func (d *decoder) reasons(field []byte) acuity.Reasons {
+	if blank(field) {
+		return 0
+	}
+	d.scratch = d.scratch[:0]
+	for _, n := range [...]int{1, 2, 4, 5} {
+		if b := d.at(field, n); d.plain(b) {
+			if !isNull(b) {
+				d.scratch = append(d.scratch, b...)
 			}
+		} else {
+			d.scratch = append(d.scratch, d.text(b)...)
 		}
-		e.Reasons = acuity.ParseReasons(strings.Join(words, " "))
+		d.scratch = append(d.scratch, ' ')
 	}
+	return acuity.ParseReasons(string(d.scratch))
 }
 
 // initial reads a table value of one letter.
-func (d *decoder) initial(field []byte, path string) byte {
+func (d *decoder) initial(field []byte, n int) byte {
 	b := oneLine(d.at(field, 1))
 	switch {
 	case blank(b):
@@ -346,7 +442,7 @@ func (d *decoder) initial(field []byte, path string) byte {
 	case len(b) == 1 && letter(b[0]):
 		return b[0] &^ 0x20
 	default:
-		d.warn("code_unreadable", path)
+		d.warn(warnCode, "PV1", n)
 		return 0
 	}
 }

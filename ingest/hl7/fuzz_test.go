@@ -19,21 +19,21 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("MSH!*+?%!\x0b\xef\xbb\xbf\x1c\nPV1!!!\n!!!\nx?X0!"))
 	f.Add([]byte("MSH|^~\\|||||20260304093010.12345-0600||ADT^A11|1\rEVN||20260229|||20260304\rPV1|||\\X41\\\\.br\\&^\\^&&ISO\r"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b, err := hl7.Split(body)
+		b, err := hl7.Split(body, hl7.Charset{})
 		if err != nil {
 			return
 		}
 		var m, again hl7.Message
 		for _, raw := range b.Messages {
-			if m.Scan(raw) != nil {
+			if m.Scan(raw, hl7.Charset{}) != nil {
 				continue
 			}
 			e, fault := m.Facts(options)
 			if fault == nil && (e.ID == "" || e.At == 0) {
 				t.Fatalf("an event without identity or time: %+v", e)
 			}
-			ack := m.Ack(nil, hl7.Acknowledgment{Fault: fault, Hospital: "h", At: received.Time(), ID: "1", Original: true})
-			if err := again.Scan(ack); err != nil {
+			ack := m.Ack(nil, hl7.Acknowledgment{Fault: fault, Hospital: "h", At: received.Time(), ID: "1", Sender: hl7.Sender{OriginalMode: true}})
+			if err := again.Scan(ack, hl7.Charset{}); err != nil {
 				t.Fatalf("%q: %v", ack, err)
 			}
 			if !bytes.Contains(ack, []byte("\rMSA")) {

@@ -29,11 +29,11 @@ func must[T any](v T, err error) T {
 }
 
 // reveal makes pseudonyms that a test can read.
-func reveal(kind, value string) string {
-	if kind == hl7.KindEvent || kind == hl7.KindDigest {
-		return fmt.Sprintf("%s(%d)", kind, len(value))
+func reveal(dst []byte, kind string, value []byte) []byte {
+	if kind == hl7.KindMessage {
+		return fmt.Appendf(dst, "%s(%d)", kind, len(value))
 	}
-	return kind + "(" + value + ")"
+	return fmt.Appendf(dst, "%s(%s)", kind, value)
 }
 
 var options = hl7.Options{Pseudonym: reveal, Zone: chicago, ReceivedAt: received}
@@ -50,7 +50,7 @@ const (
 func facts(t *testing.T, raw []byte) acuity.Event {
 	t.Helper()
 	var m hl7.Message
-	if err := m.Scan(raw); err != nil {
+	if err := m.Scan(raw, hl7.Charset{}); err != nil {
 		t.Fatal(err)
 	}
 	e, fault := m.Facts(options)
@@ -84,7 +84,7 @@ func TestSamples(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			raw := must(os.ReadFile(file))
 			var m hl7.Message
-			if err := m.Scan(raw); err != nil {
+			if err := m.Scan(raw, hl7.Charset{}); err != nil {
 				t.Fatal(err)
 			}
 			e, fault := m.Facts(options)
@@ -159,7 +159,7 @@ func TestScanRefusesUnusableHeaders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m hl7.Message
-			if err := m.Scan([]byte(raw)); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
+			if err := m.Scan([]byte(raw), hl7.Charset{}); err != hl7.ErrNoHeader { //nolint:errorlint // returned as it is
 				t.Errorf("%v", err)
 			}
 		})
@@ -184,7 +184,7 @@ func TestFaults(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m hl7.Message
-			if err := m.Scan(test.raw); err != nil {
+			if err := m.Scan(test.raw, hl7.Charset{}); err != nil {
 				t.Fatal(err)
 			}
 			e, f := m.Facts(options)
@@ -213,7 +213,7 @@ func TestFacts(t *testing.T) {
 	}{
 		"event is MSH-9, never EVN-1": {segments(header("A02"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A02 }, ""},
 		"other events are taken":      {segments(header("A60"), evn), func(e acuity.Event) bool { return e.Type == acuity.EventOther && e.Visit == "" && e.ID != "" }, ""},
-		"A06":                         {segments(header("A06"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A06 }, ""},
+		"A06":                         {segments(header("A06"), evn, pid, pv1), func(e acuity.Event) bool { return e.Type == acuity.A06 }, "adt_extension@MSH-9"},
 		"EVN-6 wins":                  {segments(msh, evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 14, 0) && e.RecordedAt == at(4, 15, 29) }, ""},
 		"EVN-6 of a cancel":           {segments(header("A11"), evn+"||||20260304080000-0600", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 29) && e.Cancels == at(4, 14, 0) }, ""},
 		"cancel without EVN-6":        {segments(header("A12"), evn, pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 29) && e.Cancels == 0 }, ""},
@@ -315,10 +315,10 @@ func TestDiagnoses(t *testing.T) {
 func TestIdentity(t *testing.T) {
 	seen := map[string]string{}
 	o := options
-	o.Pseudonym = func(kind, value string) string { return kind + value }
+	o.Pseudonym = func(dst []byte, kind string, value []byte) []byte { return append(append(dst, kind...), value...) }
 	id := func(raw []byte) string {
 		var m hl7.Message
-		if err := m.Scan(raw); err != nil {
+		if err := m.Scan(raw, hl7.Charset{}); err != nil {
 			t.Fatal(err)
 		}
 		e, fault := m.Facts(o)

@@ -32,9 +32,13 @@ var ErrNoHeader = errors.New("no usable MSH segment")
 // Message is a view of one message. The zero value is ready for [Message.Scan],
 // which may be called again and again: its memory is reused.
 type Message struct {
-	raw     []byte
-	marks   []int32 // field separators of the segments in use, by segment
-	charset Charset // of the transport; see Options
+	raw   []byte  // as UTF-8 if it came in a character set with delimiters in its characters
+	sent  []byte  // as it came
+	marks []int32 // field separators of the segments in use, by segment
+
+	charset Charset
+	guess   string // warning about the character set
+	settled bool   // charset and guess are final
 
 	separator, component, repetition, escape, subcomponent byte
 
@@ -43,6 +47,10 @@ type Message struct {
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
 	size                    *Fault // broken bound, reported by Facts
+
+	season  season // of the times that were read last
+	scratch []byte // an identifier that had to be unescaped
+	made    []byte // a pseudonym
 }
 
 // segment is where a segment lies. The zero value is a segment that is absent.
@@ -52,11 +60,45 @@ type segment struct {
 }
 
 // Scan makes m the view of the message in raw, which must not change while m is
-// used. MLLP framing and a byte order mark are skipped. The only error is
+// used. MLLP framing and a byte order mark are skipped. The character set is that
+// of the transport, if it declares one, else that of MSH-18. The only error is
 // [ErrNoHeader]; everything else that is wrong is found by [Message.Facts].
-func (m *Message) Scan(raw []byte) error {
+func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
-	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0]}
+	if err := m.scan(raw); err != nil {
+		return err
+	}
+	charset, known := m.declared(transport)
+	if charset.kind == multiByte {
+		decoded, err := charset.encoding.NewDecoder().Bytes(raw)
+		if err != nil {
+			decoded = raw
+		}
+		if err := m.scan(trimFrame(decoded)); err != nil {
+			return err
+		}
+		charset = UTF8
+	}
+	m.sent, m.charset = raw, charset
+	if !known {
+		m.guess = warnCharsetUnknown
+	}
+	return nil
+}
+
+// Release lets go of the message and keeps the memory for another, unless it was
+// an unusual one.
+func (m *Message) Release() {
+	const usual = 1 << 14
+	if cap(m.marks) > usual || cap(m.scratch) > usual || cap(m.dg1)+cap(m.nk1) > MaxSegments {
+		*m = Message{}
+		return
+	}
+	*m = Message{marks: m.marks, dg1: m.dg1, nk1: m.nk1, season: m.season, scratch: m.scratch, made: m.made}
+}
+
+func (m *Message) scan(raw []byte) error {
+	*m = Message{raw: raw, marks: m.marks[:0], dg1: m.dg1[:0], nk1: m.nk1[:0], season: m.season, scratch: m.scratch, made: m.made}
 	if !m.delimiters() {
 		return ErrNoHeader
 	}

@@ -11,121 +11,124 @@ import (
 type stamp struct {
 	at        acuity.Instant
 	precision acuity.Precision
-	zone      *time.Location // its own offset from UTC; nil: none
+	offset    offset // its own
 }
 
-// near is how far from MSH-7 its offset still holds for a time without one.
+// offset is a distance from UTC, if there is one.
+type offset struct {
+	known   bool
+	seconds int32
+}
+
+// week is how far from MSH-7 its offset still holds for a time without one.
 // Beyond it daylight saving may have changed.
-const near = 7 * 24 * time.Hour
+const week = 7 * 24 * time.Hour
 
 // zones is how a time without an offset is read: with the offset of MSH-7 if it
 // lies near it, else in the zone of the hospital. Never in UTC by accident.
 type zones struct {
 	hospital *time.Location
-	header7  *time.Location // offset of MSH-7; nil: none
-	sent     acuity.Instant // MSH-7
+	own      offset         // of MSH-7
+	near     acuity.Instant // MSH-7
+	season   *season
 }
 
 // parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
-func (z zones) parse(b []byte) (t stamp, ok bool) {
+func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	b = bytes.TrimSpace(b)
-	var offset *time.Location
-	if i := bytes.LastIndexAny(b, "+-"); i >= 0 {
-		if offset, ok = parseOffset(b[i:]); !ok {
-			return stamp{}, false
-		}
-		b = b[:i]
+	n := 0
+	for n < len(b) && digit(b[n]) {
+		n++
 	}
-	var nanos int
-	if i := bytes.IndexByte(b, '.'); i >= 0 {
-		if i != 14 || len(b) == i+1 {
-			return stamp{}, false
-		}
-		scale := int(100 * time.Millisecond)
-		for _, c := range b[i+1:] {
-			if !digit(c) {
-				return stamp{}, false
-			}
-			nanos += int(c-'0') * scale
-			scale /= 10
-		}
-		b = b[:i]
-		t.precision = acuity.Millisecond
-	} else {
-		switch len(b) {
-		case 4:
-			t.precision = acuity.Year
-		case 6:
-			t.precision = acuity.Month
-		case 8:
-			t.precision = acuity.Day
-		case 10:
-			t.precision = acuity.Hour
-		case 12:
-			t.precision = acuity.Minute
-		default:
-			t.precision = acuity.Second
-		}
-	}
-	w := Wall{Month: 1, Day: 1, Nanosecond: nanos}
-	for i, field := range []*int{&w.Year, &w.Month, &w.Day, &w.Hour, &w.Minute, &w.Second} {
-		from, to := 2+2*i, 4+2*i
-		if i == 0 {
-			from = 0
-		}
-		if len(b) < to {
-			if len(b) != from {
-				return stamp{}, false
-			}
-			break
-		}
-		if *field, ok = number(b[from:to]); !ok {
-			return stamp{}, false
-		}
-	}
-	if len(b) > 14 || len(b) < 4 || !w.Valid() {
+	switch n {
+	case 4:
+		t.precision = acuity.Year
+	case 6:
+		t.precision = acuity.Month
+	case 8:
+		t.precision = acuity.Day
+	case 10:
+		t.precision = acuity.Hour
+	case 12:
+		t.precision = acuity.Minute
+	case 14:
+		t.precision = acuity.Second
+	default:
 		return stamp{}, false
 	}
-	if offset != nil {
-		t.zone = offset
-		t.at = w.In(offset)
-		return t, true
+	w := Wall{Month: 1, Day: 1}
+	w.Year = two(b)*100 + two(b[2:])
+	for i, field := range []*int{&w.Month, &w.Day, &w.Hour, &w.Minute, &w.Second} {
+		if n < 6+2*i {
+			break
+		}
+		*field = two(b[4+2*i:])
 	}
-	if z.header7 != nil {
-		if t.at = w.In(z.header7); t.at.Sub(z.sent).Abs() <= near {
-			return t, true
+	rest := b[n:]
+	if len(rest) > 0 && rest[0] == '.' {
+		digits := 1
+		scale := int(100 * time.Millisecond)
+		for ; digits < len(rest) && digit(rest[digits]); digits++ {
+			w.Nanosecond += int(rest[digits]-'0') * scale
+			scale /= 10
+		}
+		if n != 14 || digits == 1 {
+			return stamp{}, false
+		}
+		t.precision = acuity.Millisecond
+		rest = rest[digits:]
+	}
+	if len(rest) > 0 {
+		if t.offset, ok = parseOffset(rest); !ok {
+			return stamp{}, false
 		}
 	}
-	t.at = w.In(z.hospital)
+	if !w.Valid() {
+		return stamp{}, false
+	}
+	t.at = z.instant(w, t.offset)
 	return t, true
 }
 
+func (z *zones) instant(w Wall, sent offset) acuity.Instant {
+	utc := w.utc()
+	if sent.known {
+		return utc - acuity.Instant(sent.seconds)*1000
+	}
+	if z.own.known {
+		if at := utc - acuity.Instant(z.own.seconds)*1000; at.Sub(z.near).Abs() <= week {
+			return at
+		}
+	}
+	if z.season == nil {
+		return w.In(z.hospital)
+	}
+	return z.season.instant(w, utc, z.hospital)
+}
+
 // parseOffset reads ±HHMM.
-func parseOffset(b []byte) (*time.Location, bool) {
-	if len(b) != 5 {
-		return nil, false
+func parseOffset(b []byte) (offset, bool) {
+	if len(b) != 5 || b[0] != '+' && b[0] != '-' {
+		return offset{}, false
 	}
-	hours, ok := number(b[1:3])
-	minutes, ok2 := number(b[3:5])
-	if !ok || !ok2 || hours > 14 || minutes > 59 {
-		return nil, false
+	for _, c := range b[1:] {
+		if !digit(c) {
+			return offset{}, false
+		}
 	}
-	seconds := hours*3600 + minutes*60
+	hours, minutes := two(b[1:]), two(b[3:])
+	if hours > 14 || minutes > 59 {
+		return offset{}, false
+	}
+	seconds := int32(hours*3600 + minutes*60) //nolint:gosec // below 15 hours
 	if b[0] == '-' {
 		seconds = -seconds
 	}
-	return time.FixedZone("", seconds), true
+	return offset{true, seconds}, true
 }
 
-func number(b []byte) (n int, ok bool) {
-	for _, c := range b {
-		if !digit(c) {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
-	}
-	return n, true
-}
+// two returns the number that the first two digits of b are.
+func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
 
 // Wall is a date and time of day as a clock on the wall shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
@@ -136,13 +139,35 @@ func (w Wall) Valid() bool {
 		w.Hour > 23 || w.Minute > 59 || w.Second > 59 {
 		return false
 	}
-	return w.Day <= time.Date(w.Year, time.Month(w.Month+1), 0, 0, 0, 0, 0, time.UTC).Day()
+	days := int(daysOf[w.Month])
+	if w.Month == 2 && w.Year%4 == 0 && (w.Year%100 != 0 || w.Year%400 == 0) {
+		days++
+	}
+	return w.Day <= days
+}
+
+var daysOf = [13]int8{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
+
+// utc returns the instant at which a clock in UTC shows w.
+func (w Wall) utc() acuity.Instant {
+	// Days since 1970-01-01 of the Gregorian calendar, counted in years that
+	// begin in March (Hinnant, chrono-compatible low-level date algorithms).
+	year, month := w.Year, w.Month-3
+	if month < 0 {
+		year, month = year-1, month+12
+	}
+	era := year / 400
+	ofEra := year - era*400
+	day := (153*month+2)/5 + w.Day - 1
+	days := era*146097 + ofEra*365 + ofEra/4 - ofEra/100 + day - 719468
+	return acuity.Instant(days)*24*3600*1000 +
+		acuity.Instant((w.Hour*3600+w.Minute*60+w.Second)*1000+w.Nanosecond/int(time.Millisecond))
 }
 
 // In returns the instant at which a clock in the zone shows w. An hour that
 // comes twice is its first; one that is skipped is shifted forward.
 func (w Wall) In(zone *time.Location) acuity.Instant {
-	utc := time.Date(w.Year, time.Month(w.Month), w.Day, w.Hour, w.Minute, w.Second, w.Nanosecond, time.UTC)
+	utc := time.UnixMilli(int64(w.utc()))
 	before := offsetAt(utc.Add(-24*time.Hour), zone)
 	after := offsetAt(utc.Add(24*time.Hour), zone)
 	t := utc.Add(-before)
@@ -160,3 +185,36 @@ func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()
 	return time.Duration(seconds) * time.Second
 }
+
+// season is a stretch of time in which a zone keeps one offset, and nothing of
+// it lies within two days of a change: messages come from the same season for
+// months, and asking the zone costs more than all else that is read of a time.
+type season struct {
+	zone     *time.Location
+	from, to acuity.Instant // of the clock on the wall, as if it were UTC
+	offset   acuity.Instant
+}
+
+func (s *season) instant(w Wall, utc acuity.Instant, zone *time.Location) acuity.Instant {
+	if s.zone != zone || utc < s.from || utc >= s.to {
+		at := w.In(zone)
+		start, end := at.Time().In(zone).ZoneBounds()
+		const margin = 2 * 24 * time.Hour
+		s.zone, s.offset = zone, utc-at
+		s.from, s.to = firstInstant, lastInstant
+		if !start.IsZero() {
+			s.from = acuity.At(start.Add(margin))
+		}
+		if !end.IsZero() {
+			s.to = acuity.At(end.Add(-margin))
+		}
+		return at
+	}
+	return utc - s.offset
+}
+
+// The bounds of what [Wall.Valid] lets pass, with room to spare.
+const (
+	firstInstant = acuity.Instant(-100 * 366 * 24 * 3600 * 1000)
+	lastInstant  = acuity.Instant(300 * 366 * 24 * 3600 * 1000)
+)

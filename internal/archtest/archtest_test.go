@@ -31,7 +31,7 @@ var rooms = map[string]room{
 	"acuity":                   {std: domainStd},
 	"schemas":                  {imports: []string{"acuity", "internal/access", "github.com/hamba/avro"}},
 	"ingest":                   {imports: []string{"acuity", "ingest/hl7", "internal/access", "internal/api", "github.com/go-chi/chi"}},
-	"ingest/hl7":               {imports: []string{"acuity"}},
+	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},
