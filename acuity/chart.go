@@ -28,6 +28,11 @@ type UnitChart struct {
 	Moves            []Instant // event times of live A01 A02 A03 A04 that may lie within the last 120 min, ascending
 	Unplaced         int32     // open visits without a place
 	UnknownLocations int32     // registered by themselves, not confirmed
+
+	// What waits for something else, as of the hour of Clock; nothing waits
+	// longer than 24 h.
+	CancelsWaiting    int32 // cancels, for the event that they are about
+	StatementsWaiting int32 // clinical statements, for the visit or patient that they name
 }
 
 // RoomStatus is the occupancy of a room.

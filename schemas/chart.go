@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeUnitChart appends the record of u to dst, which it returns.
 func EncodeUnitChart(dst []byte, u *acuity.UnitChart) ([]byte, error) {
-	w := begin(dst, &unitChartV1)
+	w := begin(dst, &unitChartV2)
 	w.unitChart(u)
-	return w.end(&unitChartV1)
+	return w.end(&unitChartV2)
 }
 
 // DecodeUnitChart reads a record of any released version into u, which it
 // overwrites. The errors are [ErrMalformed] and [UnknownSchemaError].
 func DecodeUnitChart(b []byte, u *acuity.UnitChart) error {
-	r, err := open(b, &unitChartV1)
+	r, err := open(b, &unitChartV2)
 	if err != nil {
 		return err
 	}
 	*u = acuity.UnitChart{}
 	r.unitChart(u)
-	return r.close(&unitChartV1)
+	return r.close(&unitChartV2)
 }
 
 // EncodeRoomChart appends the record of room to dst, which it returns.
@@ -55,6 +55,8 @@ func (w *writer) unitChart(u *acuity.UnitChart) {
 	w.instants(u.Moves)
 	w.int(u.Unplaced)
 	w.int(u.UnknownLocations)
+	w.int(u.CancelsWaiting)
+	w.int(u.StatementsWaiting)
 }
 
 func (r *reader) unitChart(u *acuity.UnitChart) {
@@ -72,6 +74,8 @@ func (r *reader) unitChart(u *acuity.UnitChart) {
 	u.Moves = r.instants()
 	u.Unplaced = r.int()
 	u.UnknownLocations = r.int()
+	u.CancelsWaiting = r.int()
+	u.StatementsWaiting = r.int()
 }
 
 func (w *writer) roomChart(room *acuity.RoomChart) {

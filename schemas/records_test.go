@@ -61,7 +61,7 @@ func stateOf[T any](s *Schema) record {
 var records = []record{
 	recordOf(&observationV2, EncodeObservation, DecodeObservation),
 	recordOf(&changeV1, EncodeChange, DecodeChange),
-	recordOf(&unitChartV1, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
+	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
 		return &u, DecodeUnitChart(b, &u)
 	}),

@@ -24,6 +24,7 @@ var (
 	observationV2  = Schema{"observation", 2, 0x802e18f6c4978ee1}
 	changeV1       = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	unitChartV1    = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
+	unitChartV2    = Schema{"unit-chart", 2, 0x857fda7cefa383a9}
 	roomChartV1    = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
 	unitStateV1    = Schema{"unit-state", 1, 0x9108768957d57a61}
 	roomStateV1    = Schema{"room-state", 1, 0x7323ebc6bae332b3}
@@ -42,7 +43,7 @@ var (
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &changeV1, &unitChartV1, &roomChartV1,
+	&observationV1, &observationV2, &changeV1, &unitChartV1, &unitChartV2, &roomChartV1,
 	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&keyV1, &hospitalV1, &deadLetterV1,
