@@ -143,16 +143,25 @@ func (l *loop) begin(p *part, partition int32, committed, end int64) error {
 	return nil
 }
 
-// fold hands the changelogs to the tasks, partitions in parallel.
+// fold hands the newest record of each key to the tasks, partitions in parallel.
 func (l *loop) fold(ctx context.Context, parts map[int32]*part, from map[int32]int64) error {
 	numbers := make([]int32, 0, len(parts))
+	logs := make(map[int32]*newest, len(parts))
 	for n := range parts {
 		numbers = append(numbers, n)
+		logs[n] = newNewest()
 	}
-	return l.cluster.readTo(ctx, l.cfg.Changelog, from, numbers, func(r Record) error {
-		p := parts[r.Partition]
-		p.grown += int64(len(r.Key) + len(r.Value))
-		return p.task.Restore(r)
+	err := l.cluster.readTo(ctx, l.cfg.Changelog, from, numbers, func(r Record) error {
+		parts[r.Partition].grown += int64(len(r.Key) + len(r.Value))
+		logs[r.Partition].take(r)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return Parallel(len(numbers), func(i int) error {
+		n := numbers[i]
+		return logs[n].each(n, parts[n].task.Restore)
 	})
 }
 
@@ -190,7 +199,8 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 }
 
 // readTo reads committed records of partitions up to barriers that it appends,
-// each partition in order, different ones in parallel.
+// each partition in order, different ones in parallel. The bytes of a record are
+// those of the next one once each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.barriers(ctx, topic, partitions)
 	if err != nil {
@@ -207,7 +217,10 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: begin}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.FetchMaxPartitionBytes(8<<20),
+		// As stored; decompressed, and with a record each, several times that.
+		kgo.FetchMaxBytes(4<<20),
+		kgo.FetchMaxPartitionBytes(2<<20),
+		kgo.WithPools(&recycle{}),
 	)...)
 	if err != nil {
 		return fmt.Errorf("open reader: %w", err)
@@ -250,15 +263,15 @@ func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each fun
 					mu.Unlock()
 					return
 				}
-				if isBarrier(r.Key) {
-					continue
+				if !isBarrier(r.Key) {
+					if err := each(recordOf(r)); err != nil {
+						mu.Lock()
+						errs = append(errs, fmt.Errorf("record %d:%d: %w", r.Partition, r.Offset, err))
+						mu.Unlock()
+						return
+					}
 				}
-				if err := each(recordOf(r)); err != nil {
-					mu.Lock()
-					errs = append(errs, fmt.Errorf("record %d:%d: %w", r.Partition, r.Offset, err))
-					mu.Unlock()
-					return
-				}
+				r.Recycle()
 			}
 		})
 	})

@@ -6,14 +6,14 @@ import (
 )
 
 // Task is the work on one partition. All its methods are called from one
-// goroutine at a time. Its memory is a function of its changelog: after any
+// goroutine at a time; those of different partitions in parallel. Its memory is a function of its changelog: after any
 // error it is closed, and a new task reads the changelog again.
 //
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
 // Advance*, Outputs, Committed; Live at times in place of Outputs; Close.
 type Task interface {
-	// Restore takes one record of the changelog, in order. A nil Value says
-	// that the key is gone.
+	// Restore takes one record of the changelog, in order: of each key that is
+	// not gone the newest at least. A nil Value says that the key is gone.
 	Restore(Record) error
 	// Restored ends the restore; derived state is built here. It returns the
 	// lowest input offset that the changelog has not seen; 0: none was.

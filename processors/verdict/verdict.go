@@ -15,6 +15,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -106,6 +107,8 @@ type hospital struct {
 	index   int            // in timers; -1: has none
 	touched bool
 	scratch []byte // for charts
+
+	restoring []stream.Record // until Restored
 }
 
 type output struct{ key, value []byte }
@@ -119,46 +122,64 @@ func (t *task) hospital(id string) *hospital {
 	return h
 }
 
+// Restore keeps the record for Restored, which takes the hospitals in parallel.
 func (t *task) Restore(r stream.Record) error {
-	key, err := schemas.ParseKey(r.Key)
-	if err != nil {
-		return nil //nolint:nilerr // a barrier of the loop: not ours
+	if hospital, err := schemas.ParseKey(r.Key); err == nil { // else a barrier of the loop: not ours
+		h := t.hospital(hospital.Hospital)
+		h.restoring = append(h.restoring, r)
 	}
-	h := t.hospital(key.Hospital)
-	if key.Kind == "" {
-		head, bad := schemas.PeekChange(r.Value)
-		if bad != nil {
-			return fmt.Errorf("restore change at %d: %w", r.Offset, bad)
-		}
-		h.head = append(h.head[:0], r.Value...)
-		t.next = max(t.next, head.Offset+1)
-		return nil
-	}
-	var state acuity.State
-	if r.Value != nil {
-		if state, err = schemas.DecodeState(r.Value); err != nil {
-			return fmt.Errorf("restore state at %d: %w", r.Offset, err)
-		}
-	}
-	return h.unit.Restore(string(r.Key), state)
+	return nil
 }
 
 func (t *task) Restored() (int64, error) {
-	charts := make([]Chart, 0, len(t.hospitals))
-	for _, h := range t.hospitals {
-		h.unit.Restored()
-		t.schedule(h)
-		chart, err := whole(h)
-		if err != nil {
-			return 0, err
+	hospitals := slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospital) int { return cmp.Compare(a.id, b.id) })
+	charts := make([]Chart, len(hospitals))
+	next := make([]int64, len(hospitals))
+	err := stream.Parallel(len(hospitals), func(i int) (err error) {
+		if next[i], err = hospitals[i].restore(); err == nil {
+			charts[i], err = whole(hospitals[i])
 		}
-		charts = append(charts, chart)
+		return err
+	})
+	if err != nil {
+		return 0, err
 	}
-	slices.SortFunc(charts, func(a, b Chart) int { return cmp.Compare(a.Hospital, b.Hospital) })
+	for i, h := range hospitals {
+		t.next = max(t.next, next[i])
+		t.schedule(h)
+	}
 	if t.view != nil {
 		t.view.Own(t.partition, t.next-1, charts)
 	}
 	return t.next, nil
+}
+
+// restore makes the hospital what its records say, and returns the input offset
+// after the last that they have seen.
+func (h *hospital) restore() (next int64, err error) {
+	for _, r := range h.restoring {
+		if schemas.IsChange(r.Key) {
+			head, bad := schemas.PeekChange(r.Value)
+			if bad != nil {
+				return 0, fmt.Errorf("restore change at %d: %w", r.Offset, bad)
+			}
+			h.head = append(h.head[:0], r.Value...)
+			next = max(next, head.Offset+1)
+			continue
+		}
+		var state acuity.State
+		if r.Value != nil {
+			if state, err = schemas.DecodeState(r.Value); err != nil {
+				return 0, fmt.Errorf("restore state at %d: %w", r.Offset, err)
+			}
+		}
+		if err := h.unit.Restore(string(r.Key), state); err != nil {
+			return 0, err
+		}
+	}
+	h.restoring = nil
+	h.unit.Restored()
+	return next, nil
 }
 
 func (t *task) Apply(r stream.Record) error {

@@ -1,0 +1,53 @@
+package stream
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// Whatever is written, a restore hands out the newest record of each key that
+// is not gone, in the order of the log, with its own bytes.
+func TestNewestOfEachKey(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := newNewest()
+		if rapid.Bool().Draw(t, "one hash for all") {
+			n.hash = func([]byte) uint64 { return 1 }
+		}
+		model := map[string]Record{}
+		buffer := make([]byte, 0, 64) // reused, as that of a fetch
+		for offset := range rapid.IntRange(0, 60).Draw(t, "records") {
+			key := rapid.SampledFrom([]string{"a", "b", "a/b", "c", "d", "e"}).Draw(t, "key")
+			r := Record{Partition: 7, Offset: int64(offset), Timestamp: time.UnixMilli(int64(offset))}
+			buffer = append(append(buffer[:0], key...), strings.Repeat(fmt.Sprint(offset), rapid.IntRange(0, 20).Draw(t, "length"))...)
+			r.Key, r.Value = buffer[:len(key)], buffer[len(key):]
+			if rapid.IntRange(0, 3).Draw(t, "gone") == 0 {
+				r.Value = nil
+				delete(model, key)
+			} else {
+				kept := r
+				kept.Key, kept.Value = []byte(key), []byte(string(r.Value))
+				model[key] = kept
+			}
+			n.take(r)
+		}
+		var have, want []string
+		for _, r := range model {
+			want = append(want, fmt.Sprintf("%03d %d %s=%s %v", r.Offset, r.Partition, r.Key, r.Value, r.Timestamp))
+		}
+		if err := n.each(7, func(r Record) error {
+			have = append(have, fmt.Sprintf("%03d %d %s=%s %v", r.Offset, r.Partition, r.Key, r.Value, r.Timestamp))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		slices.Sort(want)
+		if !slices.Equal(have, want) {
+			t.Fatalf("have %q, want %q", have, want)
+		}
+	})
+}
