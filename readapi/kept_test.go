@@ -1,12 +1,15 @@
 package readapi_test
 
 import (
+	"fmt"
 	"net/http"
 	"reflect"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -111,36 +114,87 @@ func TestKeptAnswersAreFresh(t *testing.T) {
 				answered[r.ID] = r
 			}
 		}
-		if kept.given.Load() > int32(kept.token.Version) {
+		// A state is read when it is new, and once more to see that it stays.
+		if kept.given.Load() > 2*int32(kept.token.Version) {
 			t.Fatalf("%d charts for %d versions", kept.given.Load(), kept.token.Version)
 		}
 	})
 }
 
-// Of many who find a unit changed, one reads and judges it.
-func TestOneReadsForAll(t *testing.T) {
-	h := newHouse(worked(t))
-	h.get(t, "/api/v1/level")
-	h.token.Version++
-	const readers = 16
-	var asked atomic.Int32
-	everybody := make(chan struct{})
-	h.asking = func() {
-		if asked.Add(1) == readers {
-			close(everybody)
+// Those who come while somebody looks share the next look, and are told what is
+// so then: never what was so before they asked.
+func TestManyShareOneLook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(worked(t))
+		h.get(t, "/api/v1/level")
+		h.token.Version++
+		begun, goOn := make(chan struct{}), make(chan struct{})
+		h.reading = func() {
+			h.reading = nil
+			close(begun)
+			<-goOn
 		}
-	}
-	h.reading = func() { <-everybody } // until all have seen that it has changed
-	var all sync.WaitGroup
-	for range readers {
-		all.Go(func() {
-			if w := ask(h, "/api/v1/unit-state", []string{"Authorization", "Bearer svc_north"}); w.StatusCode != http.StatusOK {
-				t.Errorf("status %d", w.StatusCode)
+		var all sync.WaitGroup
+		read := func() {
+			all.Go(func() {
+				if w := ask(h, "/api/v1/unit-state", []string{"Authorization", "Bearer svc_north"}); w.StatusCode != http.StatusOK {
+					t.Errorf("status %d", w.StatusCode)
+				}
+			})
+		}
+		read()
+		<-begun
+		later := *h.chart
+		later.Unit.Version += 100
+		var answers [16]string
+		for i := range answers {
+			all.Go(func() {
+				answers[i] = data(t, ask(h, "/api/v1/unit-state", []string{"Authorization", "Bearer svc_north"}))
+			})
+		}
+		synctest.Wait() // they wait for the one who looks
+		before := h.given.Load()
+		h.chart, h.token.Version = &later, h.token.Version+1
+		close(goOn)
+		all.Wait()
+		if got := h.given.Load() - before; got != 1 {
+			t.Errorf("the state was read %d times for all who waited, want once", got)
+		}
+		want := fmt.Sprintf(`"version":%d`, later.Unit.Version)
+		for i, answer := range answers {
+			if !strings.Contains(answer, want) {
+				t.Errorf("reader %d was told of a state from before the request", i)
 			}
-		})
-	}
-	all.Wait()
-	if h.given.Load() != 2 {
-		t.Errorf("the state was read %d times, want once before the change and once after", h.given.Load())
-	}
+		}
+	})
+}
+
+// Who waits for a look that cannot be made is told so, whoever makes it.
+func TestWhoWaitsHearsOfAFault(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHouse(worked(t))
+		goOn := make(chan struct{})
+		h.reading = func() { <-goOn }
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { ask(h, "/api/v1/level", []string{"Authorization", "Bearer svc_north"}) })
+		}
+		synctest.Wait()
+		h.reading = func() { panic("a fault of the port") }
+		h.token.Version++
+		var failed atomic.Int32
+		for range 8 {
+			all.Go(func() {
+				if ask(h, "/api/v1/level", []string{"Authorization", "Bearer svc_north"}).StatusCode == http.StatusInternalServerError {
+					failed.Add(1)
+				}
+			})
+		}
+		synctest.Wait()
+		close(goOn)
+		all.Wait()
+		if failed.Load() != 8 {
+			t.Errorf("%d of 8 were told of the fault", failed.Load())
+		}
+	})
 }

@@ -107,7 +107,7 @@ func (s *server) level(w http.ResponseWriter, r *http.Request) {
 
 // judge returns the judgment of the caller's hospital now, or has answered.
 func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
-	j, err := s.current(r.Context(), api.Caller(r.Context()).Hospital, acuity.At(s.shell.Now()))
+	j, err := s.current(r.Context(), api.Caller(r.Context()).Hospital)
 	switch {
 	case err == nil:
 		return j, true

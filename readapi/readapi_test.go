@@ -38,27 +38,27 @@ type house struct {
 	err     error
 	given   atomic.Int32 // how often the whole state was handed out
 	decoded atomic.Int32 // how many rooms were decoded
-	asking  func()       // called when a token is asked for, if set
-	reading func()       // called while a state is read, if set
+	reading func()       // called when a state was read, if set
 }
 
 func (h *house) Token(_ context.Context, hospital string) (readapi.Token, error) {
-	switch {
-	case h.err != nil:
-		return readapi.Token{}, fmt.Errorf("read: %w", h.err)
-	case hospital != "north" || h.chart == nil:
-		return readapi.Token{}, readapi.ErrNoUnit
-	}
-	if h.asking != nil {
-		h.asking()
-	}
-	return h.token, nil
+	return h.token, h.fault(hospital)
 }
 
-func (h *house) Read(context.Context, string) (readapi.State, error) {
+func (h *house) fault(hospital string) error {
+	switch {
+	case h.err != nil:
+		return fmt.Errorf("read: %w", h.err)
+	case hospital != "north" || h.chart == nil:
+		return readapi.ErrNoUnit
+	}
+	return nil
+}
+
+func (h *house) Read(_ context.Context, hospital string) (readapi.State, error) {
 	h.given.Add(1)
-	if h.reading != nil {
-		h.reading()
+	if err := h.fault(hospital); err != nil {
+		return readapi.State{}, err
 	}
 	s := readapi.State{Token: h.token}
 	unit, err := json.Marshal(&h.chart.Unit)
@@ -67,6 +67,9 @@ func (h *house) Read(context.Context, string) (readapi.State, error) {
 		room, fault := json.Marshal(&h.chart.Rooms[i])
 		err = errors.Join(err, fault)
 		s.Rooms = append(s.Rooms, readapi.Room{ID: h.chart.Rooms[i].ID, Chart: string(room)})
+	}
+	if h.reading != nil {
+		h.reading()
 	}
 	return s, err
 }

@@ -70,18 +70,31 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 			return
 		}
 	}
-	body := make([]byte, 0, len(raw)+256)
-	body = append(body, `{"protocol":"`+Protocol+`","ok":true,"data":`...)
-	body = append(body, raw...)
-	body = append(body, `,"meta":{"requestId":`...)
-	body = appendText(body, q.id)
-	body = append(body, `,"generatedAt":"`...)
-	body = q.now().UTC().AppendFormat(body, stamp)
-	body = append(body, `","hospitalId":`...)
-	body = appendText(body, q.key.Hospital)
-	body = append(body, "}}\n"...)
-	write(w, http.StatusOK, body)
+	parts := make([]byte, 0, 384)
+	parts = append(parts, `{"protocol":"`+Protocol+`","ok":true,"data":`...)
+	head := len(parts)
+	if small := len(raw) <= copyAtMost; small {
+		parts = append(parts, raw...)
+		head = len(parts)
+		raw = nil
+	}
+	parts = append(parts, `,"meta":{"requestId":`...)
+	parts = appendText(parts, q.id)
+	parts = append(parts, `,"generatedAt":"`...)
+	parts = Time(q.now()).Append(parts)
+	parts = append(parts, `","hospitalId":`...)
+	parts = appendText(parts, q.key.Hospital)
+	parts = append(parts, "}}\n"...)
+	if raw == nil {
+		write(w, http.StatusOK, parts)
+		return
+	}
+	write(w, http.StatusOK, parts[:head], raw, parts[head:])
 }
+
+// copyAtMost is the bytes of data that are copied into one write with what is
+// around them; more is written as it is.
+const copyAtMost = 2 << 10
 
 // Marshal encodes data as the answers do: without escaping of <, > and &.
 func Marshal(data any) (json.RawMessage, error) {
@@ -106,13 +119,22 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-func write(w http.ResponseWriter, status int, body []byte) {
+// write sends a whole answer, in one piece or in several.
+func write(w http.ResponseWriter, status int, body ...[]byte) {
+	length := 0
+	for _, part := range body {
+		length += len(part)
+	}
 	h := w.Header()
 	h["Content-Type"] = contentType
 	h["X-Content-Type-Options"] = noSniff
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = []string{strconv.Itoa(length)}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:errcheck // the client is gone: nobody is left to tell
+	for _, part := range body {
+		if _, err := w.Write(part); err != nil {
+			return // the client is gone: nobody is left to tell
+		}
+	}
 }
 
 // Shared header values, so that an answer does not allocate them anew.

@@ -71,11 +71,20 @@ func (b *Board) token(ctx context.Context, pipe redis.Pipeliner, partition int32
 }
 
 // Read returns the hospital, in one round trip. The errors are those of the
-// package. Sentinel and hospital are read in one transaction: an empty hash
-// beside a sentinel of the same moment is a hospital that does not exist.
+// package.
 func (b *Board) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	partition := b.cfg.Partition(hospital)
-	pipe := b.redis.TxPipeline()
+	s, err := b.read(ctx, b.redis.Pipeline(), partition, hospital)
+	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
+		// As with Token: an empty hash beside a sentinel of the same moment is a
+		// hospital that does not exist.
+		return b.read(ctx, b.redis.TxPipeline(), partition, hospital)
+	}
+	return s, err
+}
+
+// read asks by a pipeline, which has nothing in it yet.
+func (b *Board) read(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Snapshot, error) {
 	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
 	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {

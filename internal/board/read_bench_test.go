@@ -66,7 +66,7 @@ func (c changing) Token(ctx context.Context, _ string) (readapi.Token, error) {
 }
 
 func (c changing) Read(ctx context.Context, _ string) (readapi.State, error) {
-	n := c.version.Load()
+	n := c.version.Add(1)
 	s, err := c.charts.Read(ctx, c.hospitals[n%2])
 	s.Version = n
 	return s, err
