@@ -75,10 +75,10 @@ type Switches struct {
 }
 
 // CodeMark says of a code of the worklist that nobody need look at it. The code
-// goes on being counted, and means what it meant: nothing.
+// goes on being counted, and means what it meant.
 type CodeMark struct {
 	System System
 	Code   string
-	Kind   SignalKind // 0: a diagnosis
+	Kind   SignalKind // 0: whatever it came as
 	Delete bool       // it is to be looked at again
 }

@@ -11,6 +11,9 @@ import (
 // The caller has taken the due instants up to the observation's clock with
 // Advance before. It never fails: what cannot be taken is told in the Change.
 func (u *Unit) Apply(o *Observation, offset int64) Change {
+	if o.Act != nil && o.Act.DryRun {
+		return u.preview(o, offset)
+	}
 	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	u.dirty.unit = true
 	in := intake{o: o, Change: Change{Outcome: Applied}}
@@ -26,8 +29,8 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	if o.Roster != nil {
 		u.takeRoster(&in, o.Roster)
 	}
-	if len(o.Mappings) > 0 {
-		u.takeMappings(o.Mappings)
+	if o.administers() {
+		u.takeSite(&in)
 	}
 	if o.Room != nil || len(o.Signals) > 0 {
 		u.takeClinical(&in)
@@ -65,8 +68,11 @@ func (in *intake) eventPath(i int) string {
 	if len(in.o.Events) == 1 {
 		return ""
 	}
-	return "events[" + strconv.Itoa(i) + "]"
+	return item("events", i)
 }
+
+// item names an element of a list of a request.
+func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
 // takeEvents adds the events to the sets of their visits.
 func (u *Unit) takeEvents(in *intake) {
@@ -346,39 +352,4 @@ func (u *Unit) takeRoster(in *intake, r *Roster) {
 		in.warn("too_many_nurses", "nurses")
 	}
 	u.facts.Roster = &n
-}
-
-// takeMappings changes the terminology map; all that was ever said is read anew
-// with it.
-func (u *Unit) takeMappings(list []Mapping) {
-	for i := range list {
-		m := list[i]
-		if m.Delete {
-			if u.mappings[m.ID] != nil {
-				delete(u.mappings, m.ID)
-				u.dirty.mappings = once(u.dirty.mappings, m.ID)
-			}
-			continue
-		}
-		if u.mappings[m.ID] == nil && len(u.mappings) >= capMappings {
-			continue
-		}
-		u.mappings[m.ID] = &MappingState{Mapping: m}
-		u.dirty.mappings = once(u.dirty.mappings, m.ID)
-	}
-	u.compile()
-	for _, r := range u.rooms {
-		u.markRoom(r, markRebuild|markTouched)
-	}
-}
-
-// compile makes the terminology map ready for matching.
-func (u *Unit) compile() {
-	list := make([]Mapping, 0, len(u.mappings))
-	for _, m := range u.mappings {
-		list = append(list, m.Mapping)
-	}
-	slices.SortFunc(list, func(a, b Mapping) int { return cmp.Compare(a.ID, b.ID) })
-	u.maps = newMappings(list)
-	u.work.reader.use(u.maps)
 }

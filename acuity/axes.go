@@ -75,6 +75,7 @@ type tally struct {
 	assumed   int64
 	stale     int64
 	births    bool // a patient in Labor or Cesarean
+	rostered  bool // nurses are those of the roster
 	fatigue   bool
 	listed    int64 // rooms that count for capacity
 	busy      int64 // occupied ones of them

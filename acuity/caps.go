@@ -31,11 +31,13 @@ const (
 	capRoster = 500
 	// capCodes is the number of unmapped codes of a hospital; beyond it new
 	// ones are answered but not listed.
-	capCodes = 1000
+	capCodes = 50_000
 	// capCodeRooms is the number of rooms listed with an unmapped code.
 	capCodeRooms = 20
 	// capMappings is the number of rows of the terminology map.
-	capMappings = 5000
+	capMappings = 20_000
+	// capPlaces is the number of rows of the location table.
+	capPlaces = 5000
 )
 
 // The spans after which facts settle or are forgotten.

@@ -22,6 +22,8 @@ type Change struct {
 	Unmapped           []Unmapped
 	Warnings           []Warning
 	Removed            int32 // rooms that a census took out of the unit
+
+	Preview *Preview // of an observation that only asked
 }
 
 // Cause says why a verdict was made anew.

@@ -33,6 +33,9 @@ type UnitChart struct {
 	// longer than 24 h.
 	CancelsWaiting    int32 // cancels, for the event that they are about
 	StatementsWaiting int32 // clinical statements, for the visit or patient that they name
+
+	Rules              []Rule // of the hospital, beside the catalogue; ascending by factor
+	StaffingFromRoster bool   // without a staffing record the roster tells the nurses on duty
 }
 
 // RoomStatus is the occupancy of a room.

@@ -273,12 +273,11 @@ func (u *Unit) noteUnmappedStanding(in *intake, list []Standing, room int32) {
 
 // noteCode counts a code that nothing knows.
 func (u *Unit) noteCode(in *intake, system System, code, display string, kind SignalKind, room int32) {
-	un := Unmapped{System: system, Code: code, Display: display}
-	if !slices.Contains(in.Unmapped, un) {
-		in.Unmapped = append(in.Unmapped, un)
-	}
 	key := unmappedKey(system, code, kind)
 	c := u.codes[key]
+	if un := (Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && !slices.Contains(in.Unmapped, un) {
+		in.Unmapped = append(in.Unmapped, un)
+	}
 	if c == nil {
 		if len(u.codes) >= capCodes {
 			return
@@ -304,7 +303,7 @@ func (u *Unit) noteCode(in *intake, system System, code, display string, kind Si
 	if i, found := slices.BinarySearch(c.Rooms, room); room >= 0 && !found && len(c.Rooms) < capCodeRooms {
 		c.Rooms = slices.Insert(c.Rooms, i, room)
 	}
-	u.dirty.codes = once(u.dirty.codes, key)
+	u.touchCode(key, c)
 }
 
 // unmappedKey names an unmapped code within a hospital.

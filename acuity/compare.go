@@ -40,7 +40,7 @@ func (u *Unit) conclude(in *intake) {
 func (u *Unit) head() {
 	f, h := &u.facts, &u.chart.Unit
 	h.Clock = f.Clock
-	h.Staffing, h.Roster = f.Staffing, f.Roster
+	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.setting().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
 	since := f.Clock.Add(-turnoverWindow)
 	n := 0
@@ -290,7 +290,7 @@ func (u *Unit) showsTheSame() bool {
 	a, b := &u.previous, &u.verdict
 	if a.Level != b.Level || a.Driving != b.Driving || a.Axes != b.Axes || a.Required != b.Required ||
 		a.Shortfall != b.Shortfall || a.ShortfallFTE != b.ShortfallFTE || a.OnDuty != b.OnDuty || a.Call != b.Call ||
-		a.Ratio != b.Ratio || a.Roster != b.Roster || a.RosterStale != b.RosterStale || a.Unplaced != b.Unplaced ||
+		a.Ratio != b.Ratio || a.Rules != b.Rules || a.Roster != b.Roster || a.RosterStale != b.RosterStale || a.Unplaced != b.Unplaced ||
 		a.Next != b.Next || len(a.Rooms) != len(b.Rooms) || !slices.Equal(a.Quality, b.Quality) {
 		return false
 	}

@@ -63,7 +63,7 @@ func (u *Unit) markAll() {
 
 // retell tells the marked visits anew.
 func (u *Unit) retell() {
-	how := telling{SameRoom: u.table.sameRoom}
+	how := telling{SameRoom: u.table.sameRoom, TrustA08: u.setting().TrustA08Location}
 	for _, v := range u.work.visits {
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt

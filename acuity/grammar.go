@@ -75,7 +75,17 @@ type line struct {
 }
 
 func (l line) fault(format string, args ...any) error {
-	return fmt.Errorf("catalogue line %d: %s: %s", l.number, l.key, fmt.Sprintf(format, args...))
+	return &lineError{l.number, l.key, fmt.Sprintf(format, args...)}
+}
+
+// lineError is a line that breaks a rule of the format.
+type lineError struct {
+	number       int // negative: a line of a hospital's rule, see [Rule]
+	key, message string
+}
+
+func (e *lineError) Error() string {
+	return fmt.Sprintf("catalogue line %d: %s: %s", e.number, e.key, e.message)
 }
 
 type block struct {

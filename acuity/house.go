@@ -94,6 +94,7 @@ func (u *Unit) forget(v *visit) {
 // learn fills the table of rooms, and the list of newborns in censuses, from the
 // facts.
 func (u *Unit) learn() {
+	u.table.site(u.locations())
 	u.relabel()
 	for _, v := range u.visits {
 		for i := range v.Events {
@@ -135,7 +136,7 @@ func (v *visit) fold(u *Unit) {
 	}
 	old, rest := order[:n], order[n:]
 	until := max(v.FoldAt, old[n-1].At)
-	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt})
+	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.Events = append(v.base(&s), rest...)

@@ -5,8 +5,9 @@ import "time"
 // rosterLasts is how long a roster says who is on shift. Our default.
 const rosterLasts = 12 * time.Hour
 
-// Verdict judges the chart at an instant by the default catalogue.
-func (c *Chart) Verdict(now Instant) Verdict { return Default().Verdict(c, now) }
+// Verdict judges the chart at an instant, by the catalogue with the rules of its
+// hospital.
+func (c *Chart) Verdict(now Instant) Verdict { return c.Unit.Catalogue().Verdict(c, now) }
 
 // Verdict judges a chart at an instant. The verdict shares the roster with the
 // chart and nothing else that changes.
@@ -30,19 +31,21 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 // rooms become part of the verdict. What was made of the same numbers last time
 // is taken from there; nil: nothing is remembered.
 func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant, last *lately) Verdict {
-	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since}
+	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since, Rules: c.version}
 	t := tally{census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	for i := range rooms {
 		t.add(&rooms[i])
 		v.Next = Soonest(v.Next, Soonest(rooms[i].Next, rooms[i].due))
 	}
 	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
+	if u.Roster != nil {
+		v.RosterStale = now >= u.Roster.AsOf.Add(rosterLasts)
+	}
 	v.staffing(u, &t, now)
 	v.turnover(u, &t, now)
 	if u.Roster != nil {
-		at := u.Roster.AsOf.Add(rosterLasts)
-		if v.RosterStale = now >= at; !v.RosterStale {
-			v.Next = Soonest(v.Next, at)
+		if !v.RosterStale {
+			v.Next = Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
 		}
 		if t.skillSeen = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillSeen {
 			t.skill = skillOf(u.Roster, rooms)
@@ -137,14 +140,26 @@ func (v *Verdict) staffing(u *UnitChart, t *tally, now Instant) {
 			v.Call = s.Call
 		}
 	}
+	if n := u.rostered(); !t.staffed && n > 0 && !v.RosterStale {
+		t.staffed, t.rostered, t.nurses, v.OnDuty = true, true, int64(n), n
+	}
 	t.call = v.Call == Yes
 	for _, plan := range u.Staffing[begun:] {
 		// A plan that says what holds already changes nothing.
-		if plan.Nurses != v.OnDuty || plan.Call != Unsaid && plan.Call != v.Call {
+		if t.rostered || plan.Nurses != v.OnDuty || plan.Call != Unsaid && plan.Call != v.Call {
 			v.Next = Soonest(v.Next, plan.AsOf)
 			return
 		}
 	}
+}
+
+// rostered returns how many nurses the roster has, if the hospital wants that
+// number where none was sent; the charge nurse is not told apart in a roster.
+func (u *UnitChart) rostered() int32 {
+	if !u.StaffingFromRoster || u.Roster == nil {
+		return 0
+	}
+	return int32(len(u.Roster.Nurses)) //nolint:gosec // at most capRoster
 }
 
 // turnover counts the moves of the last two hours.

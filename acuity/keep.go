@@ -17,7 +17,10 @@ type dirty struct {
 	visits   []*visit
 	heard    []heardRecord // in the order in which it happened
 	seen     []*SeenState
-	mappings []string
+	mappings []string // by id
+	rules    []Factor
+	places   []string // by id
+	switches bool
 	codes    []string
 	gone     []string // keys
 	views    []*room
@@ -32,6 +35,10 @@ const (
 	kindMapping = "mapping"
 	kindSeen    = "seen"
 	kindCode    = "code"
+	kindRule    = "rule"
+	kindPlace   = "place"
+
+	kindSwitches = "switches"
 )
 
 func (u *Unit) key(kind, id string) string { return u.hospital + "/" + kind + "/" + id }
@@ -47,14 +54,6 @@ func digest(text string) string {
 	return fmt.Sprintf("%x", h.Sum(nil))
 }
 
-// once appends a key that is not in the list.
-func once(list []string, key string) []string {
-	if slices.Contains(list, key) {
-		return list
-	}
-	return append(list, key)
-}
-
 // Dirty calls write for each state record that changed since the last call; a
 // nil State takes the record away. A key may come twice, the last one counts.
 // The record is valid until write returns.
@@ -63,13 +62,7 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 	for _, k := range d.gone {
 		write(k, nil)
 	}
-	for _, m := range d.mappings {
-		if s := u.mappings[m]; s != nil {
-			write(u.key(kindMapping, m), s)
-		} else {
-			write(u.key(kindMapping, m), nil)
-		}
-	}
+	u.writeDirtySite(write)
 	u.writeHeard(write)
 	for _, s := range d.seen {
 		if u.seen[s.ID] == s {
@@ -77,7 +70,9 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 		}
 	}
 	for _, k := range d.codes {
-		write(u.key(kindCode, digest(k)), u.codes[k])
+		c := u.codes[k]
+		c.dirty = false
+		write(u.key(kindCode, digest(k)), c)
 	}
 	for _, v := range d.visits {
 		v.marks &^= markState
@@ -92,7 +87,7 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 	}
 	*d = dirty{
 		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), views: d.views,
-		mappings: emptied(d.mappings), codes: emptied(d.codes), gone: emptied(d.gone),
+		mappings: emptied(d.mappings), rules: emptied(d.rules), places: emptied(d.places), codes: emptied(d.codes), gone: emptied(d.gone),
 	}
 }
 
@@ -175,6 +170,12 @@ func (u *Unit) Restore(key string, s State) error {
 		u.seen[s.ID] = s
 	case *MappingState:
 		u.mappings[s.ID] = s
+	case *RuleState:
+		u.rules[s.Factor] = s
+	case *PlaceState:
+		u.places[s.ID()] = s
+	case *SwitchesState:
+		u.switches = s
 	case *CodeState:
 		u.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
 	}
@@ -196,6 +197,14 @@ func (u *Unit) drop(kind, id string) error {
 		delete(u.visits, id)
 	case kindMapping:
 		delete(u.mappings, id)
+	case kindRule:
+		if f, ok := FactorByID(id); ok {
+			delete(u.rules, f)
+		}
+	case kindPlace:
+		delete(u.places, id)
+	case kindSwitches:
+		u.switches = nil
 	case kindHeard:
 		n, err := strconv.ParseInt(id, 10, 64)
 		if err != nil {

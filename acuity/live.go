@@ -3,9 +3,7 @@ package acuity
 // States calls write for every state record there is: what a changelog that
 // begins here must hold. The record is valid until write returns.
 func (u *Unit) States(write func(key string, s State)) {
-	for id, m := range u.mappings {
-		write(u.key(kindMapping, id), m)
-	}
+	u.writeSite(write)
 	for id, s := range u.seen {
 		write(u.seenKey(id), s)
 	}

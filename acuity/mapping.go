@@ -2,8 +2,37 @@ package acuity
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
+
+// MappingID names a row of the terminology map by what it is about: the code of
+// its system in whatever spelling, its kind and what it asks of the value. A row
+// about the same replaces it.
+func MappingID(m *Mapping) string {
+	system := m.System
+	if system == SystemNone {
+		system, _ = NormalSystem("", m.Code)
+	}
+	return "map-" + shortDigest(string(system), normalCode(system, m.Code),
+		strconv.Itoa(int(m.Kind)), strconv.Itoa(int(m.Op)), strconv.FormatInt(int64(m.Than), 10))
+}
+
+// takeMapping takes a row of the terminology map, or takes it back.
+func (u *Unit) takeMapping(in *intake, m *Mapping) {
+	if m.Delete {
+		if u.mappings[m.ID] != nil {
+			delete(u.mappings, m.ID)
+			u.dirty.gone = append(u.dirty.gone, u.key(kindMapping, m.ID))
+		}
+		return
+	}
+	if old := u.mappings[m.ID]; old != nil && old.Mapping == *m {
+		return
+	}
+	u.mappings[m.ID] = &MappingState{Mapping: *m, Version: u.facts.Version + 1, By: in.o.Source, At: in.o.ReceivedAt}
+	u.dirty.mappings = append(u.dirty.mappings, m.ID)
+}
 
 // mappings is the terminology map of a hospital, ready for look-ups. The nil map
 // has no rows. It never changes once made.

@@ -178,7 +178,8 @@ func (t *roomTable) resolve(l Location) placement {
 	if l.PointOfCare == "" && room == "" {
 		return placement{}
 	}
-	if s := t.siteOf(&l); s != nil && (s.HasRoom || s.Outside) {
+	s := t.siteOf(&l)
+	if s != nil && (s.HasRoom || s.Outside) {
 		if s.Outside {
 			return placement{Kind: outside}
 		}
@@ -192,7 +193,8 @@ func (t *roomTable) resolve(l Location) placement {
 			return placement{inRoom, n}
 		}
 	}
-	if b := places(); b.area(l.PointOfCare, areaTriage, areaObstetric) == areaUnknown &&
+	// A row that names no room says that the place is ours.
+	if b := places(); s == nil && b.area(l.PointOfCare, areaTriage, areaObstetric) == areaUnknown &&
 		b.area(l.PointOfCare, areaOutside, areaOutside) != areaUnknown {
 		return placement{Kind: outside}
 	}
@@ -278,7 +280,9 @@ func (t *roomTable) siteOf(l *Location) *siteLocation {
 	}
 	var array [96]byte
 	room := roomName(l)
-	for _, k := range [...][3]string{{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {l.PointOfCare, "", ""}} {
+	for _, k := range [...][3]string{
+		{l.PointOfCare, room, l.Bed}, {l.PointOfCare, room, ""}, {"", room, l.Bed}, {"", room, ""}, {l.PointOfCare, "", ""},
+	} {
 		if s := t.sites[string(key(array[:0], k[0], k[1], k[2]))]; s != nil {
 			return s
 		}

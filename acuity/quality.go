@@ -5,6 +5,7 @@ package acuity
 //   - staffing_unknown: the nurses on duty were never sent
 //   - capacity_unknown: no census was ever received
 //   - skill_unknown: no roster, or an empty one
+//   - staffing_from_roster: the nurses on duty are those of the roster, none were sent
 //   - roster_stale: the roster is 12 h old or older
 //   - double_occupied: two patients share a room for 15 min or more
 //   - rooms_unplaced: patients of the unit without a room
@@ -12,7 +13,7 @@ package acuity
 //   - primary_assumed: rooms whose demand is a default
 //   - evidence_stale: factors that are older than they should be
 func (t *tally) quality(u *UnitChart, v *Verdict) []Quality {
-	var store [9]Quality
+	var store [10]Quality
 	list := store[:0]
 	say := func(when bool, code, message string) {
 		if when {
@@ -20,6 +21,7 @@ func (t *tally) quality(u *UnitChart, v *Verdict) []Quality {
 		}
 	}
 	say(!t.staffed, "staffing_unknown", "The nurses on duty are not known: staffing, reserve and acuity are left out.")
+	say(t.rostered, "staffing_from_roster", "The nurses on duty are counted from the roster: no staffing was sent.")
 	say(!t.census, "capacity_unknown", "No census was received: capacity is left out.")
 	say(u.Roster == nil || len(u.Roster.Nurses) == 0, "skill_unknown", "There is no roster: the skill mix is left out.")
 	say(v.RosterStale, "roster_stale", "The roster is 12 hours old or older: the skill mix is left out.")

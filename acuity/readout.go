@@ -121,9 +121,6 @@ type diagnosisWording struct {
 	code   string
 }
 
-// use has everything read by another map from now on.
-func (r *reader) use(maps *mappings) { r.maps, r.diagnoses = maps, nil }
-
 // diagnosis returns what a diagnosis says.
 func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
 	w := diagnosisWording{d.System, d.Code}

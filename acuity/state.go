@@ -2,7 +2,8 @@ package acuity
 
 // State is one record of the changelog: a piece of the facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [HeardState],
-// [SeenState], [MappingState] and [CodeState]; each stays below 64 KiB by the caps of
+// [SeenState], [CodeState], and of the site [MappingState], [RuleState],
+// [PlaceState] and [SwitchesState]; each stays below 64 KiB by the caps of
 // caps.go. What [Unit.Dirty] hands out is valid until its callback returns.
 type State interface{ state() }
 
@@ -163,6 +164,8 @@ type CodeState struct {
 	Rooms     []int32     // ascending, the first twenty
 	Hours     []HourCount // ascending, of the last 24 h
 	Ignored   bool        // nobody need look at it
+
+	dirty bool // is to be written
 }
 
 // HourCount is how often something came in one hour of the hospital's clock.

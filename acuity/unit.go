@@ -17,13 +17,13 @@ type Unit struct {
 	hospital string
 	cat      *Catalogue
 
-	facts    UnitState
-	rooms    []*room // ascending by id
-	visits   map[string]*visit
-	mappings map[string]*MappingState
-	seen     map[string]*SeenState
-	codes    map[string]*CodeState
-	saved    map[int64]*heardRecord // statements that are being restored
+	site
+	facts  UnitState
+	rooms  []*room // ascending by id
+	visits map[string]*visit
+	seen   map[string]*SeenState
+	codes  map[string]*CodeState
+	saved  map[int64]*heardRecord // statements that are being restored
 
 	newborns []*visit            // ascending by id
 	patients map[string][]*visit // by pseudonym
@@ -143,14 +143,13 @@ func NewUnit(hospital string) *Unit {
 		hospital: hospital,
 		cat:      Default(),
 		visits:   map[string]*visit{},
-		mappings: map[string]*MappingState{},
+		site:     newSite(),
 		seen:     map[string]*SeenState{},
 		codes:    map[string]*CodeState{},
 		patients: map[string][]*visit{},
 		listed:   map[string]bool{},
-		maps:     newMappings(nil),
 	}
-	u.work.reader = reader{c: u.cat, maps: u.maps}
+	u.compile()
 	u.chart.Hospital = hospital
 	u.verdict = u.chart.Verdict(0)
 	return u

@@ -31,7 +31,7 @@ func (w *world) next() Observation {
 		return Observation{}
 	}
 	o := Observation{Hospital: testHospital, ReceivedAt: w.now, Source: "key"}
-	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'c', 'c', 'n', 'r', 'm', 't') {
+	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'c', 'c', 'n', 'r', 'm', 'm', 't') {
 	case 'a':
 		o.Channel = ChannelADT
 		for range pick(w.t, "events", 1, 1, 1, 3) {
@@ -59,11 +59,7 @@ func (w *world) next() Observation {
 			{ExternalID: "n1", Skill: pick(w.t, "skill", int8(-1), 0, 1, 2), Rooms: []int32{1, 2}}, {ExternalID: "n2", Skill: 2},
 		}}
 	case 'm':
-		o.Channel = ChannelTerminology
-		o.Mappings = []Mapping{{
-			ID: "m1", System: SystemLocal, Code: "X1", Delete: pick(w.t, "delete", false, false, true),
-			Factor: pick(w.t, "factor", 0, factor("high-cardiac"), factor("mews-active")),
-		}}
+		w.site(&o)
 	case 't':
 		o.Channel = ChannelStaffing
 	}
@@ -228,6 +224,12 @@ func (l changelog) write(u *Unit) {
 		case *MappingState:
 			l[key] = copied(s)
 		case *CodeState:
+			l[key] = copied(s)
+		case *RuleState:
+			l[key] = copied(s)
+		case *PlaceState:
+			l[key] = copied(s)
+		case *SwitchesState:
 			l[key] = copied(s)
 		}
 	})

@@ -68,6 +68,7 @@ type Verdict struct {
 	Quality  []Quality
 
 	Version int64
+	Rules   string  // version of the rules: see Catalogue.Version
 	AsOf    Instant // since when this verdict holds
 	Next    Instant // when time alone changes it; 0: never
 }

@@ -60,7 +60,7 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 func (j *judgment) verdict(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
 	for i, p := range j.parts {
 		if !holds(p.from, p.until, at) {
-			p = p.judged(at)
+			p = p.judged(j.rules, at)
 			j.parts[i] = p
 		}
 		rooms[i] = p.verdict
@@ -98,7 +98,8 @@ func (j *judgment) bytes() int64 {
 type chart struct {
 	token Token
 	head  acuity.UnitChart
-	rooms []*sheet // ascending by id
+	rules *acuity.Catalogue // by which it is judged
+	rooms []*sheet          // ascending by id
 }
 
 // sheet is the chart of a room. States in which it is the same share it.
@@ -115,6 +116,7 @@ func decode(charts Charts, state *State, before *chart) (*chart, error) {
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
+	c.rules = c.head.Catalogue()
 	var old []*sheet
 	if before != nil {
 		old = before.rooms
@@ -154,7 +156,7 @@ const unjudged = acuity.Instant(1<<63 - 1)
 func (c *chart) partsAfter(before *judgment) []*part {
 	parts := make([]*part, len(c.rooms))
 	var old []*part
-	if before != nil {
+	if before != nil && before.rules == c.rules {
 		old = before.parts
 	}
 	for i, s := range c.rooms {
@@ -170,8 +172,8 @@ func (c *chart) partsAfter(before *judgment) []*part {
 	return parts
 }
 
-func (s *sheet) judged(at acuity.Instant) *part {
-	p := &part{sheet: s, verdict: s.chart.Verdict(at), from: at}
+func (s *sheet) judged(rules *acuity.Catalogue, at acuity.Instant) *part {
+	p := &part{sheet: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
 	p.until = p.verdict.Until()
 	return p
 }

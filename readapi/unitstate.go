@@ -113,7 +113,7 @@ func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 
 		UnplacedPatients: v.Unplaced, DataQuality: make([]quality, len(v.Quality)),
 		Version: v.Version, AsOf: instant(v.AsOf), NextChangeAt: instant(v.Next),
-		RulesVersion: acuity.Default().Version(),
+		RulesVersion: v.Rules,
 	}
 	if v.OnDuty >= 0 {
 		u.NursesOnDuty = &v.OnDuty

@@ -189,3 +189,45 @@ func (r *reader) act(a *acuity.Act) {
 	a.DryRun = r.bool()
 	a.Expect = r.long()
 }
+
+func (w *writer) ruleState(s *acuity.RuleState) {
+	w.rule(&s.Rule)
+	w.long(s.Version)
+	w.text(s.By)
+	w.at(s.At)
+}
+
+func (r *reader) ruleState(s *acuity.RuleState) {
+	r.rule(&s.Rule)
+	s.Version = r.long()
+	s.By = r.text()
+	s.At = r.at()
+}
+
+func (w *writer) placeState(s *acuity.PlaceState) {
+	w.place(&s.Place)
+	w.long(s.Version)
+	w.text(s.By)
+	w.at(s.At)
+}
+
+func (r *reader) placeState(s *acuity.PlaceState) {
+	r.place(&s.Place)
+	s.Version = r.long()
+	s.By = r.text()
+	s.At = r.at()
+}
+
+func (w *writer) switchesState(s *acuity.SwitchesState) {
+	w.switches(&s.Switches)
+	w.long(s.Version)
+	w.text(s.By)
+	w.at(s.At)
+}
+
+func (r *reader) switchesState(s *acuity.SwitchesState) {
+	r.switches(&s.Switches)
+	s.Version = r.long()
+	s.By = r.text()
+	s.At = r.at()
+}

@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeChange appends the record of c to dst, which it returns.
 func EncodeChange(dst []byte, c *acuity.Change) ([]byte, error) {
-	w := begin(dst, &changeV1)
+	w := begin(dst, &changeV2)
 	w.change(c)
-	return w.end(&changeV1)
+	return w.end(&changeV2)
 }
 
 // DecodeChange reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeChange(b []byte) (*acuity.Change, error) {
-	r, err := open(b, &changeV1)
+	r, err := open(b, &changeV2)
 	if err != nil {
 		return nil, err
 	}
 	c := new(acuity.Change)
 	r.change(c)
-	if err := r.close(&changeV1); err != nil {
+	if err := r.close(&changeV2); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -39,7 +39,7 @@ type ChangeHead struct {
 // every change and want few of them. A fault behind the head stays unnoticed
 // until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
-	p, err := changeV1.payload(b)
+	p, err := changeV2.payload(b)
 	if err != nil {
 		return ChangeHead{}, err
 	}
@@ -54,7 +54,7 @@ func PeekChange(b []byte) (ChangeHead, error) {
 		Effects:   r.long() != 0,
 	}
 	if r.fault != "" {
-		return ChangeHead{}, r.error(&changeV1)
+		return ChangeHead{}, r.error(&changeV2)
 	}
 	return h, nil
 }
@@ -76,6 +76,9 @@ func (w *writer) change(c *acuity.Change) {
 	w.unmappedList(c.Unmapped)
 	w.warnings(c.Warnings)
 	w.int(c.Removed)
+	if w.some(c.Preview != nil) {
+		w.preview(c.Preview)
+	}
 }
 
 func (r *reader) change(c *acuity.Change) {
@@ -95,6 +98,30 @@ func (r *reader) change(c *acuity.Change) {
 	c.Unmapped = r.unmappedList()
 	c.Warnings = r.warnings()
 	c.Removed = r.int()
+	if r.some() {
+		c.Preview = new(acuity.Preview)
+		r.preview(c.Preview)
+	}
+}
+
+func (w *writer) preview(p *acuity.Preview) {
+	w.enum(uint8(p.Outcome), lastOutcome)
+	w.text(p.Reason)
+	w.enum(uint8(p.Level), lastLevel)
+	w.effects(p.Effects)
+	w.factorChanges(p.Activated)
+	w.factorChanges(p.Expired)
+	w.warnings(p.Warnings)
+}
+
+func (r *reader) preview(p *acuity.Preview) {
+	p.Outcome = acuity.Outcome(r.enum(lastOutcome))
+	p.Reason = r.text()
+	p.Level = acuity.Level(r.enum(lastLevel))
+	p.Effects = r.effects()
+	p.Activated = r.factorChanges()
+	p.Expired = r.factorChanges()
+	p.Warnings = r.warnings()
 }
 
 func (w *writer) itemResult(item *acuity.ItemResult) {

@@ -57,6 +57,8 @@ func (w *writer) unitChart(u *acuity.UnitChart) {
 	w.int(u.UnknownLocations)
 	w.int(u.CancelsWaiting)
 	w.int(u.StatementsWaiting)
+	w.rules(u.Rules)
+	w.bool(u.StaffingFromRoster)
 }
 
 func (r *reader) unitChart(u *acuity.UnitChart) {
@@ -76,6 +78,8 @@ func (r *reader) unitChart(u *acuity.UnitChart) {
 	u.UnknownLocations = r.int()
 	u.CancelsWaiting = r.int()
 	u.StatementsWaiting = r.int()
+	u.Rules = r.rules()
+	u.StaffingFromRoster = r.bool()
 }
 
 func (w *writer) roomChart(room *acuity.RoomChart) {

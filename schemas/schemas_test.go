@@ -208,10 +208,10 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 }
 
 func other(r record) *Schema {
-	if r.schema == &changeV1 {
+	if r.schema == &changeV2 {
 		return &observationV2
 	}
-	return &changeV1
+	return &changeV2
 }
 
 func parsedSchema(tb testing.TB, s *Schema) avro.Schema {

@@ -38,6 +38,18 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 		w := begin(dst, &codeStateV2)
 		w.codeState(s)
 		return w.end(&codeStateV2)
+	case *acuity.RuleState:
+		w := begin(dst, &ruleStateV1)
+		w.ruleState(s)
+		return w.end(&ruleStateV1)
+	case *acuity.PlaceState:
+		w := begin(dst, &placeStateV1)
+		w.placeState(s)
+		return w.end(&placeStateV1)
+	case *acuity.SwitchesState:
+		w := begin(dst, &switchesStateV1)
+		w.switchesState(s)
+		return w.end(&switchesStateV1)
 	default:
 		return dst, fmt.Errorf("encode state: no schema for %T", s)
 	}
@@ -69,6 +81,12 @@ func DecodeState(b []byte) (acuity.State, error) {
 		return decodeState(b, &mappingStateV2, new(acuity.MappingState), (*reader).mappingState)
 	case codeStateV2.Record:
 		return decodeState(b, &codeStateV2, new(acuity.CodeState), (*reader).codeState)
+	case ruleStateV1.Record:
+		return decodeState(b, &ruleStateV1, new(acuity.RuleState), (*reader).ruleState)
+	case placeStateV1.Record:
+		return decodeState(b, &placeStateV1, new(acuity.PlaceState), (*reader).placeState)
+	case switchesStateV1.Record:
+		return decodeState(b, &switchesStateV1, new(acuity.SwitchesState), (*reader).switchesState)
 	default:
 		return nil, &UnknownSchemaError{Fingerprint: f, Want: "state"}
 	}
