@@ -25,7 +25,9 @@ var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 // the test says became of it.
 type desk struct {
 	http.Handler
-	logged bytes.Buffer // of slog
+	logged      bytes.Buffer // of slog
+	config      ingest.Config
+	key, narrow access.Key // those of token and narrow
 
 	mu      sync.Mutex
 	stored  []*acuity.Observation
@@ -91,11 +93,13 @@ func open(tb testing.TB) *desk {
 	register.SetKey(key)
 	register.SetKey(other)
 	register.SetHospital(access.Hospital{ID: "stmary", Zone: "America/Chicago"})
-	d.Handler = ingest.New(ingest.Config{
+	d.key, d.narrow = key, other
+	d.config = ingest.Config{
 		Shell: &api.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "https://docs.invalid", Log: slog.New(slog.NewJSONHandler(&d.logged, nil))},
 		Log:   d, Applied: appliedPort{d}, View: viewPort{d},
 		Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef")),
-	})
+	}
+	d.Handler = ingest.New(d.config)
 	return d
 }
 

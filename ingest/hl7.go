@@ -8,6 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
+	"svc/internal/access"
 	"svc/internal/api"
 )
 
@@ -63,7 +64,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		}
 		charset = hl7.UTF8
 	}
-	x, problem := in.exchange(body, charset, o.Hospital, s.options(r, o))
+	x, problem := in.exchange(body, charset, o.Hospital, s.options(api.Caller(r.Context()), o))
 	if problem != nil {
 		api.Fail(w, r, *problem)
 		return
@@ -174,8 +175,8 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 // views keeps the memory of messages that were read.
 var views = sync.Pool{New: func() any { return new(hl7.Message) }}
 
-// options is what a message of this request does not say about itself.
-func (s *server) options(r *http.Request, o *acuity.Observation) hl7.Options {
+// options is what a message does not say about itself.
+func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	options := hl7.Options{
 		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
 			return s.Pseudonyms.Append(dst, o.Hospital, kind, value)
@@ -183,7 +184,7 @@ func (s *server) options(r *http.Request, o *acuity.Observation) hl7.Options {
 		Zone: s.Zone(o.Hospital), ReceivedAt: o.ReceivedAt,
 	}
 	if s.Sender != nil {
-		options.Sender = s.Sender(api.Caller(r.Context()))
+		options.Sender = s.Sender(caller)
 	}
 	return options
 }

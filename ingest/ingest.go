@@ -1,4 +1,4 @@
-// Package ingest takes the feeds of hospitals in over HTTP.
+// Package ingest takes the feeds of hospitals in, over HTTP and as [Messages].
 //
 // A request becomes one [acuity.Observation] of facts, or is refused as a whole
 // with every broken rule named; nothing of a refused request is kept. The
@@ -119,9 +119,12 @@ type server struct{ Config }
 
 // observe begins the observation of a request.
 func (s *server) observe(r *http.Request, channel acuity.Channel) *acuity.Observation {
-	caller := api.Caller(r.Context())
+	return s.observed(api.Caller(r.Context()), channel)
+}
+
+func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observation {
 	return &acuity.Observation{
-		Hospital: caller.Hospital, ReceivedAt: acuity.At(s.Shell.Now()), Channel: channel, Source: caller.ID,
+		Hospital: key.Hospital, ReceivedAt: acuity.At(s.Shell.Now()), Channel: channel, Source: key.ID,
 	}
 }
 

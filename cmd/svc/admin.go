@@ -139,6 +139,7 @@ type devFile struct {
 	AdminKey   string `json:"adminKey"`
 	Kafka      string `json:"kafka"`
 	Redis      string `json:"redis"`
+	MLLP       string `json:"mllp"`
 }
 
 func devFilePath(data string) string { return filepath.Join(data, "dev.json") }

@@ -35,6 +35,7 @@ type config struct {
 	Listen         string
 	PrivateListen  string
 	PseudonymKey   string
+	MLLP           mllpConfig
 	DocsURL        string
 	LogLevel       string
 	ShutdownWithin time.Duration
@@ -87,6 +88,13 @@ var options = []option{
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
 	{name: "pseudonym-key", only: needIngest, secret: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters; never change it while visits are open", set: pseudonymKey},
+	{name: "mllp", only: needIngest, help: "senders of HL7 v2 over MLLP, each as addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME], separated by semicolons (default: none)", set: mllpBindings},
+	{name: "mllp-tls-cert", only: needIngest, help: "PEM file of the certificate for MLLP over TLS", set: file(func(c *config) *string { return &c.MLLP.Cert })},
+	{name: "mllp-tls-key", only: needIngest, help: "PEM file of that certificate's key", set: file(func(c *config) *string { return &c.MLLP.Key })},
+	{name: "mllp-tls-client-ca", only: needIngest, help: "PEM file of the authorities of the senders' certificates; with it a sender needs one", set: file(func(c *config) *string { return &c.MLLP.ClientCA })},
+	{name: "mllp-connections", only: needIngest, preset: "1000", help: "connections to one MLLP address at once", set: count(func(c *config) *int { return &c.MLLP.Connections }, 1, 100_000)},
+	{name: "mllp-connections-per-peer", only: needIngest, preset: "100", help: "of them from one machine", set: count(func(c *config) *int { return &c.MLLP.PerPeer }, 1, 100_000)},
+	{name: "mllp-idle", only: needIngest, preset: "1h", help: "an MLLP connection without a message for so long is closed", set: duration(func(c *config) *time.Duration { return &c.MLLP.Idle }, time.Second, 7*24*time.Hour)},
 	{name: "instance", only: needProcess, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
 	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
 	{name: "shutdown-within", only: needHTTP, preset: "10s", help: "time for open requests at a graceful stop", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
@@ -152,6 +160,7 @@ func parseOptions(command string, options []option, args []string, env func(stri
 	if (c.KafkaTLSCert == "") != (c.KafkaTLSKey == "") {
 		faults = append(faults, errors.New("-kafka-tls-cert, -kafka-tls-key: give both or neither"))
 	}
+	faults = append(faults, c.MLLP.faults()...)
 	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
 		faults = append(faults, errors.New("-kafka-sasl: needs -kafka-sasl-user and -kafka-sasl-password"))
 	}

@@ -34,6 +34,7 @@ const (
 	devHospitalName = "Demo Maternity"
 	devZone         = "America/Chicago"
 	devPartitions   = 3
+	devConnections  = 100 // over MLLP
 )
 
 // devOptions are the flags of svc dev.
@@ -68,6 +69,11 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return fmt.Errorf("listen for metrics: %w", err)
 	}
 	defer metrics.Close() //nolint:errcheck // the server closes it too
+	hl7, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return fmt.Errorf("listen for MLLP: %w", err)
+	}
+	defer hl7.Close() //nolint:errcheck // the server closes it too
 	pseudonyms, err := devSecret(o)
 	if err != nil {
 		return err
@@ -89,21 +95,28 @@ func runDev(ctx context.Context, args []string, w world) error {
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
 		PseudonymKey: pseudonyms, DocsURL: "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+		MLLP: mllpConfig{
+			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
+			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
+		},
 	}, []string{"ingest", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
 	if err != nil {
 		return err
 	}
 	defer h.close()
-	public, private := h.public(), h.private()
-	public.listener, private.listener = listener, metrics
+	public, private, front := h.public(), h.private(), h.mllpFronts[0]
+	public.listener, private.listener, front.listener = listener, metrics, hl7
+	greeted := make(chan struct{})
+	front.after = append(front.after, greeted)
 	h.run("greeting", func(ctx context.Context) error {
-		if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), w); err != nil {
+		if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), front, w); err != nil {
 			return err
 		}
+		close(greeted)
 		<-ctx.Done()
 		return nil
 	})
-	return runAll(ctx, []*server{public, private}, h.loops)
+	return runAll(ctx, []func(context.Context) error{public.run, private.run, front.run}, h.loops)
 }
 
 func parseDev(args []string, w world) (*devOptions, error) {
@@ -221,7 +234,7 @@ func devSecret(o *devOptions) (string, error) {
 
 // greet waits until a read can be answered, makes sure of hospital and keys,
 // writes dev.json and says where everything is, with lines to paste.
-func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, w world) error {
+func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, front *mllpFront, w world) error {
 	for _, ready := range h.ready {
 		select {
 		case <-ready:
@@ -238,7 +251,9 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if err != nil {
 		return err
 	}
-	d.BaseURL, d.Kafka, d.Redis = "http://"+address.String(), kafka, redis
+	d.BaseURL, d.Kafka, d.Redis, d.MLLP = "http://"+address.String(), kafka, redis, front.address
+	key, _ := h.settings.register.Lookup(d.APIKey)
+	front.senders[0].key = key.ID
 	if err = writeDevFile(o.data, d); err != nil {
 		return fmt.Errorf("write %s: %w", devFilePath(o.data), reason(err))
 	}
@@ -246,7 +261,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if o.ephemeral {
 		kept = "kept nowhere (-ephemeral)"
 	}
-	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }
@@ -254,6 +269,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 const greeting = `svc is ready: maternity acuity and staffing, everything in this process.
 
   API       %s
+  HL7 MLLP  %s    for interface engines and svc send, under the API key
   Metrics   http://%s/metrics
   Kafka     %s    embedded, one broker, no replication: for development only
   Redis     %s    embedded

@@ -21,16 +21,16 @@ func wireIngest(_ context.Context, h *house) error {
 
 	h.run("follow", h.follow.Run)
 
-	handler := ingest.New(ingest.Config{
+	config := ingest.Config{
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
 		View:       shown{h.follow},
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
-	})
-	h.routes["/api/ingest/"] = handler
-	return nil
+	}
+	h.routes["/api/ingest/"] = ingest.New(config)
+	return h.mllp(ingest.NewMessages(config))
 }
 
 // answered picks the changes that answer an input out of the changelog.

@@ -50,11 +50,12 @@ type house struct {
 	generation string // of the verdicts topic
 	follow     *board.Follow
 
-	routes  map[string]http.Handler // by the beginning of the path
-	loops   []func(context.Context) error
-	ready   []<-chan struct{} // the public port opens when all are closed
-	checks  map[string]func(context.Context) error
-	metrics *metrics
+	routes     map[string]http.Handler // by the beginning of the path
+	mllpFronts []*mllpFront
+	loops      []func(context.Context) error
+	ready      []<-chan struct{} // the public port opens when all are closed
+	checks     map[string]func(context.Context) error
+	metrics    *metrics
 }
 
 // roleCommand is the command that runs one role.
@@ -188,11 +189,17 @@ func (h *house) run(name string, loop func(context.Context) error) {
 	})
 }
 
-func (h *house) servers(needs need) []*server {
-	if needs&needHTTP == 0 {
-		return []*server{h.private()}
+// servers are what listens, each a function that serves until its context ends
+// and then lets what is begun finish.
+func (h *house) servers(needs need) []func(context.Context) error {
+	servers := []func(context.Context) error{h.private().run}
+	if needs&needHTTP != 0 {
+		servers = append(servers, h.public().run)
 	}
-	return []*server{h.private(), h.public()}
+	for _, front := range h.mllpFronts {
+		servers = append(servers, front.run)
+	}
+	return servers
 }
 
 // public is the server of the API: the routes of the roles on one port.

@@ -82,7 +82,7 @@ func (s *server) run(ctx context.Context) error {
 // runAll runs the servers until ctx ends or anything fails, with the loops they
 // stand on behind them: an open request still gets its answer, because the
 // loops end after the servers.
-func runAll(ctx context.Context, servers []*server, loops []func(context.Context) error) error {
+func runAll(ctx context.Context, servers, loops []func(context.Context) error) error {
 	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
 	all, failed := errgroup.WithContext(behind)
@@ -95,8 +95,8 @@ func runAll(ctx context.Context, servers []*server, loops []func(context.Context
 		defer cancel()
 		defer context.AfterFunc(failed, cancel)()
 		fronts, until := errgroup.WithContext(front)
-		for _, s := range servers {
-			fronts.Go(func() error { return s.run(until) })
+		for _, serve := range servers {
+			fronts.Go(func() error { return serve(until) })
 		}
 		fronts.Go(func() error { <-until.Done(); return nil })
 		return fronts.Wait()

@@ -1,0 +1,54 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+	"svc/internal/access"
+)
+
+// MaxMessage is the longest HL7 v2 message, or batch of them, in bytes.
+const MaxMessage = maxBody
+
+// ErrForbidden says that a key lacks the scope [access.IngestHL7].
+var ErrForbidden = errors.New("the key lacks the scope ingest:hl7")
+
+// Messages takes HL7 v2 messages that come by another way than HTTP: the same
+// decoding, observations and acknowledgments as POST /api/ingest/hl7.
+type Messages struct{ s server }
+
+// NewMessages returns what takes messages.
+func NewMessages(c Config) *Messages { return &Messages{server{c}} }
+
+// Take returns the acknowledgment of a message, or the batch of those of several;
+// it is empty if the sender asked for none. When it returns what was accepted is
+// in the log; it does not wait until that is applied, for the acknowledgment does
+// not depend on it, and the sender's next message does not come before. After
+// [ErrAway] the outcome is unclear, and sending again is harmless.
+func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
+	if !key.Allows(access.IngestHL7) {
+		return nil, ErrForbidden
+	}
+	o := m.s.observed(key, acuity.ChannelHL7)
+	x, problem := m.s.reader(o).exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
+	if problem != nil { // nothing that could be answered by its control id
+		return m.refuse(o, 100), nil
+	}
+	if o.Events = x.events; len(o.Events) > 0 {
+		if _, err = m.s.append(ctx, o); errors.Is(err, ErrTooLarge) {
+			return m.refuse(o, 102), nil // sending it again would not help
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return x.ack, nil
+}
+
+func (m *Messages) refuse(o *acuity.Observation, condition int) []byte {
+	return hl7.AppendError(nil, hl7.Acknowledgment{
+		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(),
+		Fault: &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"},
+	})
+}

@@ -1,0 +1,194 @@
+package mllp
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// Counts are what a server has seen.
+type Counts struct {
+	Connections atomic.Int64 // accepted, TurnedAway among them
+	TurnedAway  atomic.Int64 // one too many
+	Open        atomic.Int64 // now
+	Messages    atomic.Int64 // read whole
+	Answered    atomic.Int64 // acknowledged, whatever the acknowledgment says
+	NotTaken    atomic.Int64 // not acknowledged: the sender will send them again
+	Faults      [faultKinds]atomic.Int64
+}
+
+// end is why a connection ended, a closed set.
+type end string
+
+const (
+	endPeer      end = "peer_closed"
+	endReset     end = "connection_lost"
+	endIdle      end = "idle"
+	endSlow      end = "message_too_slow"
+	endTooLong   end = "message_too_long"
+	endDeaf      end = "answer_not_taken"
+	endNotTaken  end = "message_not_taken"
+	endRefused   end = "sender_refused"
+	endHandshake end = "no_handshake"
+	endTooMany   end = "too_many_connections"
+	endStopped   end = "stopped"
+)
+
+// conn is one connection.
+type conn struct {
+	*Server
+	lobby    *lobby
+	socket   net.Conn
+	peer     Peer
+	began    time.Time
+	in       *Reader
+	sender   Sender
+	messages int64
+	answered int64
+	resting  bool // between two messages; guarded by the lobby
+}
+
+func (c *conn) run(ctx context.Context) (end, error) {
+	stream, err := c.handshake(ctx)
+	if err != nil {
+		return endHandshake, err
+	}
+	defer stream.Close() //nolint:errcheck // nobody is left to tell
+	if c.sender, err = c.Admit(c.peer); err != nil {
+		return endRefused, err
+	}
+	c.in = NewReader(stream, c.Limits.Message)
+	var frame []byte
+	for {
+		if !c.lobby.rest(c, c.Now().Add(c.Limits.Idle)) {
+			return endStopped, nil
+		}
+		if err = c.in.Wait(); err != nil {
+			return c.broke(err, endIdle), nil
+		}
+		if err = c.lobby.wake(c, c.Now().Add(c.Limits.Receive)); err != nil {
+			return endReset, nil
+		}
+		message, err := c.in.Next()
+		if err != nil {
+			return c.broke(err, endSlow), nil
+		}
+		if len(bytes.TrimSpace(message)) == 0 { // some engines ask so whether we live
+			c.in.faults[Noise]++
+			continue
+		}
+		c.messages++
+		c.Counts.Messages.Add(1)
+		ack, err := c.take(ctx, message)
+		if err != nil {
+			c.Counts.NotTaken.Add(1)
+			sleep(ctx, c.Limits.Pause)
+			if errors.Is(err, ErrRefused) {
+				return endRefused, err
+			}
+			return endNotTaken, err
+		}
+		if len(ack) > 0 {
+			frame = Append(frame[:0], ack)
+			if err = c.answer(stream, frame); err != nil {
+				return endDeaf, nil
+			}
+		}
+		c.answered++
+		c.Counts.Answered.Add(1)
+	}
+}
+
+// take takes one message. A panic is a fault of ours and ends this connection
+// alone; its value could hold a value of the message, so its place is logged.
+func (c *conn) take(ctx context.Context, message []byte) (ack []byte, err error) {
+	defer func() {
+		if recover() != nil {
+			c.Log.ErrorContext(ctx, "taking a message panicked", "stack", string(debug.Stack()))
+			err = errPanic
+		}
+	}()
+	return c.sender.Take(ctx, message)
+}
+
+var errPanic = errors.New("taking it panicked")
+
+// handshake returns what to talk over, and learns the names of the peer.
+func (c *conn) handshake(ctx context.Context) (net.Conn, error) {
+	if c.TLS == nil {
+		return c.socket, nil
+	}
+	if err := c.socket.SetDeadline(c.Now().Add(c.Limits.Receive)); err != nil {
+		return nil, err
+	}
+	secured := tls.Server(c.socket, c.TLS)
+	if err := secured.HandshakeContext(ctx); err != nil {
+		return nil, err
+	}
+	if all := secured.ConnectionState().PeerCertificates; len(all) > 0 {
+		c.peer.Names = append(slices.Clone(all[0].DNSNames), all[0].Subject.CommonName)
+	}
+	return secured, nil
+}
+
+func (c *conn) answer(stream net.Conn, frame []byte) error {
+	if err := c.socket.SetWriteDeadline(c.Now().Add(c.Limits.Answer)); err != nil {
+		return err
+	}
+	_, err := stream.Write(frame)
+	return err
+}
+
+// broke is why a read ended; late is what a deadline that passed means.
+func (c *conn) broke(err error, late end) end {
+	switch {
+	case errors.Is(err, ErrTooLong):
+		return endTooLong
+	case errors.Is(err, io.EOF):
+		return endPeer
+	case c.lobby.stopped():
+		return endStopped
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return late
+	default:
+		return endReset
+	}
+}
+
+// line tells the life of the connection: who, how much, why it ended. Nothing of
+// a message is in it.
+func (c *conn) line(ctx context.Context, why end, err error) {
+	level := slog.LevelInfo
+	if why != endPeer && why != endIdle && why != endStopped {
+		level = slog.LevelWarn
+	}
+	attrs := []slog.Attr{
+		slog.String("peer", c.peer.Address.String()),
+		slog.String("key_id", c.sender.Key),
+		slog.String("hospital", c.sender.Hospital),
+		slog.Int64("messages", c.messages),
+		slog.Int64("answered", c.answered),
+		slog.Duration("duration", c.Now().Sub(c.began)),
+		slog.String("ended", string(why)),
+	}
+	if c.in != nil {
+		for _, f := range Faults() {
+			if n := c.in.Count(f); n > 0 {
+				attrs = append(attrs, slog.Int64(f.String(), n))
+			}
+		}
+	}
+	if err != nil {
+		attrs = append(attrs, slog.Any("error", err))
+	}
+	c.Log.LogAttrs(ctx, level, "mllp connection", attrs...)
+}

@@ -1,0 +1,223 @@
+package mllp
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// The bytes of the frame: <VT> message <FS><CR>.
+const (
+	startBlock = 0x0b
+	endBlock   = 0x1c
+)
+
+// Append appends the message in its frame to dst.
+func Append(dst, message []byte) []byte {
+	dst = append(dst, startBlock)
+	dst = append(dst, message...)
+	return append(dst, endBlock, '\r')
+}
+
+// Fault is a way in which the frames of a sender depart from the standard. Each
+// is counted; none but Cut keeps a message from being taken.
+type Fault uint8
+
+// The faults.
+const (
+	Noise    Fault = iota // bytes, or an empty frame, that belong to no message; skipped
+	NoStart               // a message that begins without 0x0B
+	NoEnd                 // a message that ends where the next one begins
+	NoReturn              // 0x1C without 0x0D after it
+	Cut                   // a message that broke off; dropped
+	faultKinds
+)
+
+// String is the name of the fault in logs and metrics.
+func (f Fault) String() string {
+	return [...]string{"noise", "no_start", "no_end", "no_return", "cut"}[f]
+}
+
+// Faults returns all of them.
+func Faults() []Fault { return []Fault{Noise, NoStart, NoEnd, NoReturn, Cut} }
+
+// ErrTooLong says that a message, or what lies before it, is longer than the limit.
+var ErrTooLong = errors.New("longer than the limit")
+
+// Reader takes the messages out of a stream.
+type Reader struct {
+	in      *bufio.Reader
+	limit   int
+	ended   bool // by a 0x1C whose 0x0D had not arrived yet
+	message []byte
+	faults  [faultKinds]int64
+}
+
+// NewReader returns a reader of messages up to limit bytes.
+func NewReader(in io.Reader, limit int) *Reader {
+	return &Reader{in: bufio.NewReader(in), limit: limit}
+}
+
+// Count returns how often a fault was seen.
+func (r *Reader) Count(f Fault) int64 { return r.faults[f] }
+
+// Wait returns when the next message has begun, or an error of the stream;
+// [io.EOF] if it ended between messages.
+func (r *Reader) Wait() error {
+	for {
+		b, err := r.in.Peek(1)
+		if err != nil {
+			return err
+		}
+		if r.ended && b[0] != '\r' {
+			r.faults[NoReturn]++
+		}
+		r.ended = false
+		if b[0] != '\r' && b[0] != '\n' {
+			return nil
+		}
+		if err = r.discard(1); err != nil {
+			return err
+		}
+	}
+}
+
+// Next returns the next message without its frame; it is valid until the next
+// call, and empty if the frame was. The error is of the stream, or [ErrTooLong];
+// if the stream ended inside a message [io.ErrUnexpectedEOF].
+func (r *Reader) Next() ([]byte, error) {
+	if err := r.Wait(); err != nil {
+		return nil, err
+	}
+	if cap(r.message) > 64<<10 { // of one long message: not for the life of a connection
+		r.message = nil
+	}
+	r.message = r.message[:0]
+	err := r.begin()
+	for err == nil {
+		var done bool
+		if done, err = r.more(); done {
+			return r.message, nil
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	r.faults[Cut]++
+	return nil, err
+}
+
+// begin reads up to the first byte of a message.
+func (r *Reader) begin() error {
+	b, err := r.in.Peek(1)
+	if err != nil {
+		return err
+	}
+	if b[0] == startBlock {
+		return r.discard(1)
+	}
+	switch head, err := r.in.Peek(3); {
+	case err != nil:
+		return err
+	case string(head) == "MSH", string(head) == "FHS", string(head) == "BHS":
+		r.faults[NoStart]++
+		return nil
+	}
+	r.faults[Noise]++
+	for skipped := 0; skipped <= r.limit; {
+		chunk, err := r.chunk()
+		if err != nil {
+			return err
+		}
+		if at := bytes.IndexByte(chunk, startBlock); at >= 0 {
+			return r.discard(at + 1)
+		}
+		skipped += len(chunk)
+		if err = r.discard(len(chunk)); err != nil {
+			return err
+		}
+	}
+	return ErrTooLong
+}
+
+// more reads what has arrived of a message; done if that was the end of it.
+func (r *Reader) more() (done bool, err error) {
+	chunk, err := r.chunk()
+	if err != nil {
+		return false, err
+	}
+	at := bytes.IndexByte(chunk, endBlock)
+	if at < 0 {
+		at = len(chunk)
+	}
+	if start := bytes.IndexByte(chunk[:at], startBlock); start >= 0 {
+		at = start
+	}
+	if len(r.message)+at > r.limit {
+		return false, ErrTooLong
+	}
+	r.message = append(r.message, chunk[:at]...)
+	if at == len(chunk) {
+		return false, r.discard(at)
+	}
+	if chunk[at] == startBlock {
+		return r.restart(at)
+	}
+	return r.end(at)
+}
+
+// restart is a 0x0B inside a message. One that ends with a line is whole, as far
+// as anybody can tell; another broke off, and its sender began anew.
+func (r *Reader) restart(at int) (done bool, err error) {
+	text := r.message
+	switch {
+	case len(bytes.Trim(text, "\r\n")) == 0: // 0x0B twice
+		r.faults[Noise]++
+	case text[len(text)-1] == '\r', text[len(text)-1] == '\n':
+		r.faults[NoEnd]++
+		return true, r.discard(at) // the 0x0B is read again as that of the next message
+	default:
+		r.faults[Cut]++
+	}
+	r.message = text[:0]
+	return false, r.discard(at + 1)
+}
+
+// end is a 0x1C. It ends the message, unless something else than the end of a
+// frame has arrived with it: then it is a byte like others, for which the decoder
+// has a rule. Nobody waits for the 0x0D: a sender without it waits for us.
+func (r *Reader) end(at int) (done bool, err error) {
+	if err = r.discard(at + 1); err != nil {
+		return false, err
+	}
+	if r.in.Buffered() == 0 {
+		r.ended = true
+		return true, nil
+	}
+	next, err := r.in.Peek(1)
+	switch {
+	case err != nil:
+		return false, err
+	case next[0] == '\r':
+		return true, r.discard(1)
+	case next[0] == '\n', next[0] == startBlock:
+		r.faults[NoReturn]++
+		return true, nil
+	}
+	r.message = append(r.message, endBlock)
+	return false, nil
+}
+
+// chunk returns what has arrived, at least one byte.
+func (r *Reader) chunk() ([]byte, error) {
+	if _, err := r.in.Peek(1); err != nil {
+		return nil, err
+	}
+	return r.in.Peek(r.in.Buffered())
+}
+
+func (r *Reader) discard(n int) error {
+	_, err := r.in.Discard(n)
+	return err
+}

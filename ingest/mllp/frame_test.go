@@ -1,0 +1,128 @@
+package mllp_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"pgregory.net/rapid"
+
+	"svc/ingest/mllp"
+)
+
+// all reads a stream to its end: its messages, the faults seen, and why it ended.
+func all(in io.Reader, limit int) (messages, faults []string, err error) {
+	r := mllp.NewReader(in, limit)
+	for {
+		message, err := r.Next()
+		if err != nil {
+			for _, f := range mllp.Faults() {
+				for range r.Count(f) {
+					faults = append(faults, f.String())
+				}
+			}
+			return messages, faults, err
+		}
+		messages = append(messages, string(message))
+	}
+}
+
+func TestFrames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stream   string
+		messages []string
+		faults   []string
+		err      error
+	}{
+		"nothing":                   {"", nil, nil, io.EOF},
+		"one":                       {"\x0bMSH|1\r\x1c\r", []string{"MSH|1\r"}, nil, io.EOF},
+		"two":                       {"\x0bA\r\x1c\r\x0bB\r\x1c\r", []string{"A\r", "B\r"}, nil, io.EOF},
+		"line ends between":         {"\r\n\x0bA\x1c\r\n\r\n\x0bB\x1c\r\n", []string{"A", "B"}, nil, io.EOF},
+		"LF for CR at the end":      {"\x0bA\x1c\n\x0bB\x1c\r", []string{"A", "B"}, []string{"no_return"}, io.EOF},
+		"no CR at the end":          {"\x0bA\x1c\x0bB\x1c\r", []string{"A", "B"}, []string{"no_return"}, io.EOF},
+		"no CR, end of stream":      {"\x0bA\x1c", []string{"A"}, nil, io.EOF},
+		"no end":                    {"\x0bA\r\x0bB\r\x1c\r", []string{"A\r", "B\r"}, []string{"no_end"}, io.EOF},
+		"no end, inside a line":     {"\x0bA|b\x0bA|bc\r\x1c\r", []string{"A|bc\r"}, []string{"cut"}, io.EOF},
+		"twice begun":               {"\x0b\x0bA\x1c\r", []string{"A"}, []string{"noise"}, io.EOF},
+		"no start":                  {"MSH|1\r\x1c\rMSH|2\r\x1c\r", []string{"MSH|1\r", "MSH|2\r"}, []string{"no_start", "no_start"}, io.EOF},
+		"no start, batch":           {"FHS|1\rBHS|1\rMSH|2\r\x1c\r", []string{"FHS|1\rBHS|1\rMSH|2\r"}, []string{"no_start"}, io.EOF},
+		"noise":                     {"GET / HTTP/1.1\r\n\x0bA\x1c\r", []string{"A"}, []string{"noise"}, io.EOF},
+		"noise between":             {"\x0bA\x1c\rnoise\x0bB\x1c\r", []string{"A", "B"}, []string{"noise"}, io.EOF},
+		"noise alone":               {"noise", nil, []string{"noise", "cut"}, io.ErrUnexpectedEOF},
+		"0x1C inside":               {"\x0bA\x1cB\r\x1c\r", []string{"A\x1cB\r"}, nil, io.EOF},
+		"empty frame":               {"\x0b\x1c\r\x0bA\x1c\r", []string{"", "A"}, nil, io.EOF},
+		"breaks off":                {"\x0bA\r", nil, []string{"cut"}, io.ErrUnexpectedEOF},
+		"breaks off at the start":   {"\x0b", nil, []string{"cut"}, io.ErrUnexpectedEOF},
+		"breaks off without start":  {"MS", nil, []string{"cut"}, io.ErrUnexpectedEOF},
+		"as long as the limit":      {"\x0b" + strings.Repeat("x", 64) + "\x1c\r", []string{strings.Repeat("x", 64)}, nil, io.EOF},
+		"longer than the limit":     {"\x0b" + strings.Repeat("x", 65) + "\x1c\r", nil, []string{"cut"}, mllp.ErrTooLong},
+		"noise beyond the limit":    {strings.Repeat("x", 5000), nil, []string{"noise", "cut"}, mllp.ErrTooLong},
+		"no end, beyond the limit":  {"\x0b" + strings.Repeat("x", 9000), nil, []string{"cut"}, mllp.ErrTooLong},
+		"other bytes are untouched": {"\x0b\xff\xfe\x00|\n\t\x1c\r", []string{"\xff\xfe\x00|\n\t"}, nil, io.EOF},
+	} {
+		t.Run(name, func(t *testing.T) {
+			messages, faults, err := all(strings.NewReader(tt.stream), 64)
+			if !slices.Equal(messages, tt.messages) || !slices.Equal(faults, tt.faults) || !errors.Is(err, tt.err) {
+				t.Errorf("got  %q %q %v\nwant %q %q %v", messages, faults, err, tt.messages, tt.faults, tt.err)
+			}
+		})
+	}
+}
+
+// TestSlowFrames: byte by byte the 0x0D comes after its message was handed out.
+func TestSlowFrames(t *testing.T) {
+	messages, faults, err := all(iotest.OneByteReader(strings.NewReader("\x0bA\r\x1c\r\x0bB\r\x1c\x0bC\x1c\n")), 64)
+	if !slices.Equal(messages, []string{"A\r", "B\r", "C"}) || !slices.Equal(faults, []string{"no_return", "no_return"}) || !errors.Is(err, io.EOF) {
+		t.Errorf("%q %q %v", messages, faults, err)
+	}
+}
+
+// TestFramesComeBack: what is framed is read, however the network cuts it.
+func TestFramesComeBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		sent := rapid.SliceOf(rapid.StringMatching(`MSH[^\x0b\x1c]{0,40}`)).Draw(t, "messages")
+		var stream []byte
+		for _, m := range sent {
+			stream = mllp.Append(stream, []byte(m))
+		}
+		for _, in := range []io.Reader{bytes.NewReader(stream), iotest.HalfReader(bytes.NewReader(stream)), iotest.OneByteReader(bytes.NewReader(stream))} {
+			got, faults, err := all(in, 1000)
+			if !slices.Equal(got, sent) || len(faults) > 0 || !errors.Is(err, io.EOF) {
+				t.Fatalf("%q, want %q, faults %q, %v", got, sent, faults, err)
+			}
+		}
+	})
+}
+
+// FuzzReader: any bytes end in messages within the limit and one error, and a
+// message that was read is read again when it is framed.
+func FuzzReader(f *testing.F) {
+	for _, seed := range []string{
+		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",
+	} {
+		f.Add([]byte(seed))
+	}
+	const limit = 100
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		messages, _, err := all(bytes.NewReader(stream), limit)
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, mllp.ErrTooLong) {
+			t.Fatalf("%v", err)
+		}
+		for _, m := range messages {
+			if len(m) > limit+1 || strings.ContainsRune(m, '\x0b') {
+				t.Fatalf("message %q", m)
+			}
+			if strings.ContainsRune(m, '\x1c') {
+				continue // taken as it was only because more had arrived with it
+			}
+			again, _, err := all(bytes.NewReader(mllp.Append(nil, []byte(m))), limit+1)
+			if len(again) != 1 || again[0] != m || !errors.Is(err, io.EOF) {
+				t.Fatalf("%q comes back as %q, %v", m, again, err)
+			}
+		}
+	})
+}
