@@ -45,6 +45,7 @@ type house struct {
 	redis    *board.Board
 	settings *settings
 	shell    *api.Shell
+	audit    *auditLog
 
 	partitions int32  // of observations and verdicts
 	generation string // of the verdicts topic
@@ -157,6 +158,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.follow = h.redis.Follow()
 	h.settings = followSettings(h.cluster, c.TopicPrefix, h.now, h.log)
 	h.run("settings", h.settings.table.Run)
+	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready())
 	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log}
 	h.checks["kafka"] = func(context.Context) error {

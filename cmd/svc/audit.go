@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc/internal/audit"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// auditLog is the audit topic: what administrators did, of all hospitals.
+type auditLog struct {
+	cluster   *stream.Cluster
+	publisher *stream.Publisher
+	topic     string
+}
+
+func openAudit(cluster *stream.Cluster, prefix string) *auditLog {
+	topic := prefix + schemas.Audit().Name
+	return &auditLog{cluster, cluster.Publisher(topic), topic}
+}
+
+// auditPartition is the only one: acts are rare, and read in the order in which
+// they were done.
+const auditPartition = 0
+
+// record is [audit.Record].
+func (l *auditLog) record(ctx context.Context, act audit.Act) error {
+	value, err := schemas.EncodeAct(nil, &act)
+	if err != nil {
+		return fmt.Errorf("encode act: %w", err)
+	}
+	_, err = l.publisher.Append(ctx, []byte(act.Hospital), value, auditPartition)
+	return err
+}
+
+// list is [audit.List]. It reads back from the end, so the newest page of a busy
+// hospital is cheap and the oldest one reads the topic whole: 400 days of acts.
+func (l *auditLog) list(ctx context.Context, q audit.Query) (audit.Page, error) {
+	var page audit.Page
+	before := stream.Newest
+	if q.Before > 0 {
+		before = q.Before
+	}
+	var fault error
+	err := l.cluster.Back(ctx, l.topic, auditPartition, before, func(r stream.Record) bool {
+		if string(r.Key) != q.Hospital {
+			return !passed(r.Timestamp, q.Since)
+		}
+		act, err := schemas.DecodeAct(r.Value)
+		if err != nil {
+			fault = fmt.Errorf("decode act: %w", err)
+			return false
+		}
+		if !q.Matches(act) {
+			return !passed(r.Timestamp, q.Since)
+		}
+		if len(page.Acts) == q.Limit {
+			page.Cursor = r.Offset + 1
+			return false
+		}
+		page.Acts = append(page.Acts, *act)
+		return true
+	})
+	if err == nil {
+		err = fault
+	}
+	return page, err
+}
+
+// passed reports whether everything older than a record lies before since: the
+// clocks of instances differ by less than an hour.
+func passed(at, since time.Time) bool {
+	return !since.IsZero() && at.Before(since.Add(-time.Hour))
+}

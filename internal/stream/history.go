@@ -1,0 +1,107 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Newest is the end of [Cluster.Back] that stands for all that is committed.
+const Newest = int64(-1)
+
+// Back reads the committed records of a partition that lie before an offset,
+// newest first, until each returns false or the beginning is reached. It is for
+// topics that hold no transactions, are not compacted and are tailed by nobody.
+func (c *Cluster) Back(ctx context.Context, topic string, partition int32, before int64, each func(Record) bool) error {
+	begin, err := c.admin.ListStartOffsets(ctx, topic)
+	if err == nil {
+		err = begin.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", topic, err)
+	}
+	first, _ := begin.Lookup(topic, partition)
+	if before == Newest {
+		ends, err := c.admin.ListCommittedOffsets(ctx, topic)
+		if err == nil {
+			err = ends.Error()
+		}
+		if err != nil {
+			return fmt.Errorf("read back %s: %w", topic, err)
+		}
+		end, _ := ends.Lookup(topic, partition)
+		before = end.Offset
+	}
+	// Retention deletes from the beginning only, so no offset between is missing.
+	for before > first.Offset {
+		from := max(first.Offset, before-backStep)
+		slice, err := c.between(ctx, topic, partition, from, before)
+		if err != nil {
+			return fmt.Errorf("read back %s: %w", topic, err)
+		}
+		for i := len(slice) - 1; i >= 0; i-- {
+			if !each(slice[i]) {
+				return nil
+			}
+		}
+		before = from
+	}
+	return nil
+}
+
+// backStep is how many offsets are read at once.
+const backStep = 1000
+
+// between reads the records of a partition at from and after it, before an end.
+func (c *Cluster) between(ctx context.Context, topic string, partition int32, from, end int64) ([]Record, error) {
+	slice := make([]Record, 0, end-from)
+	err := c.From(ctx, topic, partition, from, func(r Record) bool {
+		if r.Offset < end {
+			slice = append(slice, r)
+		}
+		return r.Offset < end-1
+	})
+	return slice, err
+}
+
+// From reads the committed records of a partition at an offset and after it, in
+// order, until each returns false. If it never does, From waits for more until
+// ctx ends, which is an error.
+func (c *Cluster) From(ctx context.Context, topic string, partition int32, from int64, each func(Record) bool) error {
+	reader, err := kgo.NewClient(c.with(
+		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{topic: {partition: kgo.NewOffset().At(from)}}),
+		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
+		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+	)...)
+	if err != nil {
+		return fmt.Errorf("open reader: %w", err)
+	}
+	defer reader.Close()
+	for {
+		fetches := reader.PollFetches(ctx)
+		if ctx.Err() != nil {
+			return fmt.Errorf("read %s: %w", topic, ctx.Err())
+		}
+		for iter := fetches.RecordIter(); !iter.Done(); {
+			if !each(recordOf(iter.Next())) {
+				return nil
+			}
+		}
+	}
+}
+
+// At returns the offset of the first record of a partition whose timestamp is
+// not before an instant, or the end of the partition.
+func (c *Cluster) At(ctx context.Context, topic string, partition int32, instant time.Time) (int64, error) {
+	listed, err := c.admin.ListOffsetsAfterMilli(ctx, instant.UnixMilli(), topic)
+	if err == nil {
+		err = listed.Error()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find an instant in %s: %w", topic, err)
+	}
+	at, _ := listed.Lookup(topic, partition)
+	return at.Offset, nil
+}

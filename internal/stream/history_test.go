@@ -1,0 +1,81 @@
+package stream
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestBackReadsNewestFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		if err := r.cluster.Ensure(t.Context(), Topic{Name: "acts", Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		back := func(before int64, most int) (values []string) {
+			t.Helper()
+			err := r.cluster.Back(t.Context(), "acts", 0, before, func(rec Record) bool {
+				values = append(values, string(rec.Value))
+				return len(values) < most
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return values
+		}
+		if got := back(Newest, 10); len(got) != 0 {
+			t.Errorf("an empty topic has %v", got)
+		}
+		p := r.cluster.Publisher("acts")
+		const n = 2*backStep + 7
+		var want []string
+		for i := range n {
+			if _, err := p.Append(t.Context(), []byte("h"), []byte(strconv.Itoa(i)), 0); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, strconv.Itoa(i))
+		}
+		slices.Reverse(want)
+		if got := back(Newest, n+1); !slices.Equal(got, want) {
+			t.Errorf("%d records, want %d, newest first", len(got), n)
+		}
+		if got := back(5, 3); !slices.Equal(got, []string{"4", "3", "2"}) {
+			t.Errorf("before 5: %v", got)
+		}
+	})
+}
+
+func TestFromReadsOnFromAnInstant(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		var middle time.Time
+		for i := range 6 {
+			if i == 3 {
+				middle = time.Now()
+			}
+			if _, err := p.Append(t.Context(), []byte("k"), []byte{byte(i)}, 1); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Minute)
+		}
+		at, err := r.cluster.At(t.Context(), inTopic, 1, middle)
+		if err != nil || at != 3 {
+			t.Fatalf("at %d, %v; want 3", at, err)
+		}
+		if after, err := r.cluster.At(t.Context(), inTopic, 1, time.Now().Add(time.Hour)); err != nil || after != 6 {
+			t.Errorf("after the end: %d, %v; want 6", after, err)
+		}
+		var got []byte
+		if err := r.cluster.From(t.Context(), inTopic, 1, at, func(rec Record) bool {
+			got = append(got, rec.Value...)
+			return len(got) < 3
+		}); err != nil || !slices.Equal(got, []byte{3, 4, 5}) {
+			t.Errorf("read %v, %v", got, err)
+		}
+	})
+}
