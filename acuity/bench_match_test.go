@@ -44,7 +44,9 @@ func BenchmarkMatchSignal(b *testing.B) {
 func BenchmarkEvidence(b *testing.B) {
 	c := Default()
 	at := Instant(1_700_000_000_000)
+	said := &threads{}
 	e := &episode{
+		from: []*threads{said},
 		diagnoses: []diagnosed{
 			{Diagnosis: Diagnosis{System: ICD10CM, Code: "O14.13"}, Start: at, Last: at, Feed: ChannelHL7},
 			{Diagnosis: Diagnosis{System: ICD10CM, Code: "Z3A.39"}, Start: at, Last: at, Feed: ChannelHL7},
@@ -52,15 +54,11 @@ func BenchmarkEvidence(b *testing.B) {
 		primaries: []Evidence{{Factor: 10, Kind: ByADT, Start: at, Last: at}},
 	}
 	for i := range Instant(8) {
-		e.signals = append(e.signals,
-			&Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, nil), ReceivedAt: at + i*600_000},
-		)
+		said.add(Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, nil), ReceivedAt: at + i*600_000})
 	}
-	e.signals = append(e.signals,
-		&Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "6585"}, nil), ReceivedAt: at},
-		&Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "7044"}, nil), ReceivedAt: at},
-		&Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, nil), ReceivedAt: at},
-	)
+	said.add(Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "6585"}, nil), ReceivedAt: at})
+	said.add(Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "7044"}, nil), ReceivedAt: at})
+	said.add(Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, nil), ReceivedAt: at})
 	r := reader{c: c}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -112,7 +112,7 @@ func (u *Unit) admitAlone(r *room) {
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
-	e.signals, e.diagnoses, e.listed, e.primaries, e.babies = e.signals[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
+	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	u.addBabies(r, e, nil, nil)
 	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
 	u.addBabyEvidence(r, p, nil)
@@ -122,8 +122,10 @@ func (u *Unit) admitAlone(r *room) {
 func (u *Unit) admitUnknown(r *room) {
 	e := &u.work.episode
 	u.gather(e, binding{kind: toRoom}, r)
-	for i := range e.signals {
-		r.chart.NewestSignal = max(r.chart.NewestSignal, e.signals[i].orderTime())
+	for h := range r.threads.each {
+		if h.to == toRoom {
+			r.chart.NewestSignal = max(r.chart.NewestSignal, h.orderTime())
+		}
 	}
 	e.diagnoses, e.listed, e.primaries, e.babies = e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	list := u.cat.settled(e, &u.work.reader)
@@ -402,9 +404,6 @@ func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 		e.diagnoses = append(e.diagnoses[:0], s.v.story.diagnoses...)
 		e.state(u.factsOf(s.v))
 		e.primaries, e.babies = e.primaries[:0], 0
-		if len(e.signals)+len(e.diagnoses)+len(e.listed) == 0 {
-			continue
-		}
 		for _, ev := range u.cat.settled(e, &u.work.reader) {
 			ev.Baby = baby
 			p.Evidence = append(p.Evidence, ev)

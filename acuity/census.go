@@ -244,14 +244,16 @@ func (t *taking) end(r *room) {
 // goes with it; what belongs to a visit stays with the visit.
 func (u *Unit) unlist(r *room) {
 	r.Listed, r.Status, r.Clinical, r.Placed = false, RoomUnknown, false, false
-	for i := range r.signals {
-		if i < len(r.bound) && r.bound[i].v != nil {
-			u.settleWith(r.bound[i].v, r.signals[i])
+	list := r.threads.byArrival(func(*Heard) bool { return true })
+	r.threads = threads{}
+	for i := range list {
+		if h := &list[i]; h.visit != nil {
+			u.hearFor(h.visit, *h)
+			h.visit.folds.known = false
 		} else {
-			u.lose(&r.signals[i])
+			u.lose(h)
 		}
 	}
-	r.signals, r.bound = nil, nil
 	u.markRoom(r, markState)
 }
 

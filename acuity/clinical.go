@@ -1,9 +1,6 @@
 package acuity
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // takeClinical takes the clinical statements of a request.
 func (u *Unit) takeClinical(in *intake) {
@@ -13,8 +10,8 @@ func (u *Unit) takeClinical(in *intake) {
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		h := Heard{
-			readout: u.readouts.of(u, wordingOf(s)), ReceivedAt: in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt,
-			Feed: in.o.Channel, Room: s.Room,
+			readout:    u.readouts.of(u, wordingOf(s, in.o.Channel)),
+			ReceivedAt: in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, to: notBound,
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")
@@ -32,9 +29,8 @@ func (u *Unit) takeClinical(in *intake) {
 			continue
 		}
 		u.number(&h)
-		r.signals = u.keep(r.signals, h, "")
-		r.heard = true
-		u.markRoom(r, markHeard|markRebuild|markTouched)
+		u.keep(&r.threads, h, "")
+		u.markRoom(r, markHeard|markTouched)
 	}
 	u.noteUnmappedSignals(in)
 }
@@ -78,7 +74,7 @@ func (u *Unit) hearOf(in *intake, id, patient string, h Heard) {
 		return
 	}
 	u.number(&h)
-	u.settleWith(v, h)
+	u.hearFor(v, h)
 	v.Touched = u.facts.Clock
 	u.markVisit(v, markState)
 	if r := u.whereIs(v); r != nil {
@@ -92,134 +88,63 @@ func (u *Unit) number(h *Heard) {
 	h.number = u.facts.Heard
 }
 
-// settleWith adds a statement that belongs to the visit for good.
-func (u *Unit) settleWith(v *visit, h Heard) {
-	h.Settled = true
-	v.signals = u.keep(v.signals, h, v.ID)
+// hearFor adds a statement that belongs to the visit for good.
+func (u *Unit) hearFor(v *visit, h Heard) {
+	h.Settled, h.visit, h.to = true, v, toVisit
+	u.keep(&v.threads, h, v.ID)
+	u.stirEvidence(&h, false)
 }
 
-// lose drops the record of a statement.
+// lose drops the record of a statement, and what was made of it.
 func (u *Unit) lose(h *Heard) {
 	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h, gone: true})
+	u.stirEvidence(h, true)
 }
 
 // keep adds a statement to those known of a room, or of a visit that is named.
 // Of a run of statements that say the same within minutes only the ends are
 // kept; beyond the cap those go that have a newer one of the same identity, the
 // oldest first, else the oldest.
-func (u *Unit) keep(list []Heard, h Heard, visit string) []Heard {
-	before, after := -1, -1 // neighbours in time that say the same thing about it
-	at := h.orderTime()
-	for i := range list {
-		if !sameSubject(&list[i], &h) {
-			continue
-		}
-		t := list[i].orderTime()
-		if t <= at && (before < 0 || t >= list[before].orderTime()) {
-			before = i
-		}
-		if t > at && (after < 0 || t < list[after].orderTime()) {
-			after = i
+func (u *Unit) keep(l *threads, h Heard, visit string) {
+	if t := l.of(h.readout); t != nil {
+		if i := t.between(&h); i >= 0 {
+			u.lose(&t.said[i])
+			l.drop(t, i)
 		}
 	}
-	if before >= 0 && after < 0 && saysTheSame(&list[before], &h) {
-		// h is the newest. The one before is in the middle if yet another
-		// precedes it within minutes.
-		first := -1
-		for i := range list {
-			if i == before || !sameSubject(&list[i], &h) {
-				continue
-			}
-			if t := list[i].orderTime(); t <= list[before].orderTime() && (first < 0 || t >= list[first].orderTime()) {
-				first = i
-			}
-		}
-		if first >= 0 && saysTheSame(&list[first], &h) && at < list[first].orderTime().Add(thinWithin) {
-			u.lose(&list[before])
-			list = slices.Delete(list, before, before+1)
-		}
-	}
-	for len(list) >= capSignals {
-		i := leastOf(list)
-		u.lose(&list[i])
-		list = slices.Delete(list, i, i+1)
+	for l.size >= capSignals {
+		t, i := l.least()
+		u.lose(&t.said[i])
+		l.drop(t, i)
 	}
 	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h, visit: visit})
-	return inOrder(list, h)
+	l.add(h)
 }
 
-// inOrder adds a statement in order of arrival.
-func inOrder(list []Heard, h Heard) []Heard {
-	list = tight(list, 8)
-	i, _ := slices.BinarySearchFunc(list, h.number, func(h Heard, number int64) int { return cmp.Compare(h.number, number) })
-	return slices.Insert(list, i, h)
-}
-
-// tight makes room in a full list for a part of what is in it, and for one: a
-// hospital remembers much, and lists that double leave half of it empty.
-func tight[T any](list []T, part int) []T {
-	n := len(list)
-	if n < cap(list) {
-		return list
-	}
-	return append(make([]T, 0, n+n/part+1), list...)
-}
-
-// leastOf returns the statement that is missed least.
-func leastOf(list []Heard) int {
-	for i := range list {
-		for j := i + 1; j < len(list); j++ {
-			if sameSubject(&list[i], &list[j]) && list[i].orderTime() <= list[j].orderTime() {
-				return i
-			}
-		}
-	}
-	return 0
-}
-
-// sameSubject reports whether two statements are about the same thing
-// (scoring-decisions 25), as far as their codes tell.
-func sameSubject(a, b *Heard) bool {
-	if a.readout == b.readout { // the usual case, without work
-		return a.Settled == b.Settled
-	}
-	return a.subjectHash == b.subjectHash && (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
-		a.Display == b.Display && a.Settled == b.Settled
-}
-
-// saysTheSame reports whether two statements about one thing say the same.
-func saysTheSame(a, b *Heard) bool {
-	return a.Status == b.Status && a.Value == b.Value && a.StartedAt == b.StartedAt && a.Feed == b.Feed
-}
-
-// settle makes final whose the statements are that were received 24 h ago.
+// settle makes final whose the statements are that were received 24 h ago. They
+// are whose they were, so nothing else changes.
 func (u *Unit) settle(r *room, now Instant) {
 	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
-	if !slices.ContainsFunc(r.signals, func(h Heard) bool { return due(&h) }) {
+	list := r.threads.byArrival(due)
+	if len(list) == 0 {
 		return
 	}
-	kept := r.signals[:0]
-	for i := range r.signals {
-		h, b := r.signals[i], r.bound[i]
-		switch {
-		case !due(&h):
-			kept = append(kept, h)
-		case b.v != nil:
-			u.settleWith(b.v, h)
-		case b.kind == toRoom:
+	r.threads.remove(func(h *Heard) bool { return due(h) && h.to != toOccupant && h.to != toRoom })
+	for h := range r.threads.each {
+		if h.to == toRoom && due(h) {
 			h.Settled = true
-			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h})
-			kept = append(kept, h)
-		case b.kind == toOccupant: // goes with the occupant, who may still turn out to be a visit
-			kept = append(kept, h)
-		default:
-			u.lose(&h)
+			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h})
 		}
 	}
-	clear(r.signals[len(kept):])
-	r.signals = kept
-	r.heard = true
-	u.markRoom(r, markRebind|markRebuild)
+	for i := range list {
+		switch h := &list[i]; {
+		case h.to == toOccupant || h.to == toRoom: // the occupant may still turn out to be a visit
+		case h.visit != nil:
+			u.hearFor(h.visit, *h)
+		default:
+			u.lose(h)
+		}
+	}
 }
 
 // answerClinical tells what a clinical request has to know of its room.

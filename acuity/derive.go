@@ -30,9 +30,7 @@ func (u *Unit) derive() {
 	u.work.rebind = u.work.rebind[:0]
 	for _, r := range u.work.heard {
 		r.marks &^= markHeard
-		if r.heard {
-			u.rebindHeard(r)
-		}
+		u.bindHeard(r)
 	}
 	u.work.heard = u.work.heard[:0]
 	for _, r := range u.work.rebuild {
@@ -273,7 +271,7 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	}
 	u.unseat(v)
 	v.spans = append(v.spans[:0], to...)
-	if u.whereIs(v) == nil {
+	if v.folds.known = false; u.whereIs(v) == nil {
 		v.folds = folds{} // there is no chart of it any more
 	}
 	if lost := v.isLost(); lost != v.lost {

@@ -17,67 +17,78 @@ const (
 	toOccupant             // of the room, now
 	toPast                 // one who left
 	toRoom                 // in a room that neither ADT nor a census knows
+	notBound               // it is not known yet
 )
 
-// bound is whose one statement of a room is.
-type bound struct {
-	binding
-	number int64 // of the statement
-}
-
-// rebindHeard is rebind after statements came or went, but nobody else.
-func (u *Unit) rebindHeard(r *room) {
-	was, from := r.bound, 0
-	r.bound = r.bound[:0] // it is read before it is written
-	for i := range r.signals {
-		h := &r.signals[i]
-		for from < len(was) && was[from].number != h.number {
-			u.stirBound(was[from].binding)
-			from++
+// bindHeard finds whose the statements are that came to a room.
+func (u *Unit) bindHeard(r *room) {
+	for i := range r.threads.list {
+		said := r.threads.list[i].said
+		for j := len(said) - 1; j >= 0 && said[j].to == notBound; j-- {
+			u.give(r, &said[j], u.bind(r, &said[j]))
 		}
-		if from < len(was) {
-			r.bound = append(r.bound, was[from])
-			from++
-			continue
-		}
-		b := u.bind(r, h)
-		r.bound = append(tight(r.bound, 8), bound{b, h.number})
-		u.stirBound(b)
 	}
-	for _, b := range was[from:] {
-		u.stirBound(b.binding)
-	}
-	r.heard = false
 }
 
 // rebind finds anew whose the statements of a room are, and asks for the charts
 // of those for whom that changes.
 func (u *Unit) rebind(r *room) {
-	var stirred binding // most statements of a room are of one patient
-	stir := func(b binding) {
-		if b != stirred {
-			u.stirBound(b)
-			stirred = b
-		}
+	for h := range r.threads.each {
+		u.give(r, h, u.bind(r, h))
 	}
-	for len(r.bound) > len(r.signals) {
-		stir(r.bound[len(r.bound)-1].binding)
-		r.bound = r.bound[:len(r.bound)-1]
+}
+
+// give makes a statement somebody's.
+func (u *Unit) give(r *room, h *Heard, b binding) {
+	was := h.binding()
+	if was == b {
+		return
 	}
-	for i := range r.signals {
-		b := u.bind(r, &r.signals[i])
-		if i == len(r.bound) {
-			r.bound = append(tight(r.bound, 8), bound{b, r.signals[i].number})
-			stir(b)
-			continue
-		}
-		if r.bound[i].binding != b || r.heard {
-			stir(r.bound[i].binding)
-			stir(b)
-		}
-		r.bound[i] = bound{b, r.signals[i].number}
+	fresh := was.kind == notBound
+	if !fresh { // from now on it is missing there, and among others here
+		u.foldsOf(h).known = false
+		u.stirOwner(r, was)
 	}
-	r.heard = false
+	h.visit, h.to = b.v, b.kind
+	if fresh {
+		u.stirEvidence(h, false)
+		return
+	}
+	u.foldsOf(h).known = false
+	u.stirOwner(r, b)
+}
+
+// foldsOf returns where it is kept what the statements of the owner of one amount to.
+func (u *Unit) foldsOf(h *Heard) *folds {
+	if h.visit != nil {
+		return &h.visit.folds
+	}
+	if r := u.room(h.Room); r != nil {
+		return &r.folds
+	}
+	return &folds{}
+}
+
+// stirEvidence has the evidence of the owner of a statement that came, or is
+// lost, made anew.
+func (u *Unit) stirEvidence(h *Heard, lost bool) {
+	if h.to == notBound {
+		return
+	}
+	if u.foldsOf(h).stir(h.readout, lost) || h.visit == nil {
+		u.stirOwner(u.room(h.Room), h.binding())
+	}
+}
+
+// stirOwner asks for the chart of the room where those are to whom statements
+// of a room belong; nil: the room is not known any more.
+func (u *Unit) stirOwner(r *room, b binding) {
+	switch {
+	case b.v != nil:
+		u.stirBound(b)
+	case r != nil && b.kind != toNobody:
+		u.markRoom(r, markRebuild)
+	}
 }
 
 // stirBound asks for the chart of the room in which a visit is now.
@@ -193,10 +204,10 @@ func (r *room) anonymous() bool {
 	return r.Occupant != nil && r.occupantEnd() == 0 && r.adopter == nil
 }
 
-// gather fills the episode with the statements that belong to b: those settled,
-// and those of the rooms that it was in.
+// gather fills the episode with where the statements are that belong to b: those
+// settled, and those of the rooms that it was in.
 func (u *Unit) gather(e *episode, b binding, r *room) {
-	e.signals, e.folds = e.signals[:0], nil
+	e.from, e.of, e.folds = e.from[:0], b, nil
 	if !u.plain {
 		e.folds = &r.folds
 		if b.v != nil {
@@ -204,31 +215,16 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 		}
 	}
 	if b.v == nil {
-		u.readouts.take(u, r.signals)
-		e.signals = r.said(e.signals, b)
+		e.from = append(e.from, u.readouts.use(u, &r.threads))
 		return
 	}
-	u.readouts.take(u, b.v.signals)
-	for i := range b.v.signals {
-		e.signals = append(e.signals, &b.v.signals[i])
-	}
+	e.from = append(e.from, u.readouts.use(u, &b.v.threads))
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o sojourn) bool { return o.placement == s.placement }) {
 			continue
 		}
 		if in := u.room(s.Room); in != nil {
-			u.readouts.take(u, in.signals)
-			e.signals = in.said(e.signals, b)
+			e.from = append(e.from, u.readouts.use(u, &in.threads))
 		}
 	}
-}
-
-// said appends the statements of the room that belong to b.
-func (r *room) said(dst []*Heard, b binding) []*Heard {
-	for i := range r.signals {
-		if i < len(r.bound) && r.bound[i].binding == b {
-			dst = append(dst, &r.signals[i])
-		}
-	}
-	return dst
 }

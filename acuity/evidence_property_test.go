@@ -8,8 +8,8 @@ import (
 )
 
 // drawEpisode makes an episode with many equal times, so that every tie occurs.
-func drawEpisode(t *rapid.T) *episode {
-	e := &episode{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}
+func drawEpisode(t *rapid.T) *testimony {
+	e := &testimony{episode: episode{babies: rapid.Uint8Range(0, 3).Draw(t, "babies")}}
 	lines := []string{
 		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
 		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
@@ -46,23 +46,25 @@ func drawEpisode(t *rapid.T) *episode {
 func TestEvidenceIsOfTheSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEpisode(t)
-		want := Default().evidence(e, nil)
+		want := e.evidence(nil)
 		if !slices.IsSortedFunc(want, compareEvidence) {
 			t.Fatalf("not in order: %+v", want)
 		}
-		other := &episode{
-			signals:   rapid.Permutation(e.signals).Draw(t, "signals in another order"),
-			diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
-			listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
-			primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
-			babies:    e.babies,
+		other := &testimony{
+			signals: rapid.Permutation(e.signals).Draw(t, "signals in another order"),
+			episode: episode{
+				diagnoses: rapid.Permutation(e.diagnoses).Draw(t, "diagnoses in another order"),
+				listed:    rapid.Permutation(e.listed).Draw(t, "listed in another order"),
+				primaries: rapid.Permutation(e.primaries).Draw(t, "primaries in another order"),
+				babies:    e.babies,
+			},
 		}
-		if got := Default().evidence(other, nil); !slices.Equal(got, want) {
+		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("in another order\n got %+v\nwant %+v", got, want)
 		}
 		// Any statement sent twice changes nothing.
 		other.signals = append(other.signals, e.signals...)
-		if got := Default().evidence(other, nil); !slices.Equal(got, want) {
+		if got := other.evidence(nil); !slices.Equal(got, want) {
 			t.Fatalf("sent twice\n got %+v\nwant %+v", got, want)
 		}
 		for _, s := range want {
@@ -78,9 +80,9 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 func TestStopEndsOnlyItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEpisode(t)
-		before := Default().evidence(e, nil)
+		before := e.evidence(nil)
 		e.signals = append(e.signals, statedAt{at: 999, line: "med|RxNorm|6185||" + stopped}.heard())
-		after := Default().evidence(e, nil)
+		after := e.evidence(nil)
 		left := slices.DeleteFunc(before, func(x Evidence) bool { return x.Source.Code == "6185" })
 		if !slices.Equal(after, left) {
 			t.Fatalf("after the stop\n got %+v\nwant %+v", after, left)
@@ -89,30 +91,65 @@ func TestStopEndsOnlyItself(t *testing.T) {
 }
 
 // Evidence that keeps what each identity amounted to is that which is made of
-// all statements, whichever of them come and go.
+// all statements, whichever of them come, go, or turn out to be somebody else's.
 func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := drawEpisode(t)
-		for i, h := range all.signals {
-			h.number = int64(i + 1)
+		places := [...]*threads{{}, {}}
+		theirs := binding{kind: toPast}
+		kept := &episode{
+			from: places[:], folds: &folds{},
+			diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies,
 		}
-		kept, r := &episode{folds: &folds{}}, &reader{c: Default()}
-		for range rapid.IntRange(1, 8).Draw(t, "steps") {
-			fresh := &episode{diagnoses: all.diagnoses, listed: all.listed, primaries: all.primaries, babies: all.babies}
-			if rapid.Bool().Draw(t, "nothing listed") {
-				fresh.listed = nil
-			}
-			for _, h := range all.signals {
-				if rapid.IntRange(0, 4).Draw(t, "said") > 0 {
-					fresh.signals = append(fresh.signals, h)
-				}
-			}
-			kept.signals, kept.diagnoses, kept.listed = fresh.signals, fresh.diagnoses, fresh.listed
-			kept.primaries, kept.babies = fresh.primaries, fresh.babies
-			want := Default().evidence(fresh, nil)
+		r := &reader{c: Default()}
+		compare := func() {
+			fresh := *kept
+			fresh.folds, fresh.scratch, fresh.sorted, fresh.out = nil, folds{}, nil, nil
+			want := slices.Clone(Default().settled(&fresh, r))
 			if got := Default().settled(kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
 			}
 		}
+		said := all.signals
+		for number := int64(1); len(said) > 0; number++ {
+			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
+			switch rapid.IntRange(0, 9).Draw(t, "step") {
+			default:
+				h := *said[0]
+				h.number = number
+				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
+					h.to = theirs.kind
+				}
+				if l.add(h); h.binding() == kept.of {
+					kept.folds.stir(h.readout, false)
+				}
+			case 0: // one is lost
+				if l.size > 0 {
+					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
+					i := rapid.IntRange(0, len(th.said)-1).Draw(t, "lost")
+					if h := th.said[i]; h.binding() == kept.of {
+						kept.folds.stir(h.readout, true)
+					}
+					l.drop(th, i)
+				}
+			case 1: // one turns out to be another's, or hers after all
+				if l.size > 0 {
+					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
+					h := &th.said[rapid.IntRange(0, len(th.said)-1).Draw(t, "whose")]
+					h.to = theirs.kind - h.to
+					kept.folds.known = false
+				}
+			case 2:
+				if kept.listed = all.listed; rapid.Bool().Draw(t, "nothing listed") {
+					kept.listed = nil
+				}
+			case 3:
+				compare()
+			}
+			if rapid.IntRange(0, 3).Draw(t, "look") > 0 {
+				compare()
+			}
+		}
+		compare()
 	})
 }

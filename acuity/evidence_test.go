@@ -25,11 +25,14 @@ func (h statedAt) heard() *Heard {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]SignalStatus{"": SignalActive, "stop": SignalEnded, "hold": SignalOnHold, "error": SignalRetracted}
 	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice}
-	w := wording{Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
+	feed := h.feed
+	if feed == "" {
+		feed = ChannelClinical
+	}
+	w := wording{Feed: feed, Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
 	s := &Heard{
 		readout:    Default().readout(w, nil),
 		ReceivedAt: minutesPastNoon(h.at),
-		Feed:       ChannelClinical,
 	}
 	if h.observed != 0 {
 		s.ObservedAt = minutesPastNoon(h.observed)
@@ -37,10 +40,25 @@ func (h statedAt) heard() *Heard {
 	if h.started != 0 {
 		s.StartedAt = minutesPastNoon(h.started)
 	}
-	if h.feed != "" {
-		s.Feed = h.feed
-	}
 	return s
+}
+
+// testimony is an episode with its statements in order of arrival.
+type testimony struct {
+	episode
+	signals []*Heard
+}
+
+// evidence returns what all of it amounts to, by a terminology map.
+func (e *testimony) evidence(maps *mappings) []Evidence {
+	l := &threads{}
+	for i, h := range e.signals {
+		h := *h
+		h.number, h.readout = int64(i+1), Default().readout(h.wording, maps)
+		l.add(h)
+	}
+	e.from = []*threads{l}
+	return slices.Clone(Default().settled(&e.episode, &reader{c: Default(), maps: maps}))
 }
 
 // saying describes evidence as "factor kind start..last", in minutes.
@@ -389,7 +407,7 @@ func TestEvidence(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := &episode{}
+			e := &testimony{}
 			for _, s := range test.signals {
 				e.signals = append(e.signals, s.heard())
 			}
@@ -405,13 +423,13 @@ func TestEvidence(t *testing.T) {
 				e.primaries = []Evidence{{Factor: factorOf(t, test.primary), Kind: ByADT, Start: noon, Last: noon}}
 			}
 			maps := newMappings(test.maps)
-			got := Default().evidence(e, maps)
+			got := e.evidence(maps)
 			if s := saying(got); s != test.want {
 				t.Errorf("evidence\n got %s\nwant %s", s, test.want)
 			}
 			slices.Reverse(e.signals)
 			slices.Reverse(e.diagnoses)
-			if again := Default().evidence(e, maps); !slices.Equal(again, got) {
+			if again := e.evidence(maps); !slices.Equal(again, got) {
 				t.Errorf("in the other order\n got %s\nwant %s", saying(again), saying(got))
 			}
 		})
@@ -419,12 +437,10 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestEvidenceNamesItsSource(t *testing.T) {
-	e := &episode{
-		signals:   []*Heard{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()},
-		diagnoses: []diagnosed{{Diagnosis: Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: ChannelHL7}},
-		babies:    2,
-	}
-	got := Default().evidence(e, nil)
+	e := &testimony{signals: []*Heard{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
+	e.diagnoses = []diagnosed{{Diagnosis: Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: ChannelHL7}}
+	e.babies = 2
+	got := e.evidence(nil)
 	want := []Evidence{
 		{
 			Factor: factorOf(t, "labor-induction"), Kind: BySignal, Start: minutesPastNoon(1), Last: minutesPastNoon(1), AssignedBy: "signal",

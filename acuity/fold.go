@@ -1,189 +1,320 @@
 package acuity
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
-// statements are those of one episode, told apart by identity. The memory is
-// used again by the next.
-type statements struct {
-	groups []group
-	places []int32          // the group of each signal of the episode
-	other  map[int]*readout // of signals that no unit has read
-	sorted []statement      // of the groups that are folded
-	folds  folds            // of a patient for whom nothing is kept
-	out    []Evidence
+// folds is what the statements of one patient amounted to when her evidence was
+// last made, identity by identity. A statement that came since then moves its
+// identity on by a step; only if it is not the newest, or one was lost, all of
+// its identity are folded again. It is made anew when whose the statements are,
+// or how they are read, has changed.
+type folds struct {
+	known bool // false: nothing of it holds any more
+	cat   *Catalogue
+	maps  *mappings
+	of    binding // whose they are
+
+	members []member
+	list    []folded
 }
 
-// group is the statements of one identity.
-type group struct {
-	identity identity
-	key      *identity // of a readout in it
-	hash     uint64
-	concept  Factor // that one of its statements stands for
-	into     int    // the group that it became part of; itself
-
-	size  int32  // how many statements
-	sum   uint64 // tells sets of as many statements apart
-	fold  int    // index in folds
-	again bool   // folded anew
-	said  []statement
+// member is an identity of which something is said.
+type member struct {
+	of      *readout // one of its statements
+	concept Factor   // that it is one of many codes of; 0: none
 }
 
-// nowhereInList is the group of a statement that is left out.
-const nowhereInList = -1
+// folded is what the statements of one identity amount to, or those of all
+// identities of one concept.
+type folded struct {
+	of      *readout // of the identity; nil: of a concept
+	concept Factor
+	stale   bool // to be folded anew: a statement was lost
+	more    bool // statements came
 
-// count adds a statement by its number.
-func (g *group) count(number int64) {
-	x := uint64(number) * 0x9E3779B97F4A7C15 //nolint:gosec // the bits are mixed, not counted
-	x = (x ^ x>>32) * 0xD6E8FEB86659FD93
-	g.size++
-	g.sum += x ^ x>>32
+	upTo   int64   // number of the last statement
+	newest Instant // latest time of one
+	last   Heard   // that counts; without readout: none
+	heeds  bool    // runs depend on the acknowledgement that all statements together tell
+	acked  Instant // that they were folded with
+	noting noting
+	runs   []run // one for each factor that is spoken of
+
+	said []statement // of this turn
 }
 
-func (l *statements) reset() {
-	clear(l.groups)
-	clear(l.other)
-	clear(l.sorted)
-	l.groups, l.places, l.sorted = l.groups[:0], l.places[:0], l.sorted[:0]
-}
-
-// read keeps the readout of a signal that no unit has read.
-func (l *statements) read(signal int, r *readout) {
-	if l.other == nil {
-		l.other = map[int]*readout{}
+// stir notes that a statement came, or is lost. It returns whether that can
+// matter.
+func (d *folds) stir(r *readout, lost bool) bool {
+	if r.concept == 0 && !r.counts() {
+		return false
 	}
-	l.other[signal] = r
+	for i := range d.members {
+		m := &d.members[i]
+		if !m.of.is(r) {
+			continue
+		}
+		if r.concept != 0 && r.concept != m.concept {
+			d.known = false
+			return true
+		}
+		for j := range d.list {
+			if f := &d.list[j]; f.has(m) {
+				f.stale, f.more = f.stale || lost, true
+			}
+		}
+		return true
+	}
+	d.known = false // a new identity
+	return true
 }
 
-// groupOf returns the place of the group of the statements with a readout.
-func (l *statements) groupOf(r *readout) int {
-	if r.key != nil {
-		for i := range l.groups {
-			if l.groups[i].key == r.key {
-				return i
+// has reports whether an identity is part of it.
+func (f *folded) has(m *member) bool {
+	if f.of == nil {
+		return f.concept == m.concept
+	}
+	return m.concept == 0 && f.of.is(m.of)
+}
+
+// hear brings what is kept up to the statements. The runs of what changed follow
+// when it is known what all of it means.
+func (f *folder) hear(kept *folds) {
+	if !kept.known || kept.cat != f.c || kept.maps != f.maps || kept.of != f.e.of || !f.areApart(kept) {
+		f.tellApart(kept)
+	}
+	for i := range kept.list {
+		if d := &kept.list[i]; d.stale || d.more && !f.hearMore(kept, d) {
+			f.hearAll(kept, d)
+		}
+	}
+}
+
+// areApart reports whether codes are still those of the same concepts, after
+// statements were lost.
+func (f *folder) areApart(kept *folds) bool {
+	for i := range kept.list {
+		if !kept.list[i].stale {
+			continue
+		}
+		for j := range kept.members {
+			m := &kept.members[j]
+			if !kept.list[i].has(m) {
+				continue
+			}
+			concept := Factor(0)
+			for _, l := range f.e.from {
+				if t := l.of(m.of); t != nil {
+					c, _ := f.conceptOf(t)
+					concept = max(concept, c)
+				}
+			}
+			if concept != m.concept {
+				return false
 			}
 		}
 	}
-	at := l.group(&r.identity, r.identityHash)
-	l.groups[at].key = r.key
-	return at
+	return true
 }
 
-// group returns the place of the group of an identity.
-func (l *statements) group(id *identity, hash uint64) int {
-	for i := range l.groups {
-		if g := &l.groups[i]; g.hash == hash && g.identity == *id {
-			return i
+// tellApart tells the statements apart by identity. A code is one of many of a
+// concept if any statement of it is, also where another came without the display
+// that tells.
+func (f *folder) tellApart(kept *folds) {
+	*kept = folds{known: true, cat: f.c, maps: f.maps, of: f.e.of, members: kept.members[:0], list: kept.list[:0]}
+	for _, l := range f.e.from {
+		for i := range l.list {
+			t := &l.list[i]
+			concept, said := f.conceptOf(t)
+			if !said {
+				continue
+			}
+			at := slices.IndexFunc(kept.members, func(m member) bool { return m.of.is(t.of) })
+			if at < 0 {
+				at = len(kept.members)
+				kept.members = append(tight(kept.members, 4), member{of: t.of})
+			}
+			kept.members[at].concept = max(kept.members[at].concept, concept)
 		}
 	}
-	l.groups = append(l.groups, group{identity: *id, hash: hash, into: len(l.groups)})
-	return len(l.groups) - 1
-}
-
-// merge joins the groups of one concept. A code is one of many of a concept if
-// any statement of it is, also where another came without the display that tells.
-func (l *statements) merge() {
-	merged := false
-	for i := range len(l.groups) {
-		if concept := l.groups[i].concept; concept != 0 {
-			to := l.group(&identity{concept: concept}, uint64(concept)) // may be a new one, at the end
-			l.groups[i].into, merged = to, true
-			l.groups[to].size += l.groups[i].size
-			l.groups[to].sum += l.groups[i].sum
-		}
-	}
-	if !merged {
-		return
-	}
-	for i, g := range l.places {
-		if g != nowhereInList {
-			l.places[i] = int32(l.groups[g].into) //nolint:gosec // no more than statements
-		}
-	}
-}
-
-// fill returns the statements of a group in order. The groups of one episode are
-// filled at most once each.
-func (l *statements) fill(e *episode, group int) []statement {
-	l.sorted = slices.Grow(l.sorted, int(l.groups[group].size))
-	from, drug := len(l.sorted), l.groups[group].identity.medication
-	for i, g := range l.places {
-		if int(g) != group {
+	for i := range kept.members {
+		m := &kept.members[i]
+		if slices.ContainsFunc(kept.list, func(d folded) bool { return d.has(m) }) {
 			continue
 		}
-		h := e.signals[i]
-		r := h.readout
-		if o := l.other[i]; o != nil {
-			r = o
-		}
-		l.sorted = append(l.sorted, statement{Heard: h, readout: r, order: h.orderTime(), clock: h.clockStart(), drug: drug})
-	}
-	list := l.sorted[from:]
-	if !slices.IsSortedFunc(list, compareStatements) {
-		slices.SortFunc(list, compareStatements)
-	}
-	return list
-}
-
-// folds is what the statements of one patient amounted to when her evidence was
-// last made, identity by identity.
-type folds struct {
-	maps *mappings // by which they were read
-	list []folded
-}
-
-// folded is what the statements of one identity amount to.
-type folded struct {
-	identity identity
-	hash     uint64
-	size     int32
-	sum      uint64 // with size, of which statements
-	used     bool   // in this turn
-
-	noted
-	heeds  bool    // it depends on the acknowledgement that noted has from all
-	acked  Instant // that it was folded with
-	pieces []piece
-}
-
-// piece is evidence before it is known what others say.
-type piece struct {
-	Evidence
-	drug bool // by a medication
-}
-
-func (d *folds) begin() {
-	for i := range d.list {
-		d.list[i].used = false
-	}
-}
-
-// find returns the place of what a group amounts to, and whether it is of the
-// same statements.
-func (d *folds) find(g *group) (int, bool) {
-	at := 0
-	for at < len(d.list) && (d.list[at].hash != g.hash || d.list[at].identity != g.identity) {
-		at++
-	}
-	if at == len(d.list) {
-		if at < cap(d.list) {
-			d.list = d.list[:at+1]
-			d.list[at] = folded{pieces: d.list[at].pieces[:0]}
-		} else {
-			d.list = append(d.list, folded{})
+		d := kept.open()
+		d.concept, d.stale = m.concept, true
+		if m.concept == 0 {
+			d.of = m.of
 		}
 	}
-	f := &d.list[at]
-	same := f.size == g.size && f.sum == g.sum
-	f.identity, f.hash, f.size, f.sum, f.used = g.identity, g.hash, g.size, g.sum, true
-	return at, same
 }
 
-// end drops what nothing is said of any more.
-func (d *folds) end() {
-	for i := range d.list {
-		if !d.list[i].used {
-			d.list = slices.DeleteFunc(d.list, func(f folded) bool { return !f.used })
-			return
+// open appends an empty entry in the memory of an old one.
+func (d *folds) open() *folded {
+	n := len(d.list)
+	if n < cap(d.list) {
+		d.list = d.list[:n+1]
+		d.list[n] = folded{runs: d.list[n].runs[:0]}
+	} else {
+		d.list = append(tight(d.list, 4), folded{})
+	}
+	return &d.list[n]
+}
+
+// conceptOf returns the concept of the patient's statements in a thread; false if
+// there are none.
+func (f *folder) conceptOf(t *thread) (concept Factor, said bool) {
+	for i := range t.said {
+		if h := &t.said[i]; h.binding() == f.e.of {
+			concept, said = max(concept, h.concept), true
 		}
 	}
+	return concept, said
+}
+
+// hearMore takes the statements of an identity that came; false: they are not all
+// later than those known, or speak of something new.
+func (f *folder) hearMore(kept *folds, d *folded) bool {
+	said := f.statements(kept, d, d.upTo)
+	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
+		return false
+	}
+	f.take(d, said)
+	return true
+}
+
+// hearAll takes all statements of an identity, from the first on.
+func (f *folder) hearAll(kept *folds, d *folded) {
+	*d = folded{of: d.of, concept: d.concept, stale: true, runs: d.runs[:0]}
+	f.take(d, f.statements(kept, d, math.MinInt64))
+}
+
+// take takes what statements of an identity mean, in order.
+func (f *folder) take(d *folded, said []statement) {
+	if n := len(said); n > 0 {
+		d.newest = said[n-1].order
+	}
+	d.said = winners(said)
+	for i := range d.said {
+		d.noting.take(f.c.index, d.concept, &d.said[i])
+	}
+}
+
+// follows reports whether all that statements speak of has a run.
+func (f *folded) follows(said []statement) bool {
+	for i := range said {
+		for _, m := range said[i].matches {
+			if !slices.ContainsFunc(f.runs, func(r run) bool { return r.f == m.factor }) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// follow moves the runs on by the statements of this turn; all over again, if
+// they heed an acknowledgement that is another by now.
+func (f *folder) follow(kept *folds, d *folded) {
+	if d.heeds && d.acked != f.acknowledged && !d.stale {
+		f.hearAll(kept, d)
+	}
+	if !d.stale && !d.more {
+		return
+	}
+	if d.stale {
+		for i := range d.said {
+			for _, m := range d.said[i].matches {
+				if !slices.ContainsFunc(d.runs, func(r run) bool { return r.f == m.factor }) {
+					d.runs = append(d.runs, run{f: m.factor})
+				}
+			}
+		}
+	}
+	var first statement
+	before := (*statement)(nil)
+	if d.last.readout != nil {
+		first = f.statement(d, &d.last)
+		before = &first
+	}
+	for i := range d.said {
+		s := &d.said[i]
+		for j := range d.runs {
+			f.step(&d.runs[j], before, s)
+		}
+		before = s
+	}
+	if n := len(d.said); n > 0 {
+		d.last = *d.said[n-1].Heard
+	}
+	d.heeds = slices.ContainsFunc(d.runs, func(r run) bool { return r.f == f.c.index.mews })
+	d.stale, d.more, d.acked, d.said = false, false, f.acknowledged, nil
+}
+
+// statement reads a statement as one of those of an identity.
+func (f *folder) statement(d *folded, h *Heard) statement {
+	return statement{Heard: h, order: h.orderTime(), clock: h.clockStart(), drug: d.of != nil && d.of.identity.medication}
+}
+
+// statements returns the statements of an identity that count and have a number
+// above after, in order of time.
+func (f *folder) statements(kept *folds, d *folded, after int64) []statement {
+	list := f.e.sorted
+	first := len(list)
+	for i := range kept.members {
+		m := &kept.members[i]
+		if !d.has(m) {
+			continue
+		}
+		for _, l := range f.e.from {
+			t := l.of(m.of)
+			if t == nil {
+				continue
+			}
+			begin := len(t.said)
+			for begin > 0 && t.said[begin-1].number > after {
+				begin--
+			}
+			for j := begin; j < len(t.said); j++ {
+				if h := &t.said[j]; h.binding() == f.e.of && h.counts() {
+					list = append(list, f.statement(d, h))
+					d.upTo = max(d.upTo, h.number)
+				}
+			}
+		}
+	}
+	f.e.sorted = list
+	said := list[first:len(list):len(list)]
+	if !slices.IsSortedFunc(said, compareStatements) {
+		slices.SortFunc(said, compareStatements)
+	}
+	return said
+}
+
+// winners returns, in place, one statement for each time: the last in order. A
+// retraction of something that was observed at that time takes it back as if it
+// had never been said, so that what was said before holds again; a drug that
+// was entered in error simply does not run.
+func winners(all []statement) []statement {
+	kept := all[:0]
+	for i := 0; i < len(all); {
+		n := i + 1
+		for n < len(all) && all[n].order == all[i].order {
+			n++
+		}
+		last := all[n-1]
+		takesBack := last.Status == SignalRetracted && !last.drug &&
+			slices.ContainsFunc(all[i:n], func(s statement) bool { return s.Status != SignalRetracted })
+		switch {
+		case takesBack:
+		case len(kept) == n-1:
+			kept = all[:n] // it is there already
+		default:
+			kept = append(kept, last)
+		}
+		i = n
+	}
+	return kept
 }

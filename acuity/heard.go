@@ -3,7 +3,7 @@ package acuity
 import "cmp"
 
 // Heard is one clinical statement that is kept. There are very many: it shares
-// its words with all that say the same, and takes 64 bytes.
+// its words with all that say the same, and takes 56 bytes.
 type Heard struct {
 	*readout // what it says
 
@@ -11,10 +11,14 @@ type Heard struct {
 	ReceivedAt Instant
 	ObservedAt Instant
 	StartedAt  Instant
-	Feed       Channel
+	visit      *visit // with to: whose it is
 	Room       int32
+	to         bindingKind
 	Settled    bool
 }
+
+// binding returns whose the statement is.
+func (h *Heard) binding() binding { return binding{h.visit, h.to} }
 
 // heardRecord is a statement as its record has it.
 type heardRecord struct {
@@ -81,7 +85,6 @@ func (h *Heard) firstOf(a, b Instant) Instant {
 // statement is one clinical statement, read.
 type statement struct {
 	*Heard
-	*readout
 	order, clock Instant
 	drug         bool // a medication by identity, not one of a concept
 }

@@ -73,14 +73,14 @@ func (u *Unit) forget(v *visit) {
 		}
 	}
 	for _, r := range u.rooms {
-		for i := range r.bound {
-			if r.bound[i].v == v {
-				r.bound[i].binding = binding{}
+		for h := range r.threads.each {
+			if h.visit == v {
+				h.visit, h.to = nil, toNobody
 			}
 		}
 	}
-	for i := range v.signals {
-		u.lose(&v.signals[i])
+	for h := range v.threads.each {
+		u.lose(h)
 	}
 	delete(u.visits, v.ID)
 	v.marks |= markRetell | markWeave | markState // it is on no list from now on

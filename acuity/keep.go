@@ -231,8 +231,8 @@ func (u *Unit) save(s *HeardState) {
 		u.saved = map[int64]*heardRecord{}
 	}
 	u.saved[s.Number] = &heardRecord{visit: s.Visit, Heard: Heard{
-		readout: u.readouts.of(u, wordingOf(&s.Signal)), number: s.Number,
-		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Feed: s.Feed, Room: s.Room, Settled: s.Settled,
+		readout: u.readouts.of(u, wordingOf(&s.Signal, s.Feed)), number: s.Number,
+		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
 	}}
 }
 
@@ -241,9 +241,10 @@ func (u *Unit) hearAgain() {
 	for _, n := range slices.Sorted(maps.Keys(u.saved)) {
 		s := u.saved[n]
 		if v := u.visits[s.visit]; v != nil {
-			v.signals = inOrder(v.signals, s.Heard)
+			s.Heard.visit, s.to = v, toVisit
+			v.threads.add(s.Heard)
 		} else if r := u.room(s.Room); r != nil && s.visit == "" {
-			r.signals = inOrder(r.signals, s.Heard)
+			r.threads.add(s.Heard)
 		}
 	}
 	u.saved = nil

@@ -12,19 +12,19 @@ func (u *Unit) States(write func(key string, s State)) {
 	}
 	for id, v := range u.visits {
 		write(u.visitKey(id), &v.VisitState)
-		u.writeAll(v.signals, id, write)
+		u.writeAll(&v.threads, id, write)
 	}
 	for _, r := range u.rooms {
 		write(u.roomKey(r.ID), &r.RoomState)
-		u.writeAll(r.signals, "", write)
+		u.writeAll(&r.threads, "", write)
 	}
 	write(u.hospital+"/"+kindUnit, &u.facts)
 }
 
 // writeAll writes the statements of a visit, or of a room.
-func (u *Unit) writeAll(list []Heard, visit string, write func(key string, s State)) {
-	for i := range list {
-		s := (&heardRecord{Heard: list[i], visit: visit}).record()
+func (u *Unit) writeAll(l *threads, visit string, write func(key string, s State)) {
+	for h := range l.each {
+		s := (&heardRecord{Heard: *h, visit: visit}).record()
 		write(u.heardKey(s.Number), &s)
 	}
 }

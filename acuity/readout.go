@@ -35,6 +35,7 @@ type subject struct {
 
 // wording is all of a statement but who, where and when.
 type wording struct {
+	Feed    Channel
 	Kind    SignalKind
 	Status  SignalStatus
 	System  System
@@ -43,8 +44,8 @@ type wording struct {
 	Value   Value
 }
 
-func wordingOf(s *Signal) wording {
-	return wording{s.Kind, s.Status, s.System, s.Code, s.Display, s.Value}
+func wordingOf(s *Signal, feed Channel) wording {
+	return wording{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value}
 }
 
 // signal returns the words as those of a signal.
@@ -64,6 +65,15 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 	return out
 }
 
+// is reports whether two readouts are of one identity.
+func (r *readout) is(o *readout) bool {
+	return r.key != nil && r.key == o.key || r.identityHash == o.identityHash && r.identity == o.identity
+}
+
+// counts reports whether the statement has a say: one that says nothing readable
+// changes nothing.
+func (r *readout) counts() bool { return r.Status != SignalActive || r.state == matched }
+
 // known is the state of the readout for whoever is told of codes that nothing
 // knows: a drug was known by its name, and who ends it need not repeat that.
 func (r *readout) known() matchState {
@@ -79,13 +89,20 @@ type readouts map[wording]*readout
 // capReadouts bounds what is remembered; beyond it, it begins anew.
 const capReadouts = 512
 
-// take has statements read that were read by another map.
-func (m *readouts) take(u *Unit, list []Heard) {
-	for i := range list {
-		if h := &list[i]; h.maps != u.maps {
-			h.readout = m.of(u, h.wording)
-		}
+// use has statements read by the map of the unit, if they were not.
+func (m *readouts) use(u *Unit, l *threads) *threads {
+	if l.maps == u.maps {
+		return l
 	}
+	for i := range l.list {
+		t := &l.list[i]
+		for j := range t.said {
+			t.said[j].readout = m.of(u, t.said[j].wording)
+		}
+		t.of = t.said[0].readout
+	}
+	l.maps = u.maps
+	return l
 }
 
 // of reads a wording; all equal ones share what it says.
@@ -96,6 +113,7 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 			*m, u.identities = readouts{}, map[identity]*identity{}
 		}
 		w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
+		w.Feed = Channel(strings.Clone(string(w.Feed)))
 		w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
 		r = u.cat.readout(w, u.maps)
 		if r.key = u.identities[r.identity]; r.key == nil {

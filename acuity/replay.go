@@ -45,12 +45,15 @@ func (u *Unit) advance(changes []Change, now Instant) []Change {
 // forgetDerived drops everything that is derived from the facts.
 func (u *Unit) forgetDerived() {
 	for _, v := range u.visits {
-		*v = visit{VisitState: v.VisitState, signals: v.signals, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{VisitState: v.VisitState, threads: v.threads, marks: v.marks & (markState | markRetell | markWeave)}
 	}
 	for _, r := range u.rooms {
+		for h := range r.threads.each {
+			h.visit, h.to = nil, notBound
+		}
 		*r = room{
 			RoomState: r.RoomState,
-			signals:   r.signals,
+			threads:   r.threads,
 			marks:     r.marks & (markState | markTouched | markView | markAdopt | markRebind | markRebuild),
 		}
 	}

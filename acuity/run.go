@@ -9,22 +9,21 @@ const contiguous = 15 * time.Minute
 // run is how one factor stands by the statements of one identity, walked through
 // in order of time.
 type run struct {
-	c *Catalogue
 	f Factor
 
 	on, held    bool
 	start, last Instant
-	by          match      // newest assertion
-	from        *statement // of it
+	by          match    // newest assertion
+	from        *readout // of it
 
 	lent, lentEnd Instant // start and end of a FHIR infusion that ended: the next may continue it
 }
 
 // take moves the run on by a statement that speaks of the factor.
-func (r *run) take(s *statement, m match) {
+func (r *run) take(c *Catalogue, s *statement, m match) {
 	switch {
 	case m.on:
-		r.assert(s, m, s.order, s.clock)
+		r.assert(c, s, m, s.order, s.clock)
 	case s.Status == SignalOnHold && r.on:
 		// Off, but the clock runs on; the time on hold is no gap.
 		r.held, r.last = true, s.order
@@ -36,8 +35,8 @@ func (r *run) take(s *statement, m match) {
 // assert begins a run or carries it on, at a time and with a start of its own
 // clock. A gap of at least the window of the factor begins a new one
 // (scoring-decisions 1).
-func (r *run) assert(s *statement, m match, at, clock Instant) {
-	window, _ := r.c.window(r.f, m.variant, m.kind)
+func (r *run) assert(c *Catalogue, s *statement, m match, at, clock Instant) {
+	window, _ := c.window(r.f, m.variant, m.kind)
 	switch {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
 		r.start = min(r.start, clock)
@@ -47,7 +46,7 @@ func (r *run) assert(s *statement, m match, at, clock Instant) {
 		r.start = clock
 	}
 	r.on, r.held, r.last = true, false, at
-	r.by, r.from = m, s
+	r.by, r.from = m, s.readout
 	r.lent = 0
 }
 
@@ -69,9 +68,9 @@ func (r *run) end(s *statement) {
 
 // assume asserts the factor at an instant at which nothing was heard: silence
 // about a graver one that becomes it.
-func (r *run) assume(at Instant, s *statement, m match) {
+func (r *run) assume(c *Catalogue, at Instant, s *statement, m match) {
 	m.factor, m.variant = r.f, 0
-	r.assert(s, m, at, at)
+	r.assert(c, s, m, at, at)
 }
 
 // evidence returns the evidence that the run leaves; false if it has ended.

@@ -49,13 +49,11 @@ type Unit struct {
 // room is a room with what is derived for it.
 type room struct {
 	RoomState
-	signals []Heard // in order of arrival
+	threads threads // statements about whoever is here
 	sits    []sit   // of visits that are or were here, by arrival
-	bound   []bound // whose signals[i] is
 	claims  []claim // visits that may be the occupant without visit
 	adopter *visit  // the one who is
 	inUnit  bool
-	heard   bool // statements came or went
 	again   bool // judged anew in this step
 	was     int  // index in work.before; -1: it was not in the unit; or asIs
 	is      int  // index in the verdict; -1: not in it
@@ -71,7 +69,7 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	VisitState
-	signals []Heard // settled, in order of arrival
+	threads threads // statements settled with it
 	story   story
 	spans   []sojourn // stays by ADT and census together, ascending
 	claimed *room     // where it may be the occupant without visit
@@ -102,7 +100,7 @@ const (
 	markRebind                   // room: find anew whose the statements are
 	markRebuild                  // room: make the chart anew
 	markJudge                    // room: judge the chart anew
-	markHeard                    // room: statements came or went
+	markHeard                    // room: statements came
 	markTouched                  // room: the input is about it
 	markState                    // either: the record is to be written
 	markView                     // room: the chart is to be written

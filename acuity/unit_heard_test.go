@@ -54,7 +54,7 @@ func TestStatementIsARecord(t *testing.T) {
 			t.Errorf("after a day wrote %v, want also %s", got, want)
 		}
 	}
-	if n := len(u.visits["v"].signals); n != 3 {
+	if n := u.visits["v"].threads.size; n != 3 {
 		t.Errorf("the visit has %d statements, want 3", n)
 	}
 	feed(u, arrival(clockAt(0).Add(27*time.Hour), Event{ID: "b", Type: A03, Visit: "v"}))
@@ -69,7 +69,7 @@ func TestStatementIsARecord(t *testing.T) {
 
 // A hospital keeps thousands of statements.
 func TestStatementIsSmall(t *testing.T) {
-	if n := unsafe.Sizeof(Heard{}); n > 64 {
-		t.Errorf("a statement takes %d bytes, want at most 64", n)
+	if n := unsafe.Sizeof(Heard{}); n > 56 {
+		t.Errorf("a statement takes %d bytes, want at most 56", n)
 	}
 }
