@@ -25,9 +25,9 @@ var systemNames = map[string]System{
 // is true when the system was not named but guessed.
 func NormalSystem(name, code string) (System, bool) {
 	switch System(name) { // the usual case, without work
-	case ICD10CM:
+	case ICD10CM, "I10", "I10C":
 		return ICD10CM, false
-	case SNOMED:
+	case SNOMED, "SCT":
 		return SNOMED, false
 	case LOINC:
 		return LOINC, false

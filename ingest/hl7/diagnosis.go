@@ -1,8 +1,6 @@
 package hl7
 
 import (
-	"bytes"
-
 	"svc/acuity"
 )
 
@@ -96,6 +94,6 @@ func (d *decoder) display(b []byte) string {
 	case digits > 4:
 		return acuity.MaskDisplay(string(b))
 	default:
-		return acuity.MaskDisplay(d.keep(bytes.TrimSpace(b)))
+		return acuity.MaskDisplay(d.keep(trim(b)))
 	}
 }

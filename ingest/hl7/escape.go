@@ -6,16 +6,27 @@ import (
 	"unicode"
 )
 
-// identifier returns the text of an identifier or a place: one line, unescaped,
-// in UTF-8, without control characters and outer spaces. clean is false if an
-// escape was kept as it stood.
-func (m *Message) identifier(b []byte) (s string, clean bool) {
-	b = bytes.TrimSpace(oneLine(b))
+// identifier returns the text of an identifier or a place: unescaped, in UTF-8,
+// without control characters and outer spaces. It is in the scratch memory. clean
+// is false if an escape was kept as it stood.
+func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	if isNull(b) {
-		return "", true
+		return nil, true
 	}
-	s, clean = m.unescape(b)
-	return strings.TrimSpace(strings.Map(dropControl, s)), clean
+	text, clean = m.unescape(m.scratch[:0], b)
+	m.scratch = text
+	if !isASCII(text) {
+		text = append(text[:0], strings.Map(dropControl, m.charset.decode(text))...)
+		m.scratch = text
+		return bytes.TrimSpace(text), clean
+	}
+	kept := text[:0]
+	for _, c := range text {
+		if c >= ' ' && c != 0x7f {
+			kept = append(kept, c)
+		}
+	}
+	return trim(kept), clean
 }
 
 // plain reports whether b is text as it stands: ASCII, nothing to unescape, no
@@ -35,8 +46,8 @@ func (m *Message) text(b []byte) string {
 	if blank(b) {
 		return ""
 	}
-	s, _ := m.unescape(b)
-	return strings.TrimSpace(strings.Map(spaceControl, s))
+	unescaped, _ := m.unescape(nil, b)
+	return strings.TrimSpace(strings.Map(spaceControl, m.charset.decode(unescaped)))
 }
 
 func dropControl(r rune) rune {
@@ -53,16 +64,12 @@ func spaceControl(r rune) rune {
 	return r
 }
 
-// unescape resolves the escape sequences of b. Highlighting and character set
-// switches are kept literally; what is unknown or unterminated is kept too, and
-// clean is false then.
-func (m *Message) unescape(b []byte) (s string, clean bool) {
-	if m.escape == 0 || bytes.IndexByte(b, m.escape) < 0 {
-		return m.charset.decode(b), true
-	}
+// unescape appends b with its escape sequences resolved. Highlighting and
+// character set switches are kept literally; what is unknown or unterminated is
+// kept too, and clean is false then.
+func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	clean = true
-	out := make([]byte, 0, len(b))
-	for {
+	for m.escape != 0 {
 		i := bytes.IndexByte(b, m.escape)
 		if i < 0 {
 			break
@@ -88,7 +95,7 @@ func (m *Message) unescape(b []byte) (s string, clean bool) {
 		}
 		b = b[i+n+2:]
 	}
-	return m.charset.decode(append(out, b...)), clean
+	return append(out, b...), clean
 }
 
 // resolve appends what an escape sequence stands for.

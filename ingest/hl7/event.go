@@ -184,7 +184,7 @@ func (d *decoder) warnAt(code string, at position) {
 // id reads an identifier or code, and warns of an escape that it does not know.
 // The bytes are valid until the next call.
 func (d *decoder) id(b []byte, at position) []byte {
-	b = bytes.TrimSpace(oneLine(b))
+	b = trim(oneLine(b))
 	if d.plain(b) {
 		if isNull(b) {
 			return nil
@@ -195,8 +195,7 @@ func (d *decoder) id(b []byte, at position) []byte {
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
-	d.scratch = append(d.scratch[:0], s...)
-	return d.scratch
+	return s
 }
 
 // keep returns b as text of the event.

@@ -1,7 +1,5 @@
 package hl7
 
-import "bytes"
-
 // Raw returns a field as it was sent, escapes and all; nil if it is not there.
 // Segments are named as in "PV1"; only MSH, EVN, PID, PV1 and PV2 can be asked.
 func (m *Message) Raw(name string, field int) []byte {
@@ -47,7 +45,8 @@ func (m *Message) field(s segment, n int) []byte {
 }
 
 // part returns the n-th piece of b between separators, from 1; nil if there are
-// fewer. A separator of 0 is one that the message does not have.
+// fewer. A separator of 0 is one that the message does not have. (Pieces are
+// short: a search for each would take longer than looking at every byte.)
 func part(b []byte, separator byte, n int) []byte {
 	if separator == 0 {
 		if n == 1 {
@@ -55,17 +54,20 @@ func part(b []byte, separator byte, n int) []byte {
 		}
 		return nil
 	}
-	for ; n > 1; n-- {
-		i := bytes.IndexByte(b, separator)
-		if i < 0 {
-			return nil
+	start := 0
+	for i, c := range b {
+		if c != separator {
+			continue
 		}
-		b = b[i+1:]
+		if n--; n == 0 {
+			return b[start:i]
+		}
+		start = i + 1
 	}
-	if i := bytes.IndexByte(b, separator); i >= 0 {
-		b = b[:i]
+	if n > 1 {
+		return nil
 	}
-	return b
+	return b[start:]
 }
 
 // first returns the first repetition of a field.
@@ -73,19 +75,56 @@ func (m *Message) first(field []byte) []byte { return part(field, m.repetition, 
 
 // at returns component n of a field's first repetition.
 func (m *Message) at(field []byte, n int) []byte {
-	return part(m.first(field), m.component, n)
+	start := 0
+	for i, c := range field {
+		if c == m.repetition {
+			field = field[:i]
+			break
+		}
+		if c != m.component {
+			continue
+		}
+		if n--; n == 0 {
+			return field[start:i]
+		}
+		start = i + 1
+	}
+	if n > 1 || field == nil {
+		return nil
+	}
+	return field[start:]
 }
 
 // isNull reports whether a field says "delete what you know": "".
 func isNull(field []byte) bool { return string(field) == `""` }
 
 // blank reports whether a field or component says nothing that could be kept.
-func blank(b []byte) bool { return len(bytes.TrimSpace(b)) == 0 || isNull(b) }
+func blank(b []byte) bool {
+	for _, c := range b {
+		if c > ' ' {
+			return c == '"' && isNull(trim(b))
+		}
+	}
+	return true
+}
+
+// trim removes spaces and control characters around b.
+func trim(b []byte) []byte {
+	for len(b) > 0 && b[0] <= ' ' {
+		b = b[1:]
+	}
+	for len(b) > 0 && b[len(b)-1] <= ' ' {
+		b = b[:len(b)-1]
+	}
+	return b
+}
 
 // oneLine cuts at the first line break: no identifier has one.
 func oneLine(b []byte) []byte {
-	if i := bytes.IndexAny(b, terminators); i >= 0 {
-		return b[:i]
+	for i, c := range b {
+		if c < ' ' && isTerminator(c) {
+			return b[:i]
+		}
 	}
 	return b
 }

@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
+	"svc/acuity"
 	"svc/ingest/hl7"
 )
 
-// Whatever comes: no panic, the acknowledgment is a message again, and its MSA-2
-// is MSH-10 as it was sent.
+// Whatever comes: no panic, no fact larger than its bound, the facts written down
+// as a message are the same facts again, and the acknowledgment is a message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
 		f.Add(must(os.ReadFile(file)))
@@ -23,17 +27,21 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		var m, again hl7.Message
+		var m, answer hl7.Message
 		for _, raw := range b.Messages {
 			if m.Scan(raw, hl7.Charset{}) != nil {
 				continue
 			}
 			e, fault := m.Facts(options)
-			if fault == nil && (e.ID == "" || e.At == 0) {
-				t.Fatalf("an event without identity or time: %+v", e)
+			if fault == nil && e.ID == "" {
+				t.Fatalf("an event without identity: %+v", e)
+			}
+			if fault == nil {
+				bounded(t, raw, &e)
+				again(t, e)
 			}
 			ack := m.Ack(nil, hl7.Acknowledgment{Fault: fault, Hospital: "h", At: received.Time(), ID: "1", Sender: hl7.Sender{OriginalMode: true}})
-			if err := again.Scan(ack, hl7.Charset{}); err != nil {
+			if err := answer.Scan(ack, hl7.Charset{}); err != nil {
 				t.Fatalf("%q: %v", ack, err)
 			}
 			if !bytes.Contains(ack, []byte("\rMSA")) {
@@ -41,4 +49,24 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// bounded fails if an event holds more than the limits let it.
+func bounded(t *testing.T, raw []byte, e *acuity.Event) {
+	t.Helper()
+	for name, l := range map[string]acuity.Location{"place": e.Place, "prior": e.Prior} {
+		for _, s := range []string{l.PointOfCare, l.Room, l.Bed, l.Facility} {
+			if len(s) > 80 || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+				t.Fatalf("%s %q", name, s)
+			}
+		}
+	}
+	if len(e.Service) > 80 || len(e.Warnings) > 50 || len(e.Diagnoses) > 2*hl7.MaxSegments || len(e.Diagnoses) > len(raw)/5 {
+		t.Fatalf("service of %d bytes, %d warnings, %d diagnoses", len(e.Service), len(e.Warnings), len(e.Diagnoses))
+	}
+	for i := range e.Diagnoses {
+		if d := &e.Diagnoses[i]; len(d.Code) > 64 || utf8.RuneCountInString(d.Display) > 80 || !utf8.ValidString(d.Code+d.Display) {
+			t.Fatalf("%+v", d)
+		}
+	}
 }

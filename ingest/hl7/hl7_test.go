@@ -2,10 +2,7 @@ package hl7_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,8 +10,6 @@ import (
 	"svc/acuity"
 	"svc/ingest/hl7"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var (
 	chicago  = must(time.LoadLocation("America/Chicago"))
@@ -66,42 +61,6 @@ func codes(e acuity.Event) string {
 		all = append(all, w.Code+"@"+w.Path)
 	}
 	return strings.Join(all, " ")
-}
-
-func describe(e acuity.Event) string {
-	return fmt.Sprintf("type %d\nat %v precision %d\nrecorded %v\ncancels %v\nvisit %s patient %s\nplace %+v\nprior %+v\nclass %q admission %q service %s newborn %v\nreasons %v\ndiagnoses %d %+v\nwarnings %v\n",
-		e.Type, e.At.Time(), e.Precision, e.RecordedAt.Time(), e.Cancels.Time(), e.Visit, e.Patient, e.Place, e.Prior,
-		e.Class, e.AdmissionType, e.Service, e.Newborn, e.Reasons.Codes(), e.DiagnosisMode, e.Diagnoses, codes(e))
-}
-
-// The samples of the design, each with its event and its acknowledgment.
-func TestSamples(t *testing.T) {
-	files := must(filepath.Glob("testdata/*.hl7"))
-	if len(files) < 6 {
-		t.Fatalf("%d samples", len(files))
-	}
-	for _, file := range files {
-		t.Run(filepath.Base(file), func(t *testing.T) {
-			raw := must(os.ReadFile(file))
-			var m hl7.Message
-			if err := m.Scan(raw, hl7.Charset{}); err != nil {
-				t.Fatal(err)
-			}
-			e, fault := m.Facts(options)
-			ack := m.Ack(nil, hl7.Acknowledgment{Fault: fault, Hospital: "stmary", At: received.Time().In(chicago), ID: "A1"})
-			got := strings.ReplaceAll(string(ack), "\r", "\n") + "\n" +
-				describe(e)
-			golden := strings.TrimSuffix(file, ".hl7") + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if want := string(must(os.ReadFile(golden))); got != want {
-				t.Errorf("got\n%s\nwant\n%s", got, want)
-			}
-		})
-	}
 }
 
 func TestScanTakesWhatSendersWrite(t *testing.T) {

@@ -1,7 +1,6 @@
 package hl7
 
 import (
-	"bytes"
 	"time"
 
 	"svc/acuity"
@@ -35,7 +34,7 @@ type zones struct {
 
 // parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
 func (z *zones) parse(b []byte) (t stamp, ok bool) {
-	b = bytes.TrimSpace(b)
+	b = trim(b)
 	n := 0
 	for n < len(b) && digit(b[n]) {
 		n++
