@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/acuity"
 	"svc/ingest/hl7"
@@ -114,9 +115,15 @@ func stamp(at acuity.Instant, p acuity.Precision) string {
 	if at == 0 {
 		return ""
 	}
-	if p > acuity.Second {
-		local := at.Time().In(chicago)
-		return local.Format([]string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p] + "-0700")
+	if p > acuity.Second { // with an offset in which it is the first instant of its minute, hour, day …
+		layout := []string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p]
+		for minutes := range 2 * 15 * 60 {
+			zone := time.FixedZone("", (minutes-15*60+1)*60)
+			text := at.Time().In(zone).Format(layout)
+			if back, err := time.ParseInLocation(layout, text, zone); err == nil && acuity.At(back) == at {
+				return text + at.Time().In(zone).Format("-0700")
+			}
+		}
 	}
 	if p == acuity.Second {
 		return at.Time().Format("20060102150405-0700")

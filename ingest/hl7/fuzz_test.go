@@ -17,19 +17,22 @@ import (
 // as a message are the same facts again, and the acknowledgment is a message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
-		f.Add(must(os.ReadFile(file)))
+		f.Add(must(os.ReadFile(file)), "")
 	}
-	f.Add([]byte("BHS|^~\\&\rMSH|^~\\&|a\rMSH|^~\\&#|||||2026||ADT^A01|1\rDG1||\"\"\rBTS|9\r"))
-	f.Add([]byte("MSH!*+?%!\x0b\xef\xbb\xbf\x1c\nPV1!!!\n!!!\nx?X0!"))
-	f.Add([]byte("MSH|^~\\|||||20260304093010.12345-0600||ADT^A11|1\rEVN||20260229|||20260304\rPV1|||\\X41\\\\.br\\&^\\^&&ISO\r"))
-	f.Fuzz(func(t *testing.T, body []byte) {
-		b, err := hl7.Split(body, hl7.Charset{})
+	f.Add([]byte("BHS|^~\\&\rMSH|^~\\&|a\rMSH|^~\\&#|||||2026||ADT^A01|1\rDG1||\"\"\rBTS|9\r"), "utf-8")
+	f.Add([]byte("MSH!*+?%!\x0b\xef\xbb\xbf\x1c\nPV1!!!\n!!!\nx?X0!"), "utf-8")
+	f.Add([]byte("MSH|^~\\|||||20260304093010.12345-0600||ADT^A11|1\rEVN||20260229|||20260304\rPV1|||\\X41\\\\.br\\&^\\^&&ISO\r"), "utf-8")
+	f.Add(must(os.ReadFile("testdata/charset_big5.hl7")), "big5")
+	f.Add(must(os.ReadFile("testdata/charset_utf16_le.hl7")), "UNICODE UTF-16")
+	f.Fuzz(func(t *testing.T, body []byte, charset string) {
+		declared, _ := hl7.CharsetNamed(charset)
+		b, err := hl7.Split(body, declared)
 		if err != nil {
 			return
 		}
 		var m, answer hl7.Message
 		for _, raw := range b.Messages {
-			if m.Scan(raw, hl7.Charset{}) != nil {
+			if m.Scan(raw, b.Charset) != nil {
 				continue
 			}
 			e, fault := m.Facts(options)
