@@ -181,6 +181,14 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 					t.Error(a.raw)
 				}
 			})
+			t.Run("not waited for", func(t *testing.T) {
+				d := open(t)
+				a := d.post(t, path, bodies[path], "Prefer", "wait=5, Respond-Async; x=1")
+				d.taken(t, a)
+				if a.Data.Applied || a.Data.Outcome != nil || *a.Data.Position != "2:0" || len(d.viewed) != 0 || a.header.Get("Preference-Applied") != "respond-async" {
+					t.Error(a.raw, a.header)
+				}
+			})
 			t.Run("away", func(t *testing.T) {
 				d := open(t)
 				d.fail = fmt.Errorf("produce: %w", ingest.ErrAway)

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -179,6 +180,10 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observ
 		}
 		return receipt{}, false
 	}
+	if respondAsync(r) {
+		w.Header().Set("Preference-Applied", "respond-async")
+		return got, true
+	}
 	if got.change, err = s.applied(r.Context(), o.Hospital, got.position); err != nil {
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 			s.Shell.Log.ErrorContext(r.Context(), "waiting for the change ended", "hospital", o.Hospital, "error", err)
@@ -196,6 +201,21 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observ
 	defer cancel()
 	s.View.Wait(ctx, o.Hospital, got.position)
 	return got, true
+}
+
+// respondAsync reports whether the sender wants its answer as soon as the
+// observation is durable, without what it did (RFC 7240): a feed that sends many
+// thousand messages reads no verdict after each.
+func respondAsync(r *http.Request) bool {
+	for _, header := range r.Header["Prefer"] {
+		for preference := range strings.SplitSeq(header, ",") {
+			name, _, _ := strings.Cut(preference, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "respond-async") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (s *server) append(ctx context.Context, o *acuity.Observation) (Position, error) {

@@ -118,6 +118,7 @@ func (f *factor) append(b []byte) []byte {
 	b = appendText(append(b, `,"section":`...), f.Section)
 	b = appendTime(append(b, `,"since":`...), f.Since)
 	b = appendText(append(b, `,"evidence":`...), f.Evidence)
+	b = appendOrNull(append(b, `,"assignedBy":`...), f.AssignedBy, appendText)
 	b = appendOrNull(append(b, `,"ratio":`...), f.Ratio, appendText)
 	b = appendInt(append(b, `,"severity":`...), f.Severity)
 	b = appendTime(append(b, `,"nextChangeAt":`...), f.NextChangeAt)

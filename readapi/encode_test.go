@@ -55,7 +55,8 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			Factor:   acuity.Factor(rapid.IntRange(1, acuity.Default().Len()).Draw(t, "factor")),
 			Kind:     acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")),
 			Severity: rapid.Uint8().Draw(t, "severity"), Since: at.Draw(t, "since"), Next: at.Draw(t, "next"),
-			Ratio: rapid.SampledFrom([]string{"", "1:1", ">2:1"}).Draw(t, "ratio"),
+			Ratio:      rapid.SampledFrom([]string{"", "1:1", ">2:1"}).Draw(t, "ratio"),
+			AssignedBy: rapid.SampledFrom([]string{"", "table"}).Draw(t, "assigned by"),
 			Sources: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) acuity.Source {
 				return acuity.Source{
 					Feed:   acuity.ChannelADT,

@@ -79,6 +79,7 @@ type factor struct {
 	Section      string   `json:"section"`
 	Since        api.Time `json:"since"`
 	Evidence     string   `json:"evidence"`
+	AssignedBy   *string  `json:"assignedBy"` // of a primary: the rule that chose it; null of a modifier
 	Ratio        *string  `json:"ratio"`
 	Severity     uint8    `json:"severity"`
 	NextChangeAt api.Time `json:"nextChangeAt"`
@@ -174,6 +175,9 @@ func factorOf(v *acuity.FactorVerdict) factor {
 	}
 	if v.Factor.IsPrimary() {
 		f.Kind = "primary"
+		if v.AssignedBy != "" {
+			f.AssignedBy = &v.AssignedBy
+		}
 	}
 	if v.Ratio != "" {
 		f.Ratio = &v.Ratio

@@ -71,10 +71,10 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	if !d.production() {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
-	switch d.event.Type {
-	case acuity.EventOther:
+	if d.event.Type == acuity.EventOther {
 		return d.event, nil
-	case acuity.A06, acuity.A07, acuity.A13:
+	}
+	if t := d.event.Type; t == acuity.A06 || t == acuity.A07 || t == acuity.A13 {
 		d.warn(warnExtension, "MSH", 9)
 	}
 	if !d.subjects() {

@@ -29,7 +29,9 @@ func TestWarningsAreDocumented(t *testing.T) {
 	file := must(parser.ParseFile(token.NewFileSet(), "warnings.go", nil, 0))
 	ast.Inspect(file, func(n ast.Node) bool {
 		if value, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(value.Names[0].Name, "warn") {
-			codes = append(codes, strings.Trim(value.Values[0].(*ast.BasicLit).Value, `"`))
+			if literal, ok := value.Values[0].(*ast.BasicLit); ok {
+				codes = append(codes, strings.Trim(literal.Value, `"`))
+			}
 		}
 		return true
 	})

@@ -165,8 +165,11 @@ func sendCanaries(t *testing.T, p *partner) {
 		`DG1|1||O14.13^Severe pre-eclampsia 8812345678^I10`,
 		`OBX|1|TX|1^note||CANARYNAME CANARYSTREET`,
 	}, "\r")
-	if a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", hl7); err != nil || a.status != http.StatusOK {
-		t.Fatalf("hl7: %v %+v", err, a)
+	for _, message := range []string{hl7, everyField(now)} {
+		a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", message)
+		if err != nil || a.status != http.StatusOK || !strings.Contains(string(a.raw), "\rMSA|AA|") {
+			t.Fatalf("hl7: %v %+v", err, a)
+		}
 	}
 	at := now.Format(time.RFC3339)
 	event := fmt.Sprintf(`{"eventId":"CANARYMRN77-2","eventType":"A01","occurredAt":%q,"visitId":"CANARYVISIT2","patientId":"CANARYMRN77","motherVisitId":"CANARYVISIT1","roomId":41,"name":"CANARYNAME","birthDate":"19990817","address":"CANARYSTREET"}`, at)
@@ -184,6 +187,37 @@ func sendCanaries(t *testing.T, p *partner) {
 		findCanary(t, "answer of "+body[0], string(a.raw), patientCanaries)
 	}
 	findCanary(t, "unit-state", string(p.get(t, "/api/v1/unit-state").raw), patientCanaries)
+}
+
+// everyField is a message with canaries in every field, component, subcomponent
+// and repetition that is not a code or a place: those are kept by design.
+func everyField(now time.Time) string {
+	at := now.Format("20060102150405")
+	kept := map[string]string{ // what is read, or is the sender's own
+		"EVN-2": at, "EVN-6": at, "PID-7": "19990817",
+		"NK1-3": "MTH", "PV1-2": "I", "PV1-3": "LDR^LDR08", "PV1-4": "L", "PV1-6": "LDR^LDR07", "PV1-10": "OBS",
+		"PV2-36": "N", "DG1-2": "I10", "DG1-3": "O14.13^call 8812345678^I10", "DG1-4": "born 19990817", "DG1-5": at, "DG1-21": "",
+	}
+	lines := []string{`MSH|^~\&|EPIC|STMARY|SVC|STMARY|` + at + `|CANARYNAME|ADT^A01^ADT_A01|every-field|P|2.5.1|CANARYMRN77|CANARYMRN77|||CANARYNAME||CANARYNAME|CANARYNAME|CANARYNAME|CANARYNAME|CANARYNAME`}
+	for _, s := range []struct {
+		name   string
+		fields int
+	}{
+		{"SFT", 6}, {"EVN", 7}, {"PID", 40}, {"PD1", 22}, {"ARV", 6}, {"ROL", 13}, {"NK1", 40}, {"PV1", 54}, {"PV2", 50}, {"DB1", 8}, {"OBX", 26},
+		{"AL1", 6}, {"DG1", 26}, {"DRG", 33}, {"PR1", 25}, {"GT1", 57}, {"IN1", 55}, {"IN2", 72}, {"IN3", 28}, {"ACC", 13}, {"UB1", 23}, {"UB2", 17},
+		{"PDA", 9}, {"NTE", 5}, {"MRG", 7}, {"ZPI", 40},
+	} {
+		fields := []string{s.name}
+		for n := 1; n <= s.fields; n++ {
+			value, known := kept[fmt.Sprintf("%s-%d", s.name, n)]
+			if !known {
+				value = "CANARYMRN77^CANARYNAME&CANARYSTREET^19990817^8812345678^MR~CANARYVISIT\\X43414E4152594E414D45\\"
+			}
+			fields = append(fields, value)
+		}
+		lines = append(lines, strings.Join(fields, "|"))
+	}
+	return strings.Join(lines, "\r")
 }
 
 func TestCanariesInDev(t *testing.T) {

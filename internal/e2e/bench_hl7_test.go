@@ -1,0 +1,122 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// admission is an admission, transfer or discharge of a made-up visit, of about
+// the length that real ones have.
+func admission(n int) string {
+	now := time.Now().UTC().Format("20060102150405") + "+0000"
+	event := []string{"A01", "A02", "A08", "A03"}[n%4]
+	visit, room := n/4, 1+n/4%20
+	return fmt.Sprintf("MSH|^~\\&|EPIC|STMARY|SVC|STMARY|%[1]s||ADT^%[2]s|%[3]d|P|2.5.1\r"+
+		"EVN|%[2]s|%[1]s|||OPER^TEST^USER\r"+
+		"PID|1||MRN%[4]d^^^STMARY^MR~999-00-0000^^^USA^SS||TESTPATIENT^ONE^MIDDLE^^^^L||19940211|F|||1 TEST STREET^APT 2^TESTVILLE^IL^60000^USA||(000)555-0100|||S||ACC%[4]d^^^STMARY^AN\r"+
+		"NK1|1|TESTPATIENT^TWO|SPO^Spouse|||(000)555-0101||EC\r"+
+		"PV1|1|I|LDR^%[5]d^01^STMARY|L|||1001^TESTDOCTOR^A|||OBS||||||||I|VN%[4]d^^^STMARY^VN\r"+
+		"PV2|||^Contractions, 39w2d\rDG1|1||O14.13^Severe pre-eclampsia, third trimester^I10||%[1]s|W\r",
+		now, event, n, visit, room)
+}
+
+// BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc
+// on a real Kafka, acks=all: first with the answer that follows when the message
+// is durable (Prefer: respond-async), then with the answer that follows when the
+// verdict shows it, which takes two transactions' time. It ends when all are
+// applied.
+func BenchmarkIngestHL7(b *testing.B) {
+	hospitals := make([]string, 8)
+	for i := range hospitals {
+		hospitals[i] = "h" + strconv.Itoa(i)
+	}
+	s := startSystem(b, hospitals...)
+	processor, private := s.measured("measured")
+	defer processor.stop()
+	for _, p := range s.partners {
+		eventually(b, time.Minute, func() error { return postHL7(p, nil, "", admission(0)) })
+	}
+	applied := func() float64 {
+		done, err := figure(private, "svc_process_records_total")
+		if err != nil {
+			b.Fatal(err)
+		}
+		return done
+	}
+	for b.Loop() {
+		for _, mode := range []struct{ name, prefer string }{{"", "respond-async"}, {"waiting-", ""}} {
+			const connections, lasting = 32, 10 * time.Second
+			before, busyFront, busyProcessor := applied(), s.front.busy(b), processor.busy(b)
+			began := time.Now()
+			sent := s.storm(b, connections, lasting, mode.prefer)
+			for applied() < before+float64(sent) {
+				time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
+			}
+			took := time.Since(began).Seconds()
+			b.ReportMetric(float64(sent)/took, mode.name+"messages/s")
+			b.ReportMetric((s.front.busy(b)-busyFront).Seconds()/float64(sent)*1e6, mode.name+"ingest-cpu-us")
+			b.ReportMetric((processor.busy(b)-busyProcessor).Seconds()/float64(sent)*1e6, mode.name+"process-cpu-us")
+		}
+		machineLoad(b)
+	}
+}
+
+// storm posts over so many connections, each as fast as it is answered, and
+// returns how many messages were taken.
+func (s *system) storm(b *testing.B, connections int, lasting time.Duration, prefer string) int {
+	b.Helper()
+	var count atomic.Int64
+	var all sync.WaitGroup
+	end := time.Now().Add(lasting)
+	base := int(time.Now().UnixNano() / 1e6 % 1e9)
+	for c := range connections {
+		all.Go(func() {
+			p := s.partners[c%len(s.partners)]
+			client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+			for n := 0; time.Now().Before(end); n++ {
+				if err := postHL7(p, client, prefer, admission(base*4+c*100_000+n)); err != nil {
+					b.Error(err)
+					return
+				}
+				count.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return int(count.Load())
+}
+
+func postHL7(p *partner, client *http.Client, prefer, message string) error {
+	request, err := http.NewRequest(http.MethodPost, p.base+"/api/ingest/hl7", bytes.NewReader([]byte(message)))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+p.key)
+	request.Header.Set("Content-Type", "text/plain")
+	if prefer != "" {
+		request.Header.Set("Prefer", prefer)
+	}
+	if client == nil {
+		client = p.http
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte("\rMSA|AA|")) {
+		return fmt.Errorf("%d %q", response.StatusCode, body)
+	}
+	return nil
+}
