@@ -33,6 +33,7 @@ var rooms = map[string]room{
 	"ingest":                   {imports: []string{"acuity", "ingest/hl7", "internal/access", "internal/api", "github.com/go-chi/chi"}},
 	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":              {goroutines: true},
+	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},

@@ -1,0 +1,55 @@
+package acuity
+
+import (
+	"strings"
+	"unicode"
+)
+
+// ReduceDisplay reduces free text that stands for a code to what the rules on
+// displays read in it: the words that they know, in their order; other words
+// become "x", numbers "0". Text in which no rule looks for a word gives "". So
+// nothing of it can be about a person, and a rule finds in the reduced text what
+// it finds in the whole.
+func ReduceDisplay(text string) string {
+	text = cleanDisplay(text)
+	lexicon := Default().index.lexicon
+	if lexicon.scan(text).sought == 0 {
+		return ""
+	}
+	var b strings.Builder
+	last := ""
+	words := strings.FieldsFunc(strings.ReplaceAll(text, "/", " / "), func(r rune) bool {
+		return r != '/' && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	for _, w := range words {
+		w = strings.ToLower(w)
+		if _, known := lexicon[w]; !known && w != "/" {
+			if strings.ContainsFunc(w, unicode.IsDigit) {
+				w = "0"
+			} else {
+				w = "x"
+			}
+			if w == last {
+				continue
+			}
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+		last = w
+	}
+	reduced := b.String()
+	return reduced[:min(len(reduced), maxDisplay)]
+}
+
+// UnitOf returns the unit in which a rule of the catalogue reads the value of a
+// code; "" if none asks for a unit.
+func UnitOf(system System, code string) (unit string) {
+	Default().index.codes.of(system, false).each(normalCode(system, code), func(r *route) {
+		if r.Needs.Unit != "" {
+			unit = r.Needs.Unit
+		}
+	})
+	return unit
+}

@@ -1,0 +1,103 @@
+package fhir
+
+import "svc/acuity"
+
+// apply makes the facts: Encounters first, so that whatever their order the rest
+// finds its visits.
+func (d *decoder) apply() {
+	d.identify()
+	for n := range d.resources {
+		if r := &d.resources[n]; r.kind == encounterKind && !r.contained {
+			d.count(r, d.encounter)
+		}
+	}
+	for n := range d.resources {
+		if r := &d.resources[n]; r.kind.applied() && r.kind != encounterKind && !r.contained {
+			switch r.kind { //nolint:exhaustive // the others are no facts
+			case conditionKind:
+				d.count(r, d.condition)
+			case observationKind:
+				d.count(r, d.observation)
+			case administrationKind:
+				d.count(r, d.administration)
+			}
+		}
+	}
+}
+
+// count makes the facts of one resource and counts what became of it.
+func (d *decoder) count(r *resource, facts func(*resource) bool) {
+	applied := false
+	switch {
+	case r.rejected:
+	case r.superseded:
+		d.issue(r, severityInformation, "superseded", "")
+	default:
+		applied = facts(r)
+	}
+	if !r.url.empty() && r.deleted {
+		return // an entry without a resource (H13)
+	}
+	switch {
+	case r.rejected:
+		d.facts.Rejected++
+	case !applied:
+		d.facts.Ignored++
+	default:
+		d.facts.Applied++
+		switch r.kind { //nolint:exhaustive // the others are no facts
+		case encounterKind:
+			d.facts.Encounters++
+		case conditionKind:
+			d.facts.Conditions++
+		default:
+			d.facts.Measurements++
+		}
+	}
+}
+
+// stateOf returns the status of a resource; a deleted one was entered in error (F9).
+func (d *decoder) stateOf(r *resource) string {
+	if r.deleted {
+		return "entered-in-error"
+	}
+	if r.status.empty() {
+		d.reject(r, "required", "status")
+		return ""
+	}
+	return string(d.bytes(r.status))
+}
+
+// signal begins the signal of a resource: whom it is about and which version of
+// what it is. It returns false if it is about nobody; only what is taken back may be.
+func (d *decoder) signal(r *resource, k acuity.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
+	s := acuity.Signal{Kind: k, Status: status, Resource: d.resourceOf(r)}
+	s.Visit = d.visitOf(&r.encounter, r)
+	s.Patient, s.Subject, _ = d.patientOf(&r.subject, r)
+	s.UpdatedAt = d.time(r, r.updated, "meta.lastUpdated")
+	if s.Visit == "" && s.Patient == "" && status != acuity.SignalRetracted {
+		d.reject(r, "required", "subject")
+		return s, false
+	}
+	return s, true
+}
+
+// coded gives a signal its codings. It returns false if there is none; only what
+// is taken back may be without.
+func (d *decoder) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
+	if len(codings) == 0 {
+		if s.Status == acuity.SignalRetracted {
+			return true
+		}
+		d.reject(r, "code_missing", field)
+		return false
+	}
+	s.System, s.Code, s.Display = codings[0].System, codings[0].Code, codings[0].Display
+	if len(codings) > 1 {
+		s.Also = codings[1:]
+	}
+	return true
+}
+
+// say adds a signal to the facts.
+func (d *decoder) say(s acuity.Signal) { d.facts.Signals = append(d.facts.Signals, s) }

@@ -1,0 +1,243 @@
+package fhir
+
+import "bytes"
+
+// body reads all of the body.
+func (d *decoder) body() {
+	switch d.space() {
+	case '{':
+		d.top()
+	case '[':
+		c := d.contain("", "")
+		n := int32(0)
+		for l := d.list(); d.next(&l); n++ {
+			d.item(c, n, 1)
+		}
+	default:
+		if d.skip(); d.fault == "" {
+			d.refuse(Fault{Rule: "type:object|array"})
+		}
+	}
+	if d.space(); d.fault == "" && d.i < len(d.b) {
+		d.fail(ruleJSON)
+	}
+	if d.fault != "" {
+		d.refuse(Fault{Rule: d.fault})
+	}
+}
+
+func (d *decoder) contain(before, after string) int32 {
+	d.containers = append(d.containers, container{before, after})
+	return int32(len(d.containers) - 1) //nolint:gosec // one per Bundle
+}
+
+// top reads an object that is the whole body: a Bundle, a resource, or a list of
+// resources by that name.
+func (d *decoder) top() {
+	name := d.typeOf()
+	switch {
+	case string(name) == "Bundle":
+		d.bundle("Bundle", 0)
+	case name != nil:
+		c := d.contain("", "")
+		d.item(c, -1, maxNested)
+	default:
+		d.untyped()
+	}
+}
+
+// untyped reads an object without a resourceType.
+func (d *decoder) untyped() {
+	said := false
+	d.object()
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "resources":
+			if said {
+				d.refuse(Fault{Path: "resources", Rule: "unique"})
+				return
+			}
+			said = true
+			c := d.contain("resources", "")
+			n := int32(0)
+			for l := d.list(); d.next(&l); n++ {
+				d.item(c, n, 1)
+			}
+		default:
+			d.skip()
+		}
+	}
+	if !said && d.fault == "" {
+		d.refuse(Fault{Path: "resourceType", Rule: "required"})
+	}
+}
+
+// bundle reads a Bundle that is called path.
+func (d *decoder) bundle(path string, level int) {
+	said := false
+	d.object()
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		if string(key) != "entry" {
+			d.skip()
+			continue
+		}
+		if said {
+			d.refuse(Fault{Path: path + ".entry", Rule: "unique"})
+			return
+		}
+		said = true
+		c := d.contain(path+".entry", ".resource")
+		n := int32(0)
+		for l := d.list(); d.next(&l); n++ {
+			d.entry(c, n, level)
+		}
+	}
+}
+
+// entry reads an entry of a Bundle.
+func (d *decoder) entry(c, n int32, level int) {
+	var fullURL, method, url, modified span
+	at, twice := int32(-1), false
+	said := false
+	if !d.object() {
+		return
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "fullUrl":
+			fullURL = d.text()
+		case "resource":
+			if d.space() == 'n' {
+				d.skip()
+				continue
+			}
+			if said {
+				d.skip()
+				twice = true
+				continue
+			}
+			said = true
+			at = d.item(c, n, level+1)
+		case "request":
+			method, url = d.request()
+		case "response":
+			modified = d.response()
+		default:
+			d.skip()
+		}
+	}
+	gone := string(d.bytes(method)) == "DELETE"
+	switch {
+	case d.fault != "":
+	case at >= 0:
+		r := &d.resources[at]
+		r.fullURL, r.deleted = fullURL, gone
+		if r.updated.empty() {
+			r.updated = modified
+		}
+		if twice {
+			d.reject(r, "duplicate_field", "")
+		}
+	case gone && !said:
+		name, id := cutReference(d.bytes(url))
+		if k := kindOf(name); k.applied() && len(id) > 0 && len(d.resources) < maxResources {
+			d.resources = append(d.resources, resource{
+				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
+			})
+		}
+	}
+}
+
+func (d *decoder) request() (method, url span) {
+	if !d.object() {
+		return method, url
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "method":
+			method = d.text()
+		case "url":
+			url = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return method, url
+}
+
+func (d *decoder) response() (modified span) {
+	if !d.object() {
+		return modified
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		if string(key) == "lastModified" {
+			modified = d.text()
+		} else {
+			d.skip()
+		}
+	}
+	return modified
+}
+
+// item reads one element of a list of resources and counts it. It returns the
+// number of the resource; -1 if it is of a kind that is not used.
+func (d *decoder) item(c, n int32, level int) int32 {
+	if d.space() != '{' {
+		d.skip()
+		d.useless(c, n, "type", "")
+		return -1
+	}
+	name := d.typeOf()
+	k := kindOf(name)
+	switch {
+	case d.fault != "":
+	case string(name) == "Bundle" && level <= maxNested:
+		at := d.containers[c]
+		r := resource{container: c, index: n}
+		path := "Bundle"
+		if at.before != "" || n >= 0 {
+			path = d.path(&r)
+		}
+		d.bundle(path, level)
+	case len(name) == 0:
+		d.skip()
+		d.useless(c, n, "required", "resourceType")
+	case k == otherKind:
+		d.skip()
+		d.facts.Received++
+		d.facts.Ignored++
+	default:
+		d.facts.Received++
+		if !k.applied() {
+			d.facts.Ignored++
+		}
+		return d.resource(resource{kind: k, container: c, index: n})
+	}
+	return -1
+}
+
+// useless counts an element that is no resource.
+func (d *decoder) useless(c, n int32, code, field string) {
+	if d.fault == "" {
+		d.facts.Received++
+		d.facts.Rejected++
+		d.reject(&resource{container: c, index: n}, code, field)
+	}
+}
+
+// cutReference returns type and id of a reference or URL that ends in them; only
+// the id if there is one segment alone.
+func cutReference(b []byte) (name, id []byte) {
+	if i := bytes.IndexAny(b, "?#"); i >= 0 {
+		b = b[:i]
+	}
+	if i := bytes.Index(b, []byte("/_history/")); i >= 0 {
+		b = b[:i]
+	}
+	i := bytes.LastIndexByte(b, '/')
+	if i < 0 {
+		return nil, b
+	}
+	name, id = b[:i], b[i+1:]
+	return name[bytes.LastIndexByte(name, '/')+1:], id
+}

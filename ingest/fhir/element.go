@@ -1,0 +1,318 @@
+package fhir
+
+// The data types of FHIR, as far as they are used. Each is read where the scanner
+// is; fields that nobody asks for are checked and skipped.
+
+// concept is a CodeableConcept: its codings are those from first to last.
+type concept struct {
+	first, last int32
+	text        span
+}
+
+type coding struct{ system, code, display span }
+
+// concept reads a CodeableConcept; also a code alone, as other versions of FHIR
+// have it for states.
+func (d *decoder) concept() (c concept) {
+	c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
+	c.last = c.first
+	if d.space() == '"' {
+		d.addCoding(coding{code: d.text()})
+		c.last = int32(len(d.codings)) //nolint:gosec // at most maxStored
+		return c
+	}
+	if !d.object() {
+		return c
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "coding":
+			c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
+			for l := d.list(); d.next(&l); {
+				d.coding(int(c.first))
+			}
+			c.last = int32(len(d.codings)) //nolint:gosec // at most maxStored
+		case "text":
+			c.text = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return c
+}
+
+// coding reads a Coding of the concept whose codings begin at first.
+func (d *decoder) coding(first int) {
+	c, ok := d.bareCoding()
+	if ok && len(d.codings)-first < maxCodings {
+		d.addCoding(c)
+	}
+}
+
+func (d *decoder) addCoding(c coding) {
+	if !d.full() {
+		d.codings = append(d.codings, c)
+	}
+}
+
+func (d *decoder) bareCoding() (c coding, ok bool) {
+	if !d.object() {
+		return c, false
+	}
+	for key, more := d.key(); more; key, more = d.key() {
+		switch string(key) {
+		case "system":
+			c.system = d.text()
+		case "code":
+			c.code = d.text()
+		case "display":
+			c.display = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return c, true
+}
+
+// conceptList reads a list of concepts and returns where they are.
+func (d *decoder) conceptList(most int) (first, last int32) {
+	first = int32(len(d.concepts)) //nolint:gosec // at most maxStored
+	for l := d.list(); d.next(&l); {
+		if len(d.concepts)-int(first) >= most || d.full() {
+			d.skip()
+			continue
+		}
+		d.concepts = append(d.concepts, d.concept())
+	}
+	return first, int32(len(d.concepts)) //nolint:gosec // at most maxStored
+}
+
+// reference is a Reference: literal, logical, or a display alone.
+type reference struct {
+	literal, identifier, display span
+}
+
+func (r *reference) empty() bool { return r.literal.empty() && r.identifier.empty() }
+
+func (d *decoder) reference() (r reference) {
+	if !d.object() {
+		return r
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "reference":
+			r.literal = d.text()
+		case "identifier":
+			if id, said := d.identifier(); said {
+				r.identifier = id.value
+			}
+		case "display":
+			r.display = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return r
+}
+
+// identifier is an Identifier: its value and what type it is of.
+type identifier struct {
+	value, kind span
+	old         bool // use
+}
+
+func (d *decoder) identifier() (id identifier, ok bool) {
+	if !d.object() {
+		return id, false
+	}
+	for key, more := d.key(); more; key, more = d.key() {
+		switch string(key) {
+		case "value":
+			id.value = d.text()
+		case "use":
+			id.old = string(d.bytes(d.text())) == "old"
+		case "type":
+			id.kind = d.firstCode()
+		default:
+			d.skip()
+		}
+	}
+	return id, true
+}
+
+func (d *decoder) identifierList() (first, last int32) {
+	first = int32(len(d.identifiers)) //nolint:gosec // at most maxStored
+	for l := d.list(); d.next(&l); {
+		id, ok := d.identifier()
+		if ok && !id.value.empty() && len(d.identifiers)-int(first) < maxIdentifier && !d.full() {
+			d.identifiers = append(d.identifiers, id)
+		}
+	}
+	return first, int32(len(d.identifiers)) //nolint:gosec // at most maxStored
+}
+
+// firstCode reads a concept of which only the first code counts; also a code
+// alone, or a Coding.
+func (d *decoder) firstCode() (code span) {
+	switch d.space() {
+	case '"':
+		return d.text()
+	case '[':
+		for l := d.list(); d.next(&l); {
+			if c := d.firstCode(); code.empty() {
+				code = c
+			}
+		}
+		return code
+	}
+	if !d.object() {
+		return code
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "coding":
+			for l := d.list(); d.next(&l); {
+				if c, said := d.bareCoding(); said && code.empty() {
+					code = c.code
+				}
+			}
+		case "code":
+			code = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return code
+}
+
+// period is a Period.
+type period struct{ start, end span }
+
+func (d *decoder) period() (p period) {
+	if !d.object() {
+		return p
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "start":
+			p.start = d.text()
+		case "end":
+			p.end = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return p
+}
+
+// quantity is a Quantity. The value stays text until it is used.
+type quantity struct{ value, comparator, unit, code span }
+
+func (d *decoder) quantity() (q quantity) {
+	if !d.object() {
+		return q
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "value":
+			q.value = d.number()
+		case "comparator":
+			q.comparator = d.text()
+		case "unit":
+			q.unit = d.text()
+		case "code":
+			q.code = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return q
+}
+
+// valueKind is which value[x] a value is.
+type valueKind uint8
+
+const (
+	noValue valueKind = iota
+	aQuantity
+	aConcept
+	aText // also a number or a boolean, as written
+	aRange
+	aValue // that no rule reads
+)
+
+// value is a value[x].
+type value struct {
+	kind      valueKind
+	quantity  quantity // of a range the lower end
+	high      quantity
+	concept   concept
+	text      span
+	absent    bool    // there is a reason for its absence
+	interpret concept // interpretation[0]
+}
+
+// read reads a field if it is one of a value; else it leaves the field and returns false.
+func (v *value) read(d *decoder, key []byte) bool {
+	switch string(key) {
+	case "valueQuantity":
+		v.kind, v.quantity = aQuantity, d.quantity()
+	case "valueCodeableConcept":
+		v.kind, v.concept = aConcept, d.concept()
+	case "valueString":
+		v.kind, v.text = aText, d.text()
+	case "valueInteger":
+		v.kind, v.text = aText, d.number()
+	case "valueBoolean":
+		v.text = d.literal()
+		v.kind = aText
+	case "valueRange":
+		v.kind = aRange
+		v.span(d)
+	case "valueRatio", "valueSampledData", "valueTime", "valueDateTime", "valuePeriod":
+		v.kind = aValue
+		d.skip()
+	case "dataAbsentReason":
+		v.absent = d.space() != 'n'
+		d.skip()
+	case "interpretation":
+		for l := d.list(); d.next(&l); {
+			if c := d.concept(); v.interpret == (concept{}) {
+				v.interpret = c
+			}
+		}
+	default:
+		return false
+	}
+	if v.kind == aText && v.text.empty() {
+		v.kind = noValue // null, or a mistyped one
+	}
+	return true
+}
+
+// span reads a Range.
+func (v *value) span(d *decoder) {
+	if !d.object() {
+		return
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "low":
+			v.quantity = d.quantity()
+		case "high":
+			v.high = d.quantity()
+		default:
+			d.skip()
+		}
+	}
+}
+
+// literal reads true or false as it is written.
+func (d *decoder) literal() span {
+	d.space()
+	from := d.i
+	if _, said := d.flag(); !said {
+		return span{}
+	}
+	return span{uint32(from), uint32(d.i)} //nolint:gosec // Decode bounds the body
+}

@@ -1,0 +1,269 @@
+package fhir
+
+import (
+	"cmp"
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest/hl7"
+)
+
+func (d *decoder) encounterField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "status":
+		r.status = d.text()
+	case "class":
+		r.class = d.firstCode()
+	case "subject":
+		r.subject = d.reference()
+	case "period":
+		r.during = d.period()
+	case "serviceType":
+		r.service = d.concept()
+	case "reasonCode":
+		r.firstReason, r.lastReason = d.conceptList(maxReasons)
+	case "partOf":
+		r.partOf = d.reference()
+	case "location":
+		r.firstLocation = int32(len(d.locations)) //nolint:gosec // at most maxStored
+		for l := d.list(); d.next(&l); {
+			place, ok := d.location()
+			if ok && len(d.locations)-int(r.firstLocation) < maxLocations && !d.full() {
+				d.locations = append(d.locations, place)
+			}
+		}
+		r.lastLocation = int32(len(d.locations)) //nolint:gosec // at most maxStored
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) location() (l location, ok bool) {
+	if !d.object() {
+		return l, false
+	}
+	for key, more := d.key(); more; key, more = d.key() {
+		switch string(key) {
+		case "location":
+			l.place = d.reference()
+		case "status":
+			l.status = d.text()
+		case "physicalType":
+			l.physical = d.firstCode()
+		case "period":
+			l.during = d.period()
+		default:
+			d.skip()
+		}
+	}
+	return l, true
+}
+
+// phase is what the status of an Encounter says about the visit.
+type phase uint8
+
+const (
+	unknownPhase phase = iota
+	planned            // it uses no room
+	open
+	finished
+	void // it never was
+)
+
+var phases = map[string]phase{
+	"planned": planned, "arrived": open, "triaged": open, "in-progress": open, "onleave": open,
+	"finished": finished, "cancelled": void, "entered-in-error": void,
+}
+
+// classes are those of HL7 v2 by the codes of v3 ActCode (F11); every other code is
+// an outpatient. A letter of table 0004 is taken as it is.
+var classes = map[string]byte{
+	"IMP": 'I', "ACUTE": 'I', "NONAC": 'I', "EMER": 'E', "PRENC": 'P',
+	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
+}
+
+// encounter makes the events of a version of an Encounter (F1): admitted or
+// registered at the start of its period, moved with each later location,
+// discharged at its end.
+func (d *decoder) encounter(r *resource) bool {
+	state := d.stateOf(r)
+	now, known := phases[state]
+	switch {
+	case r.rejected, state == "unknown":
+		return false
+	case !known:
+		d.reject(r, "status_unknown", "status")
+		return false
+	}
+	e := acuity.Event{Resource: d.resourceOf(r), Visit: d.visit(r), UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
+	if name := d.nameOf(r); name != "" {
+		if e.Encounter = d.Pseudonym(hl7.KindVisit, name); e.Encounter == e.Visit {
+			e.Encounter = ""
+		}
+	}
+	var patient int32
+	e.Patient, e.Subject, patient = d.patientOf(&r.subject, r)
+	if now == void {
+		e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
+		d.happen(&e, 0)
+		return true
+	}
+	if e.Patient == "" && e.Encounter == "" && d.keyOf(r) == "" {
+		d.reject(r, "required", "identifier")
+		return false
+	}
+	d.classify(r, &e)
+	if e.Class == 'P' {
+		now = planned
+	}
+	start, precision := d.start(r, &e, now)
+	d.related(r, &e, patient, start)
+	if now == planned {
+		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update places nobody (R5)
+		d.happen(&e, 0)
+		return true
+	}
+	moves := d.moves(r, &e, start)
+	n := 0
+	for _, m := range moves {
+		e.Type, e.At, e.Precision, e.Place = acuity.A02, m.at, m.precision, m.place
+		if n == 0 {
+			e.Type, e.At, e.Precision = acuity.A01, start, precision
+			if e.Class == 'O' || e.Class == 'E' {
+				e.Type = acuity.A04
+			}
+		}
+		d.happen(&e, n)
+		n++
+	}
+	if now == finished {
+		e.Type, e.Place = acuity.A03, acuity.Location{}
+		if e.At, e.Precision = d.moment(r, r.during.end, "period.end"); e.At == 0 {
+			e.At, e.Precision = d.instead(r, &e, "period.end")
+		}
+		d.happen(&e, n)
+	}
+	return true
+}
+
+// classify reads what kind of patient it is.
+func (d *decoder) classify(r *resource, e *acuity.Event) {
+	if code := d.bytes(r.class); len(code) == 0 {
+		d.warn(r, "required", "class")
+	} else if class, known := classes[strings.ToUpper(string(code))]; known {
+		e.Class = class
+	} else {
+		e.Class = 'O'
+	}
+	for i := range d.codings[r.service.first:r.service.last] {
+		if code := d.string(d.codings[r.service.first:r.service.last][i].code, maxService); code != "" {
+			e.Service = strings.ToUpper(code)
+			break
+		}
+	}
+	var reasons strings.Builder
+	for i := range d.concepts[r.firstReason:r.lastReason] {
+		c := &d.concepts[r.firstReason:r.lastReason][i]
+		for n := range d.codings[c.first:c.last] {
+			reasons.Write(d.bytes(d.codings[c.first:c.last][n].display))
+			reasons.WriteString(". ")
+		}
+		reasons.Write(d.bytes(c.text))
+		reasons.WriteString(". ")
+	}
+	e.Reasons = acuity.ParseReasons(reasons.String())
+}
+
+// start returns when the Encounter began. What is planned for later is known now.
+func (d *decoder) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Precision) {
+	at, _, ok := d.instant(r.during.start)
+	switch {
+	case now == planned && (r.during.start.empty() || at > d.ReceivedAt):
+		return cmp.Or(e.UpdatedAt, d.ReceivedAt), acuity.Millisecond
+	case ok:
+		return d.moment(r, r.during.start, "period.start")
+	case !r.during.start.empty():
+		d.warn(r, "time_unreadable", "period.start")
+	}
+	return d.instead(r, e, "period.start")
+}
+
+// instead returns the time that stands for one that is missing: that of the
+// version, else now (F1).
+func (d *decoder) instead(r *resource, e *acuity.Event, field string) (acuity.Instant, acuity.Precision) {
+	d.warn(r, "event_time_missing", field)
+	return cmp.Or(e.UpdatedAt, d.ReceivedAt), acuity.Millisecond
+}
+
+// newbornDays: who is younger is a newborn (clinical-input 4).
+const newbornDays = 28
+
+// related finds out whether the patient is a newborn, and whose (F12).
+func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
+	if patient >= 0 {
+		p := &d.resources[patient]
+		if born, precision, ok := d.instant(p.birth); ok && precision <= acuity.Day {
+			age := start.Sub(born)
+			e.Newborn = age > -24*time.Hour && age < newbornDays*24*time.Hour
+		}
+		if order := d.bytes(p.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+			e.Babies = order[0] - '0'
+		}
+	}
+	if e.Class == 'N' {
+		e.Newborn = true
+	}
+	t, ok := d.follow(&r.partOf, encounterKind, r)
+	if !ok {
+		return
+	}
+	if t.at < 0 {
+		if e.Newborn {
+			e.MotherVisit = d.visitOf(&r.partOf, r)
+		}
+		return
+	}
+	// The Encounter of another patient that this one is a part of is the mother's.
+	whole := &d.resources[t.at]
+	mother, _, _ := d.patientOf(&whole.subject, whole)
+	if visit := d.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
+		e.Newborn, e.MotherVisit, e.MotherPatient = true, visit, mother
+	}
+}
+
+// happen adds an event to the facts. Its identity is that of the version of the
+// resource and what it says: the same version again is a duplicate.
+func (d *decoder) happen(e *acuity.Event, n int) {
+	version := cmp.Or(e.UpdatedAt, d.ReceivedAt) // of two without a time the later arrival is the later one
+	k := d.id[:0]
+	k = append(k, "fhir\x00"...)
+	for _, number := range []int64{
+		int64(version), int64(n), int64(e.Type), int64(e.At), int64(e.Class), int64(e.Babies), flags(e.Newborn, e.Void),
+	} {
+		k = binary.AppendVarint(k, number)
+	}
+	k = binary.AppendUvarint(k, uint64(e.Reasons))
+	for _, text := range []string{
+		e.Resource, e.Visit, e.Patient, e.MotherVisit, e.MotherPatient, e.Service,
+		e.Place.PointOfCare, e.Place.Room, e.Place.Bed, e.Place.Label,
+	} {
+		k = binary.AppendVarint(k, int64(len(text)))
+		k = append(k, text...)
+	}
+	d.id = k
+	e.ID = d.Pseudonym(hl7.KindEvent, string(k))
+	e.Digest = e.ID
+	d.facts.Events = append(d.facts.Events, *e)
+}
+
+func flags(list ...bool) (bits int64) {
+	for i, set := range list {
+		if set {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}

@@ -1,0 +1,163 @@
+// Package fhir turns FHIR R4 resources into facts: Encounters into ADT events,
+// Conditions, Observations and MedicationAdministrations into signals, with the
+// help of the Medications, Locations and Patients that come with them.
+//
+// It takes any Bundle, one resource, an array of them, or {"resources": […]}. The
+// bytes are read once, and only what is used becomes a value: no name, birth date,
+// address or narrative is ever decoded. What is wrong with one resource is an
+// [Issue] of that resource and touches no other; a fault of syntax, wherever it
+// is, is a [Fault] of the whole.
+package fhir
+
+import (
+	"math"
+	"time"
+
+	"svc/acuity"
+)
+
+// Options is what a body does not say about itself.
+type Options struct {
+	// Pseudonym makes the keyed pseudonym of a value. Values of different
+	// kinds never get the same one.
+	Pseudonym  func(kind, value string) string
+	Zone       *time.Location // of the hospital, for times without an offset
+	ReceivedAt acuity.Instant
+	Source     string // whose ids the ids of resources are: id of the API key (clinical-decisions F6)
+}
+
+// Facts is what a body says.
+type Facts struct {
+	Events  []acuity.Event  // of Encounters, in the order of the body
+	Signals []acuity.Signal // of Conditions, Observations, MedicationAdministrations
+
+	Received, Applied, Ignored, Rejected int // resources; the first is the sum of the others
+	Encounters, Measurements, Conditions int // among the applied ones; a measurement is an Observation or MedicationAdministration
+
+	Issues []Issue
+}
+
+// Issue is something about one resource that its sender should know.
+type Issue struct {
+	Severity   string // error: the resource was rejected; warning; information
+	Code       string // stable
+	Expression string // where, as in FHIRPath: Bundle.entry[3].resource.code
+}
+
+// The severities.
+const (
+	severityError       = "error"
+	severityWarning     = "warning"
+	severityInformation = "information"
+)
+
+// Fault is why a body was refused as a whole: it holds no value of it.
+type Fault struct {
+	Path, Rule string
+	TooLarge   bool // it has more than is taken at once
+}
+
+func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
+
+// The bounds of one body. What is beyond them within a resource is left out, with
+// an issue.
+const (
+	maxResources  = 20_000  // of the kinds that are used
+	maxStored     = 100_000 // codings, identifiers, components, locations together
+	maxIssues     = 1_000
+	maxCodings    = 20  // of one concept
+	maxComponents = 100 // of one Observation
+	maxLocations  = 100 // of one Encounter
+	maxIdentifier = 20  // of one resource
+	maxContained  = 50  // in one resource
+	maxReasons    = 20  // of one Encounter
+	maxNested     = 2   // Bundles in one another, or in a list
+	maxItems      = 50  // of a list of parts of a Medication
+)
+
+// The lengths in bytes of what is kept.
+const (
+	maxCode    = 64
+	maxPlace   = 80
+	maxService = 40
+	maxID      = 256
+	maxText    = 2000 // of a text before it is reduced
+)
+
+// Decode reads a body. It returns a [Fault] if the body as a whole cannot be used.
+func Decode(body []byte, o Options) (*Facts, *Fault) {
+	if len(body) > math.MaxInt32 {
+		return nil, &Fault{Rule: "maxLength", TooLarge: true}
+	}
+	d := &decoder{scanner: scanner{b: body}, Options: o}
+	d.body()
+	if d.refused != nil {
+		return nil, d.refused
+	}
+	d.apply()
+	return &d.facts, nil
+}
+
+// decoder reads one body: first all resources, then, when all that they refer to
+// is known, the facts.
+type decoder struct {
+	scanner
+	Options
+	facts   Facts
+	refused *Fault
+
+	containers []container
+	resources  []resource
+
+	codings     []coding
+	identifiers []identifier
+	components  []component
+	locations   []location
+	concepts    []concept
+	ingredients []ingredient
+	names       [][]byte // of the fields of the resource that is read
+	id          []byte   // of the event that is made
+
+	index
+	words
+}
+
+// refuse gives up on the body.
+func (d *decoder) refuse(f Fault) {
+	if d.refused == nil {
+		d.refused = &f
+	}
+	d.i = len(d.b)
+	d.scanner.fault = f.Rule
+}
+
+// full reports whether lists have grown to the bound; then the body is refused.
+func (d *decoder) full() bool {
+	if len(d.codings)+len(d.identifiers)+len(d.components)+len(d.locations)+len(d.concepts)+len(d.ingredients) < maxStored {
+		return false
+	}
+	d.refuse(Fault{Rule: "maxItems", TooLarge: true})
+	return true
+}
+
+// issue notes something about a resource; field is the path within it.
+func (d *decoder) issue(r *resource, severity, code, field string) {
+	if len(d.facts.Issues) == maxIssues {
+		return
+	}
+	i := Issue{severity, code, d.path(r)}
+	if field != "" {
+		i.Expression += "." + field
+	}
+	if n := len(d.facts.Issues); n == 0 || d.facts.Issues[n-1] != i {
+		d.facts.Issues = append(d.facts.Issues, i)
+	}
+}
+
+// reject notes why a resource cannot be used.
+func (d *decoder) reject(r *resource, code, field string) {
+	r.rejected = true
+	d.issue(r, severityError, code, field)
+}
+
+func (d *decoder) warn(r *resource, code, field string) { d.issue(r, severityWarning, code, field) }

@@ -1,0 +1,182 @@
+package fhir
+
+import (
+	"strings"
+
+	"svc/acuity"
+)
+
+func (d *decoder) administrationField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "status":
+		r.status = d.text()
+	case "medicationCodeableConcept":
+		r.code = d.concept()
+	case "medicationReference":
+		r.medication = d.reference()
+	case "subject":
+		r.subject = d.reference()
+	case "context", "encounter":
+		r.encounter = d.reference()
+	case "effectiveDateTime":
+		r.at = d.text()
+	case "effectivePeriod":
+		r.during = d.period()
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) medicationField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "code":
+		r.code = d.concept()
+	case "ingredient":
+		r.firstIngredient = int32(len(d.ingredients)) //nolint:gosec // at most maxStored
+		for l := d.list(); d.next(&l); {
+			in, ok := d.ingredient()
+			if ok && len(d.ingredients)-int(r.firstIngredient) < maxItems && !d.full() {
+				d.ingredients = append(d.ingredients, in)
+			}
+		}
+		r.lastIngredient = int32(len(d.ingredients)) //nolint:gosec // at most maxStored
+	default:
+		return false
+	}
+	return true
+}
+
+func (d *decoder) ingredient() (in ingredient, ok bool) {
+	if !d.object() {
+		return in, false
+	}
+	for key, more := d.key(); more; key, more = d.key() {
+		switch string(key) {
+		case "itemCodeableConcept":
+			in.code = d.concept()
+		case "itemReference":
+			in.item = d.reference()
+		case "isActive":
+			active, said := d.flag()
+			in.inactive = said && !active
+		default:
+			d.skip()
+		}
+	}
+	return in, true
+}
+
+var administrationStates = map[string]acuity.SignalStatus{
+	"in-progress": acuity.SignalActive, "on-hold": acuity.SignalOnHold,
+	"completed": acuity.SignalEnded, "stopped": acuity.SignalEnded,
+	"not-done": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
+}
+
+// administration makes the signal of a MedicationAdministration.
+func (d *decoder) administration(r *resource) bool {
+	state := d.stateOf(r)
+	status, known := administrationStates[state]
+	switch {
+	case r.rejected, state == "unknown":
+		return false
+	case !known:
+		d.reject(r, "status_unknown", "status")
+		return false
+	}
+	s, ok := d.signal(r, acuity.KindMedication, status)
+	if !ok || !d.coded(r, &s, d.medicine(r), "medication") {
+		return false
+	}
+	at := d.time(r, r.at, "effective")
+	s.StartedAt = d.time(r, r.during.start, "effective.start")
+	if s.StartedAt == 0 {
+		s.StartedAt = at
+	}
+	// Of one that runs the effective time is its start; of one that ended its
+	// end, as far as it is known.
+	s.ObservedAt = s.StartedAt
+	if status == acuity.SignalEnded {
+		end := d.time(r, r.during.end, "effective.end")
+		switch {
+		case end != 0:
+			s.ObservedAt = end
+		case at == 0:
+			s.ObservedAt = max(s.UpdatedAt, s.StartedAt)
+			if s.UpdatedAt == 0 {
+				s.ObservedAt = 0 // now
+			}
+		}
+	}
+	d.say(s)
+	return true
+}
+
+// medicine returns the codings of what is given.
+func (d *decoder) medicine(r *resource) []acuity.Coding {
+	codings := d.codes(nil, r, &r.code, "medication")
+	if r.medication.empty() && r.medication.display.empty() {
+		return codings
+	}
+	t, found := d.follow(&r.medication, medicationKind, r)
+	if found && t.at >= 0 {
+		return d.product(codings, r, &d.resources[t.at], true)
+	}
+	if r.deleted {
+		return codings
+	}
+	// It is in no message of now: its name is a code of the hospital, which can be
+	// mapped.
+	if code := t.name; found && len(codings) == 0 {
+		if code == "" {
+			code = t.logical
+		}
+		d.warn(r, "reference_unresolved", "medication")
+		if len(code) <= maxCode {
+			codings = d.add(codings, acuity.Coding{System: acuity.SystemLocal, Code: code})
+		}
+	}
+	if reduced := d.reduced(r.medication.display); reduced != "" {
+		codings = d.add(codings, acuity.Coding{Display: reduced})
+	}
+	return codings
+}
+
+// product adds the codings of a Medication and of what is in it. What is in a
+// mixture is named with all that is in it, so that no rule takes a part for the
+// whole: epinephrine in lidocaine is no drip.
+func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acuity.Coding {
+	dst = d.codes(dst, r, &m.code, "medication")
+	var parts []acuity.Coding
+	var names []string
+	for i := range d.ingredients[m.firstIngredient:m.lastIngredient] {
+		in := &d.ingredients[m.firstIngredient:m.lastIngredient][i]
+		if in.inactive {
+			continue
+		}
+		part := d.codes(nil, r, &in.code, "medication")
+		if t, ok := d.follow(&in.item, medicationKind, m); ok && t.at >= 0 && deep {
+			part = d.product(part, r, &d.resources[t.at], false)
+		}
+		for _, c := range part {
+			if c.Display != "" {
+				names = append(names, c.Display)
+				break
+			}
+		}
+		parts = append(parts, part...)
+	}
+	together := ""
+	if len(names) > 1 {
+		together = acuity.MaskDisplay(strings.Join(names, " / "))
+	}
+	for _, c := range parts {
+		if together != "" {
+			c.Display = together
+		}
+		if c.Code != "" || c.Display != "" {
+			dst = d.add(dst, c)
+		}
+	}
+	return dst
+}

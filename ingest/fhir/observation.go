@@ -1,0 +1,140 @@
+package fhir
+
+import (
+	"strconv"
+
+	"svc/acuity"
+)
+
+func (d *decoder) observationField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "status":
+		r.status = d.text()
+	case "category":
+		for l := d.list(); d.next(&l); {
+			code := d.firstCode()
+			r.laboratory = r.laboratory || string(d.bytes(code)) == "laboratory"
+		}
+	case "code":
+		r.code = d.concept()
+	case "subject":
+		r.subject = d.reference()
+	case "encounter", "context":
+		r.encounter = d.reference()
+	case "effectiveDateTime", "effectiveInstant":
+		r.at = d.text()
+	case "effectivePeriod":
+		r.during = d.period()
+	case "issued":
+		r.issued = d.text()
+	case "component":
+		r.firstComponent = int32(len(d.components)) //nolint:gosec // at most maxStored
+		for l := d.list(); d.next(&l); {
+			c, ok := d.component()
+			if ok && len(d.components)-int(r.firstComponent) < maxComponents && !d.full() {
+				d.components = append(d.components, c)
+			}
+		}
+		r.lastComponent = int32(len(d.components)) //nolint:gosec // at most maxStored
+	default:
+		return r.value.read(d, key)
+	}
+	return true
+}
+
+func (d *decoder) component() (c component, ok bool) {
+	if !d.object() {
+		return c, false
+	}
+	for key, more := d.key(); more; key, more = d.key() {
+		if string(key) == "code" {
+			c.code = d.concept()
+		} else if !c.value.read(d, key) {
+			d.skip()
+		}
+	}
+	return c, true
+}
+
+var observationStates = map[string]acuity.SignalStatus{
+	"preliminary": acuity.SignalActive, "final": acuity.SignalActive,
+	"amended": acuity.SignalActive, "corrected": acuity.SignalActive,
+	"cancelled": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
+}
+
+// observation makes the signals of an Observation: one of itself, unless it only
+// holds its components together, and one of each component.
+func (d *decoder) observation(r *resource) bool {
+	state := d.stateOf(r)
+	status, known := observationStates[state]
+	switch {
+	case r.rejected, state == "unknown", state == "registered":
+		return false
+	case !known:
+		d.reject(r, "status_unknown", "status")
+		return false
+	}
+	k := acuity.KindObservation
+	if r.laboratory {
+		k = acuity.KindLab
+	}
+	s, ok := d.signal(r, k, status)
+	if !ok {
+		return false
+	}
+	s.ObservedAt = d.effective(r)
+	components := d.components[r.firstComponent:r.lastComponent]
+	said := false
+	if len(components) == 0 || r.value.kind != noValue || status == acuity.SignalRetracted {
+		own := s
+		if !d.coded(r, &own, d.codes(nil, r, &r.code, "code"), "code") {
+			return false
+		}
+		d.measure(r, &own, &r.value, "")
+		said = true
+	}
+	for i := range components {
+		c, part := &components[i], s
+		field := "component[" + strconv.Itoa(i) + "]"
+		codings := d.codes(nil, r, &c.code, field+".code")
+		if len(codings) == 0 {
+			d.warn(r, "code_missing", field+".code")
+			continue
+		}
+		part.Resource += "." + strconv.Itoa(i)
+		d.coded(r, &part, codings, field)
+		d.measure(r, &part, &c.value, field+".")
+		said = true
+	}
+	if !said {
+		d.reject(r, "code_missing", "component")
+	}
+	return said
+}
+
+// measure gives a signal its value and says it. One whose value is absent for a
+// reason was not measured: it takes back what was said of it before.
+func (d *decoder) measure(r *resource, s *acuity.Signal, v *value, field string) {
+	if s.Status == acuity.SignalActive {
+		if v.kind == noValue && v.absent {
+			s.Status = acuity.SignalRetracted
+		}
+		s.Value = d.valueOf(r, s, v, field)
+	}
+	d.say(*s)
+}
+
+// effective returns when something was observed: of a period its end, unless that
+// is still to come.
+func (d *decoder) effective(r *resource) acuity.Instant {
+	if at := d.time(r, r.at, "effective"); at != 0 {
+		return at
+	}
+	if end, _, ok := d.instant(r.during.end); ok && end <= d.ReceivedAt {
+		return end
+	}
+	if start := d.time(r, r.during.start, "effective.start"); start != 0 {
+		return start
+	}
+	return d.time(r, r.issued, "issued")
+}

@@ -1,0 +1,355 @@
+package fhir
+
+import (
+	"bytes"
+	"cmp"
+	"strings"
+
+	"svc/ingest/hl7"
+)
+
+// KindResource is the kind of the pseudonyms of resources; visits and patients
+// have those of all feeds.
+const KindResource = "resource"
+
+// index finds resources of the body.
+type index struct {
+	keys map[string]int32 // by key
+	urls map[string]int32 // by fullUrl, of those that are referred to
+
+	visits   map[string]string     // pseudonyms by the text of a reference
+	patients map[string][2]string  // by number and by reference
+	targets  [len(kindNames)]cache // what references lead to, by their text
+}
+
+type cache map[string]target
+
+// target is what a reference leads to: a resource of the body, by its number, or
+// the name or number that it has elsewhere.
+type target struct {
+	at      int32  // -1: not in the body
+	name    string // "Encounter/55", if it is a literal one
+	logical string // the value of an identifier
+}
+
+// identify finds out which resources are the same, and which of their versions
+// counts (F9): the one updated last, else the last in the body.
+func (d *decoder) identify() {
+	d.keys = make(map[string]int32, len(d.resources))
+	d.urls = map[string]int32{}
+	d.visits, d.patients = map[string]string{}, map[string][2]string{}
+	for n := range d.resources {
+		r := &d.resources[n]
+		if r.contained || r.rejected {
+			continue
+		}
+		if r.key = d.keyOf(r); r.key != "" {
+			d.version(r, int32(n))
+		}
+		if r.kind == encounterKind || !r.kind.applied() {
+			if url := d.bytes(r.fullURL); len(url) > 0 {
+				d.urls[string(url)] = int32(n)
+			}
+		}
+	}
+	// What has no name is known by what it is about; that may be named by now.
+	for n := range d.resources {
+		if r := &d.resources[n]; r.key == "" && !r.contained && !r.rejected {
+			r.key = d.describe(r)
+			d.version(r, int32(n))
+		}
+	}
+}
+
+// version settles which of two resources of one key counts.
+func (d *decoder) version(r *resource, n int32) {
+	other, twice := d.keys[r.key]
+	if !twice {
+		d.keys[r.key] = n
+		return
+	}
+	before := &d.resources[other]
+	if d.older(r, before) {
+		r.superseded = true
+		return
+	}
+	before.superseded = true
+	d.keys[r.key] = n
+}
+
+// older reports whether both versions say when they are of, and a is before b.
+func (d *decoder) older(a, b *resource) bool {
+	x, _, okX := d.instant(a.updated)
+	y, _, okY := d.instant(b.updated)
+	return okX && okY && x < y
+}
+
+// keyOf returns what identifies a resource among those of its sender (F6): id, which
+// may be in its address, else first identifier, else address; "" if it has none.
+func (d *decoder) keyOf(r *resource) string {
+	if id := d.idOf(r); id != "" {
+		return kindNames[r.kind] + "/" + id
+	}
+	if r.firstIdentifier < r.lastIdentifier {
+		return kindNames[r.kind] + "?identifier=" + string(d.bytes(d.identifiers[r.firstIdentifier].value))
+	}
+	if url := d.bytes(r.fullURL); len(url) > 0 && placeholder(url) == nil {
+		return string(url)
+	}
+	return ""
+}
+
+// describe returns what a resource without a name is about.
+func (d *decoder) describe(r *resource) string {
+	var b strings.Builder
+	b.WriteString(kindNames[r.kind])
+	part := func(text []byte) {
+		b.WriteByte(0)
+		b.Write(text)
+	}
+	for _, c := range d.codings[r.code.first:r.code.last] {
+		part(d.bytes(c.system))
+		part(d.bytes(c.code))
+	}
+	b.WriteByte(1) // the end of the codings
+	for _, p := range []span{r.code.text, r.class, r.at, r.during.start, r.medication.literal} {
+		part(d.bytes(p))
+	}
+	patient, _, _ := d.patientOf(&r.subject, r)
+	part([]byte(patient))
+	part([]byte(d.visitOf(&r.encounter, r)))
+	return b.String()
+}
+
+// nameOf returns what references call a resource; "" if they cannot. What has no id
+// yet is called by the placeholder that stands for it in the body.
+func (d *decoder) nameOf(r *resource) string {
+	id := d.idOf(r)
+	if id == "" {
+		id = string(placeholder(d.bytes(r.fullURL)))
+	}
+	if id == "" {
+		return ""
+	}
+	return kindNames[r.kind] + "/" + id
+}
+
+// placeholder returns the UUID or OID of a URN; nil if it is none.
+func placeholder(url []byte) []byte {
+	for _, scheme := range []string{"urn:uuid:", "urn:oid:"} {
+		if bytes.HasPrefix(url, []byte(scheme)) {
+			return url[len(scheme):]
+		}
+	}
+	return nil
+}
+
+// idOf returns the id of a resource; if it has none, the end of its address.
+func (d *decoder) idOf(r *resource) string {
+	if !r.id.empty() {
+		return string(d.bytes(r.id))
+	}
+	if !r.url.empty() {
+		_, id := cutReference(d.bytes(r.url))
+		return string(id)
+	}
+	url := d.bytes(r.fullURL)
+	if placeholder(url) != nil {
+		return "" // stands for it in this body alone
+	}
+	if name, id := cutReference(url); kindOf(name) == r.kind {
+		return string(id)
+	}
+	return ""
+}
+
+// follow returns what a reference to a resource of a kind leads to; false if it
+// leads to another kind, or nowhere.
+func (d *decoder) follow(ref *reference, want kind, from *resource) (target, bool) {
+	literal := d.bytes(ref.literal)
+	if len(literal) > 0 && literal[0] == '#' {
+		if at := d.inside(literal[1:], want, from); at >= 0 {
+			return target{at: at}, true
+		}
+		literal = nil
+	}
+	if len(literal) > 0 {
+		t, known := d.targets[want][string(literal)]
+		if !known {
+			t = d.lead(literal, want)
+			if d.targets[want] == nil {
+				d.targets[want] = cache{}
+			}
+			d.targets[want][string(literal)] = t
+		}
+		if t.at >= 0 || t.name != "" || t.logical != "" {
+			if t.at < 0 && t.logical == "" {
+				t.logical = d.string(ref.identifier, maxID)
+			}
+			return t, true
+		}
+		return target{at: -1}, false
+	}
+	t := target{at: -1, logical: d.string(ref.identifier, maxID)}
+	return t, t.logical != ""
+}
+
+// inside returns the contained resource of an id.
+func (d *decoder) inside(id []byte, want kind, from *resource) int32 {
+	if from.contained {
+		from = &d.resources[from.parent]
+	}
+	for n := from.firstContained; n < from.lastContained; n++ {
+		r := &d.resources[n]
+		if r.kind == want && !r.rejected && bytes.Equal(bytes.TrimPrefix(d.bytes(r.id), []byte("#")), id) {
+			return n
+		}
+	}
+	return -1
+}
+
+// lead reads the text of a reference.
+func (d *decoder) lead(literal []byte, want kind) target {
+	if at, ok := d.urls[string(literal)]; ok && d.resources[at].kind == want {
+		if newest, known := d.keys[d.resources[at].key]; known {
+			at = newest // the version that counts
+		}
+		return target{at: at}
+	}
+	if address, query, ok := bytes.Cut(literal, []byte("?")); ok { // a conditional reference
+		name := address[bytes.LastIndexByte(address, '/')+1:]
+		value, isIdentifier := bytes.CutPrefix(query, []byte("identifier="))
+		if value, _, _ = bytes.Cut(value, []byte("&")); isIdentifier && kindOf(name) == want {
+			value = value[bytes.LastIndexByte(value, '|')+1:]
+			return target{at: d.byIdentifier(value, want), logical: string(value)}
+		}
+		return target{at: -1}
+	}
+	name, id := cutReference(literal)
+	if urn := placeholder(literal); urn != nil {
+		name, id = nil, urn
+	}
+	if len(id) == 0 || name != nil && kindOf(name) != want {
+		return target{at: -1}
+	}
+	key := kindNames[want] + "/" + string(id)
+	if at, ok := d.keys[key]; ok {
+		return target{at: at, name: key}
+	}
+	return target{at: -1, name: key}
+}
+
+// byIdentifier returns the resource with an identifier; -1 if there is none.
+func (d *decoder) byIdentifier(value []byte, want kind) int32 {
+	for n := range d.resources {
+		r := &d.resources[n]
+		if r.kind != want || r.contained || r.rejected || r.superseded {
+			continue
+		}
+		for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
+			if bytes.Equal(d.bytes(id.value), value) {
+				return int32(n) //nolint:gosec // at most maxResources
+			}
+		}
+	}
+	return -1
+}
+
+// identifierOf returns the identifier of a type, else the first that is in use;
+// "" if there is none.
+func (d *decoder) identifierOf(r *resource, kind string) string {
+	var first span
+	for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
+		if string(d.bytes(id.kind)) == kind && !id.old {
+			return d.string(id.value, maxID)
+		}
+		if first.empty() && !id.old {
+			first = id.value
+		}
+	}
+	return d.string(first, maxID)
+}
+
+// visitOf returns the pseudonym of the visit that a reference to an Encounter
+// names; "" if it names none.
+func (d *decoder) visitOf(ref *reference, from *resource) string {
+	literal := d.bytes(ref.literal)
+	if visit, ok := d.visits[string(literal)]; ok && ref.identifier.empty() {
+		return visit
+	}
+	t, ok := d.follow(ref, encounterKind, from)
+	var visit string
+	switch {
+	case !ok:
+		return ""
+	case t.at >= 0:
+		visit = d.visit(&d.resources[t.at])
+	case t.logical != "":
+		return d.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal, or with another
+	default:
+		visit = d.Pseudonym(hl7.KindVisit, t.name)
+	}
+	if literal[0] != '#' { // which means another one in each resource
+		d.visits[string(literal)] = visit
+	}
+	return visit
+}
+
+// visit returns the pseudonym of the visit that an Encounter is (R7).
+func (d *decoder) visit(r *resource) string {
+	if r.visit != "" {
+		return r.visit
+	}
+	name := cmp.Or(d.identifierOf(r, "VN"), d.nameOf(r), r.key)
+	if name != "" {
+		r.visit = d.Pseudonym(hl7.KindVisit, name)
+	}
+	return r.visit
+}
+
+// patientOf returns the pseudonyms of a patient: by number if that is known, else
+// by reference; and by reference if that is a further name.
+func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
+	t, ok := d.follow(ref, patientKind, from)
+	if !ok {
+		return "", "", -1
+	}
+	if t.at < 0 && t.logical == "" {
+		both, known := d.patients[t.name]
+		if !known {
+			both[0] = d.Pseudonym(hl7.KindPatient, t.name)
+			d.patients[t.name] = both
+		}
+		return both[0], "", -1
+	}
+	if t.at < 0 {
+		both, known := d.patients[t.logical+"\x00"+t.name]
+		if !known {
+			both[0] = d.Pseudonym(hl7.KindPatient, t.logical)
+			if t.name != "" {
+				both[1] = d.Pseudonym(hl7.KindPatient, t.name)
+			}
+			d.patients[t.logical+"\x00"+t.name] = both
+		}
+		return both[0], both[1], -1
+	}
+	r := &d.resources[t.at]
+	if r.patient == "" {
+		number := d.identifierOf(r, "MR")
+		if name := d.nameOf(r); name != "" {
+			r.person = d.Pseudonym(hl7.KindPatient, name)
+		}
+		if r.patient = r.person; number != "" {
+			r.patient = d.Pseudonym(hl7.KindPatient, number)
+		}
+		if r.person == r.patient {
+			r.person = ""
+		}
+	}
+	return r.patient, r.person, t.at
+}
+
+// resourceOf returns the pseudonym of a resource of this sender.
+func (d *decoder) resourceOf(r *resource) string {
+	return d.Pseudonym(KindResource, d.Source+"\x00"+r.key)
+}

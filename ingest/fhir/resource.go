@@ -1,0 +1,280 @@
+package fhir
+
+import "strconv"
+
+// kind is the type of a resource.
+type kind uint8
+
+const (
+	otherKind kind = iota // ignored and counted
+	encounterKind
+	conditionKind
+	observationKind
+	administrationKind
+	medicationKind
+	locationKind
+	patientKind
+)
+
+var kindNames = [...]string{
+	"", "Encounter", "Condition", "Observation", "MedicationAdministration", "Medication", "Location", "Patient",
+}
+
+func kindOf(name []byte) kind {
+	for k, known := range kindNames {
+		if string(name) == known {
+			return kind(k)
+		}
+	}
+	return otherKind
+}
+
+// applied reports whether resources of the kind become facts; the others help.
+func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
+
+// resource is one resource as it was sent: of all kinds what is used of any.
+type resource struct {
+	kind                            kind
+	contained, rejected, superseded bool
+	deleted                         bool  // by the request that came with it
+	container, index                int32 // where it is, see path
+	parent                          int32 // of a contained one
+
+	id, fullURL, url span // url: of the request
+	updated          span // meta.lastUpdated, else response.lastModified
+
+	firstIdentifier, lastIdentifier int32
+	firstContained, lastContained   int32
+
+	status, verification span
+	subject, encounter   reference
+	code                 concept
+	medication           reference // of an administration
+	at, issued           span      // effective, onset: an instant
+	during               period    // Encounter.period, effective, onset
+	abated               bool
+	abatedAt             span
+	abatedIn             period
+
+	value                         value
+	laboratory                    bool
+	firstComponent, lastComponent int32
+
+	class                       span
+	service                     concept
+	partOf                      reference // also of a Location
+	firstLocation, lastLocation int32
+	firstReason, lastReason     int32
+
+	firstIngredient, lastIngredient int32
+	name, physical                  span // of a Location
+	birth, multiple                 span // of a Patient
+
+	key             string // within its kind and source
+	visit           string // pseudonym of an Encounter, when it was asked for
+	patient, person string // pseudonyms of a Patient, by number and by reference
+}
+
+// component is a part of an Observation that has a code of its own.
+type component struct {
+	code  concept
+	value value
+}
+
+// location is an Encounter.location.
+type location struct {
+	place            reference
+	status, physical span
+	during           period
+}
+
+// ingredient is a part of a Medication.
+type ingredient struct {
+	code     concept
+	item     reference
+	inactive bool
+}
+
+// container is a list of resources.
+type container struct{ before, after string }
+
+// path returns where a resource is, as FHIRPath says it.
+func (d *decoder) path(r *resource) string {
+	c := d.containers[r.container]
+	if r.index < 0 {
+		return kindNames[r.kind]
+	}
+	return c.before + "[" + strconv.Itoa(int(r.index)) + "]" + c.after
+}
+
+// typeOf returns the resourceType of the object that comes next, wherever in it
+// that is, and stays before the object.
+func (d *decoder) typeOf() (name []byte) {
+	at, depth := d.i, d.depth
+	if d.object() {
+		for key, ok := d.key(); ok; key, ok = d.key() {
+			if string(key) == "resourceType" {
+				name = d.bytes(d.text())
+				break
+			}
+			d.skip()
+		}
+	}
+	if d.fault == "" {
+		d.i, d.depth, d.first, d.mistyped = at, depth, false, false
+	}
+	return name
+}
+
+// resource reads a resource of a kind that is used, and returns its number.
+func (d *decoder) resource(r resource) int32 {
+	n := int32(len(d.resources)) //nolint:gosec // at most maxResources
+	if n == maxResources {
+		d.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(maxResources), TooLarge: true})
+		return -1
+	}
+	d.resources = append(d.resources, resource{})
+	var seen uint64
+	d.mistyped = false
+	before := len(d.names)
+	d.object()
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		if !d.common(&r, n, key) && !d.own(&r, key) {
+			d.skip()
+			continue
+		}
+		if d.mistyped {
+			d.mistyped = false
+			d.reject(&r, "type", elementOf(key))
+		}
+		// Two fields of one name say nothing reliable. Most names differ in a
+		// cheap mark already.
+		mark := uint64(1) << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
+		if seen&mark != 0 && d.named(before, key) {
+			d.reject(&r, "duplicate_field", elementOf(key))
+		}
+		seen |= mark
+		d.names = append(d.names, key)
+	}
+	d.names = d.names[:before]
+	d.resources[n] = r
+	return n
+}
+
+// named reports whether the resource had a field of that name already.
+func (d *decoder) named(from int, key []byte) bool {
+	for _, name := range d.names[from:] {
+		if string(name) == string(key) {
+			return true
+		}
+	}
+	return false
+}
+
+// elementOf returns the FHIRPath name of a field: value[x] is value.
+func elementOf(key []byte) string {
+	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
+		if len(key) > len(choice) && string(key[:len(choice)]) == choice {
+			return choice
+		}
+	}
+	switch string(key) {
+	case "medicationCodeableConcept", "medicationReference":
+		return "medication"
+	}
+	return string(key)
+}
+
+// common reads a field that resources of all kinds have.
+func (d *decoder) common(r *resource, n int32, key []byte) bool {
+	switch string(key) {
+	case "resourceType":
+		d.skip()
+	case "id":
+		r.id = d.text()
+	case "meta":
+		if d.object() {
+			for key, ok := d.key(); ok; key, ok = d.key() {
+				if string(key) == "lastUpdated" {
+					r.updated = d.text()
+				} else {
+					d.skip()
+				}
+			}
+		}
+	case "identifier":
+		r.firstIdentifier, r.lastIdentifier = d.identifierList()
+	case "contained":
+		if r.contained {
+			return false
+		}
+		r.firstContained = int32(len(d.resources)) //nolint:gosec // at most maxResources
+		for l := d.list(); d.next(&l); {
+			inner := otherKind
+			if d.space() == '{' && len(d.resources)-int(r.firstContained) < maxContained {
+				inner = kindOf(d.typeOf())
+			}
+			if inner == otherKind {
+				d.skip()
+				continue
+			}
+			d.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
+		}
+		r.lastContained = int32(len(d.resources)) //nolint:gosec // at most maxResources
+		d.mistyped = false
+	default:
+		return false
+	}
+	return true
+}
+
+// own reads a field that the kind of the resource has.
+func (d *decoder) own(r *resource, key []byte) bool {
+	switch r.kind {
+	case encounterKind:
+		return d.encounterField(r, key)
+	case conditionKind:
+		return d.conditionField(r, key)
+	case observationKind:
+		return d.observationField(r, key)
+	case administrationKind:
+		return d.administrationField(r, key)
+	case medicationKind:
+		return d.medicationField(r, key)
+	case locationKind:
+		return d.locationField(r, key)
+	case patientKind:
+		return d.patientField(r, key)
+	case otherKind:
+	}
+	return false
+}
+
+// locationField reads a field of a Location.
+func (d *decoder) locationField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "name":
+		r.name = d.text()
+	case "physicalType":
+		r.physical = d.firstCode()
+	case "partOf":
+		r.partOf = d.reference()
+	default:
+		return false
+	}
+	return true
+}
+
+// patientField reads a field of a Patient. Of the birth date only goes further
+// whether the patient is a newborn.
+func (d *decoder) patientField(r *resource, key []byte) bool {
+	switch string(key) {
+	case "birthDate":
+		r.birth = d.text()
+	case "multipleBirthInteger":
+		r.multiple = d.number()
+	default:
+		return false
+	}
+	return true
+}

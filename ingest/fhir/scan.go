@@ -1,0 +1,375 @@
+package fhir
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"math/bits"
+	"slices"
+	"unicode/utf8"
+)
+
+// maxDepth is how deep JSON may be nested, here as at every other endpoint.
+const maxDepth = 64
+
+// The rules of syntax that a body can break.
+const (
+	ruleJSON  = "json"
+	ruleUTF8  = "utf-8"
+	ruleDepth = "depth:64"
+)
+
+// scanner reads JSON once, front to back, and checks all of it, also what is
+// skipped. After a fault it is at the end of the text: every question about what
+// comes next is answered with no.
+type scanner struct {
+	b     []byte
+	i     int
+	depth int
+	first bool   // an object was just opened
+	fault string // rule of syntax that the text breaks
+	// mistyped says that a field asked for was of another type; it was skipped.
+	mistyped bool
+}
+
+func (s *scanner) fail(rule string) {
+	if s.fault == "" {
+		s.fault = rule
+	}
+	s.i = len(s.b)
+}
+
+// space moves to the next byte that is no white space and returns it; 0 at the end.
+func (s *scanner) space() byte {
+	if s.i < len(s.b) {
+		if c := s.b[s.i]; c > ' ' {
+			return c
+		}
+		s.i = afterSpace(s.b, s.i)
+	}
+	if s.i < len(s.b) {
+		return s.b[s.i]
+	}
+	return 0
+}
+
+// Eight bytes are looked at together, as one word.
+const (
+	ones   = 0x0101010101010101
+	highs  = 0x8080808080808080
+	spaces = ' ' * ones
+)
+
+// afterSpace returns the position of the first byte from i on that is no white
+// space. Indented text is mostly runs of blanks.
+func afterSpace(b []byte, i int) int {
+	for i < len(b) {
+		switch b[i] {
+		case '\n', '\r', '\t', ' ':
+			i++
+		default:
+			return i
+		}
+		for len(b)-i >= 8 {
+			if w := binary.LittleEndian.Uint64(b[i:]) ^ spaces; w != 0 {
+				i += bits.TrailingZeros64(w) >> 3
+				break
+			}
+			i += 8
+		}
+	}
+	return i
+}
+
+// afterString returns the position after the string whose inside begins at i, and
+// whether it holds an escape; or -1 and the rule that it breaks.
+func afterString(b []byte, i int) (end int, escaped bool, rule string) {
+	for {
+		if len(b)-i >= 8 {
+			w := binary.LittleEndian.Uint64(b[i:])
+			quote, slash := w^'"'*ones, w^'\\'*ones
+			// The lowest mark is a byte that ends the plain text; marks above it
+			// may be carries.
+			stop := ((quote-ones)&^quote | (slash-ones)&^slash | (w-spaces)&^w | w) & highs
+			if stop == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(stop) >> 3
+		} else if i >= len(b) {
+			return -1, false, ruleJSON
+		}
+		switch c := b[i]; {
+		case c == '"':
+			return i + 1, escaped, ""
+		case c == '\\':
+			n := escape(b[i:])
+			if n == 0 {
+				return -1, false, ruleJSON
+			}
+			escaped = true
+			i += n
+		case c < ' ':
+			return -1, false, ruleJSON
+		case c < utf8.RuneSelf:
+			i++
+		default:
+			r, size := utf8.DecodeRune(b[i:])
+			if r == utf8.RuneError && size == 1 {
+				return -1, false, ruleUTF8
+			}
+			i += size
+		}
+	}
+}
+
+// escape returns the length of the escape that b begins with; 0 if it is none.
+func escape(b []byte) int {
+	if len(b) < 2 {
+		return 0
+	}
+	switch b[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2
+	case 'u':
+		if len(b) < 6 {
+			return 0
+		}
+		for _, c := range b[2:6] {
+			if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+				return 0
+			}
+		}
+		return 6
+	}
+	return 0
+}
+
+// afterNumber returns the position after the number that begins at i; -1 if it is none.
+func afterNumber(b []byte, i int) int {
+	if b[i] == '-' {
+		i++
+	}
+	from := i
+	if i = afterDigits(b, i); i == from || b[from] == '0' && i > from+1 {
+		return -1
+	}
+	if i < len(b) && b[i] == '.' {
+		from = i + 1
+		if i = afterDigits(b, from); i == from {
+			return -1
+		}
+	}
+	if i < len(b) && b[i]|0x20 == 'e' {
+		if i++; i < len(b) && (b[i] == '+' || b[i] == '-') {
+			i++
+		}
+		from = i
+		if i = afterDigits(b, from); i == from {
+			return -1
+		}
+	}
+	return i
+}
+
+func afterDigits(b []byte, i int) int {
+	for i < len(b) && b[i]-'0' <= 9 {
+		i++
+	}
+	return i
+}
+
+// afterLiteral returns the position after true, false or null at i; -1 if there is none.
+func afterLiteral(b []byte, i int) int {
+	word := "null"
+	switch b[i] {
+	case 't':
+		word = "true"
+	case 'f':
+		word = "false"
+	}
+	if len(b)-i < len(word) || string(b[i:i+len(word)]) != word {
+		return -1
+	}
+	return i + len(word)
+}
+
+// enter opens an object or array, whose bracket is next.
+func (s *scanner) enter() bool {
+	if s.depth++; s.depth > maxDepth {
+		s.fail(ruleDepth)
+		return false
+	}
+	s.i++
+	s.first = true
+	return true
+}
+
+// object opens the object that comes next. Null is the same as nothing; of
+// anything else it notes that it is mistyped. Then there is nothing to read.
+func (s *scanner) object() bool {
+	switch s.space() {
+	case '{':
+		return s.enter()
+	case 'n':
+		s.skip()
+	default:
+		s.other()
+	}
+	return false
+}
+
+// key returns the name of the next field of the object that is open, and is at its
+// value. At the end it closes the object.
+func (s *scanner) key() ([]byte, bool) {
+	switch c := s.space(); {
+	case c == '}':
+		s.i++
+		s.depth--
+		s.first = false
+		return nil, false
+	case s.first:
+		s.first = false
+	case c == ',':
+		s.i++
+	default:
+		s.fail(ruleJSON)
+		return nil, false
+	}
+	if s.space() != '"' {
+		s.fail(ruleJSON)
+		return nil, false
+	}
+	from := s.i + 1
+	end, escaped, rule := afterString(s.b, from)
+	if end < 0 {
+		s.fail(rule)
+		return nil, false
+	}
+	s.i = end
+	if s.space() != ':' {
+		s.fail(ruleJSON)
+		return nil, false
+	}
+	s.i++
+	if escaped {
+		return unescape(s.b[from-1 : end]), true
+	}
+	return s.b[from : end-1], true
+}
+
+// list is an array while it is read.
+type list struct{ open, one bool }
+
+// list opens the array that comes next. What is no array counts as the only
+// element of one, as senders that come from XML write it.
+func (s *scanner) list() list {
+	switch s.space() {
+	case '[':
+		return list{open: s.enter()}
+	case 'n':
+		s.skip()
+		return list{}
+	}
+	return list{one: true}
+}
+
+// next reports whether there is a further element, and is at it. At the end it
+// closes the array.
+func (s *scanner) next(l *list) bool {
+	if l.one {
+		l.one = false
+		return s.fault == ""
+	}
+	if !l.open {
+		return false
+	}
+	switch c := s.space(); {
+	case c == ']':
+		s.i++
+		s.depth--
+		s.first, l.open = false, false
+		return false
+	case s.first:
+		s.first = false
+	case c == ',':
+		s.i++
+	default:
+		s.fail(ruleJSON)
+	}
+	return s.fault == ""
+}
+
+// span is the inside of a string, or a number, of the body: where it begins and ends.
+type span struct{ from, to uint32 }
+
+func (p span) empty() bool { return p.from == p.to }
+
+// text reads a string; nothing if it is null or something else.
+func (s *scanner) text() span {
+	switch s.space() {
+	case '"':
+		from := s.i + 1
+		end, _, rule := afterString(s.b, from)
+		if end < 0 {
+			s.fail(rule)
+			return span{}
+		}
+		s.i = end
+		return span{uint32(from), uint32(end - 1)} //nolint:gosec // Decode bounds the body
+	case 'n':
+		s.skip()
+	default:
+		s.other()
+	}
+	return span{}
+}
+
+// number reads a number as it is written; also from a string.
+func (s *scanner) number() span {
+	c := s.space()
+	if c != '-' && (c < '0' || c > '9') {
+		return s.text()
+	}
+	from := s.i
+	if s.i = afterNumber(s.b, from); s.i < 0 {
+		s.fail(ruleJSON)
+		return span{}
+	}
+	return span{uint32(from), uint32(s.i)} //nolint:gosec // Decode bounds the body
+}
+
+// flag reads true or false.
+func (s *scanner) flag() (value, said bool) {
+	c := s.space()
+	switch c {
+	case 't', 'f', 'n':
+		s.skip()
+		return c == 't', c != 'n' && s.fault == ""
+	}
+	s.other()
+	return false, false
+}
+
+// other skips a value of another type than the one asked for.
+func (s *scanner) other() {
+	s.mistyped = true
+	s.skip()
+}
+
+// unescape returns the inside of a JSON string that holds escapes.
+func unescape(quoted []byte) []byte {
+	var text string
+	if json.Unmarshal(quoted, &text) != nil {
+		return nil // cannot be: it was scanned
+	}
+	return []byte(text)
+}
+
+// bytes returns the text of a span, without its escapes.
+func (s *scanner) bytes(p span) []byte {
+	b := s.b[p.from:p.to]
+	if slices.Contains(b, '\\') {
+		return unescape(s.b[p.from-1 : p.to+1])
+	}
+	return b
+}

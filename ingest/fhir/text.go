@@ -1,0 +1,133 @@
+package fhir
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"unicode"
+
+	"svc/acuity"
+)
+
+// words are texts that came before in the body, read: displays and codes repeat.
+type words struct {
+	plain   map[string]string
+	masked  map[string]string
+	systems map[string]acuity.System
+}
+
+// string returns a text without outer spaces and control characters; "" if it is
+// longer than most.
+func (d *decoder) string(p span, most int) string {
+	b := bytes.TrimSpace(d.bytes(p))
+	if len(b) == 0 || len(b) > most {
+		return ""
+	}
+	if s, ok := d.plain[string(b)]; ok {
+		return s
+	}
+	s := string(b)
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		s = strings.Map(func(r rune) rune {
+			if unicode.IsControl(r) {
+				return -1
+			}
+			return r
+		}, s)
+	}
+	if d.plain == nil {
+		d.plain = map[string]string{}
+	}
+	d.plain[string(b)] = s
+	return s
+}
+
+// display returns the name of a code as it may be kept.
+func (d *decoder) display(p span) string {
+	if p.empty() {
+		return ""
+	}
+	b := d.bytes(p)
+	if s, ok := d.masked[string(b)]; ok {
+		return s
+	}
+	if d.masked == nil {
+		d.masked = map[string]string{}
+	}
+	s := acuity.MaskDisplay(string(b[:min(len(b), maxText)]))
+	d.masked[string(b)] = s
+	return s
+}
+
+// system returns the code system that a URI names, and whether it was guessed from
+// the code because there is none.
+func (d *decoder) system(p span, code string) (system acuity.System, guessed bool) {
+	uri, _, _ := bytes.Cut(d.bytes(p), []byte("|")) // with a version
+	switch string(uri) {
+	case "http://snomed.info/sct":
+		return acuity.SNOMED, false
+	case "http://loinc.org":
+		return acuity.LOINC, false
+	case "http://hl7.org/fhir/sid/icd-10-cm":
+		return acuity.ICD10CM, false
+	case "http://www.nlm.nih.gov/research/umls/rxnorm":
+		return acuity.RxNorm, false
+	case "":
+		return acuity.NormalSystem("", code)
+	}
+	if known, ok := d.systems[string(uri)]; ok {
+		return known, false
+	}
+	system, _ = acuity.NormalSystem(string(uri), "")
+	if d.systems == nil {
+		d.systems = map[string]acuity.System{}
+	}
+	d.systems[string(uri)] = system
+	return system, false
+}
+
+// codes returns the codings of a concept that say something, each once, at the end
+// the words of its text. Field is where the concept is in the resource.
+func (d *decoder) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
+	for i := range d.codings[c.first:c.last] {
+		sent := &d.codings[c.first:c.last][i]
+		if sent.code.empty() {
+			if reduced := d.reduced(sent.display); reduced != "" {
+				dst = d.add(dst, acuity.Coding{Display: reduced})
+			}
+			continue
+		}
+		code := d.string(sent.code, maxCode)
+		if code == "" {
+			d.warn(r, "code_unreadable", field)
+			continue
+		}
+		system, guessed := d.system(sent.system, code)
+		if guessed {
+			d.warn(r, "system_assumed", field)
+		}
+		dst = d.add(dst, acuity.Coding{System: system, Code: code, Display: d.display(sent.display)})
+	}
+	if reduced := d.reduced(c.text); reduced != "" {
+		dst = d.add(dst, acuity.Coding{Display: reduced})
+	}
+	return dst
+}
+
+// add appends a coding that is not there yet.
+func (d *decoder) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
+	if len(dst) == maxCodings || slices.Contains(dst, c) {
+		return dst
+	}
+	return append(dst, c)
+}
+
+// reduced returns the words of a free text that rules look for. The text itself
+// could be about a person.
+func (d *decoder) reduced(p span) string {
+	if p.empty() {
+		return ""
+	}
+	b := d.bytes(p)
+	return acuity.ReduceDisplay(string(b[:min(len(b), maxText)]))
+}
