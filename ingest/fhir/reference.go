@@ -248,7 +248,7 @@ func (d *decoder) byIdentifier(value []byte, want kind) int32 {
 		}
 		for _, id := range d.identifiers[r.firstIdentifier:r.lastIdentifier] {
 			if bytes.Equal(d.bytes(id.value), value) {
-				return int32(n) //nolint:gosec // at most maxResources
+				return int32(n)
 			}
 		}
 	}
