@@ -75,7 +75,7 @@ func (v *view) again(partition int32) {
 func (v *view) whole(partition int32, kept *partitionCharts) {
 	units := make([]board.Unit, 0, len(kept.units))
 	for _, unit := range kept.units {
-		unit.Rooms = maps.Clone(unit.Rooms)
+		unit.Rooms, unit.Site = maps.Clone(unit.Rooms), maps.Clone(unit.Site)
 		units = append(units, unit)
 	}
 	slices.SortFunc(units, func(a, b board.Unit) int { return strings.Compare(a.Hospital, b.Hospital) })
@@ -83,22 +83,26 @@ func (v *view) whole(partition int32, kept *partitionCharts) {
 }
 
 func unitOf(c verdict.Chart) board.Unit {
-	return board.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms}
+	return board.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.Site}
 }
 
-// merge returns the unit with what changed; rooms that are gone leave it.
+// merge returns the unit with what changed; what is gone leaves it.
 func merge(old, changed board.Unit) board.Unit {
-	rooms := old.Rooms
-	if rooms == nil {
-		rooms = make(map[int32][]byte, len(changed.Rooms))
+	changed.Rooms = merged(old.Rooms, changed.Rooms)
+	changed.Site = merged(old.Site, changed.Site)
+	return changed
+}
+
+func merged[K comparable](old, changed map[K][]byte) map[K][]byte {
+	if old == nil {
+		old = make(map[K][]byte, len(changed))
 	}
-	for id, room := range changed.Rooms {
-		if room == nil {
-			delete(rooms, id)
+	for name, value := range changed {
+		if value == nil {
+			delete(old, name)
 		} else {
-			rooms[id] = room
+			old[name] = value
 		}
 	}
-	changed.Rooms = rooms
-	return changed
+	return old
 }

@@ -3,7 +3,9 @@
 //
 // The view is derived: it can be thrown away at any time and is made anew from
 // the log. Per hospital it is one hash (the encoded unit chart, one encoded
-// chart per room, version and input position); per partition of the log one
+// chart per room, version and input position), and two beside it that no read of
+// a unit touches, of the same version (what administrators see in lists, and the
+// codes of the worklist); per partition of the log one
 // sentinel, which says that all hospitals of the partition are in the view, of
 // which generation of the log, and up to which input. A reader who finds no
 // sentinel knows that it does not know: [ErrNotWhole], never [ErrNoUnit].
@@ -168,6 +170,15 @@ func (b *Board) membersKey(partition int32) string  { return b.key(partition, "u
 func (b *Board) unitKey(partition int32, hospital string) string {
 	return b.key(partition, "unit:"+hospital)
 }
+
+func (b *Board) siteKey(partition int32, hospital string) string {
+	return b.key(partition, "site:"+hospital)
+}
+
+func (b *Board) codesKey(partition int32, hospital string) string {
+	return b.key(partition, "codes:"+hospital)
+}
+
 func (b *Board) channel() string { return b.cfg.Prefix + "at" }
 
 // The fields. A sentinel has generation, whole and position; the hash of a

@@ -100,6 +100,9 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 		for _, room := range u.rooms {
 			size += len(room)
 		}
+		for _, record := range u.site {
+			size += len(record)
+		}
 		if pipe.Len() >= pipeCount || size >= pipeBytes {
 			if err = run(); err != nil {
 				return behind, err

@@ -15,6 +15,10 @@ type Unit struct {
 	Version  int64
 	Chart    []byte           // encoded
 	Rooms    map[int32][]byte // encoded; those that changed since the last projection, nil for one that is gone
+	// Site is what administrators see in lists, encoded, by name; as Rooms those
+	// that changed. Names that begin with [CodePrefix] are kept apart: there are
+	// many, and most lists are not about them.
+	Site map[string][]byte
 }
 
 // Projection is what one commit did to the hospitals of a partition.
@@ -61,6 +65,7 @@ type change struct {
 	base, version int64 // base -1: the rooms are all there are
 	chart         []byte
 	rooms         map[int32][]byte
+	site          map[string][]byte
 }
 
 // The pace of the projector.
@@ -110,7 +115,7 @@ func (p *Projector) Put(projection Projection) {
 		}
 		l.last[unit.Hospital] = unit.Version
 		if !l.asked {
-			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{unit.Hospital, base, unit.Version, unit.Chart, unit.Rooms})
+			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{unit.Hospital, base, unit.Version, unit.Chart, unit.Rooms, unit.Site})
 		}
 	}
 	l.position, l.dirty = max(l.position, projection.Position), true
@@ -122,12 +127,17 @@ func (c *change) then(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
 	}
-	rooms := maps.Clone(c.rooms)
-	if rooms == nil {
-		rooms = make(map[int32][]byte, len(newer.rooms))
+	return &change{c.hospital, c.base, newer.version, newer.chart, both(c.rooms, newer.rooms), both(c.site, newer.site)}
+}
+
+// both returns what two changes say together.
+func both[K comparable](older, newer map[K][]byte) map[K][]byte {
+	if len(older) == 0 {
+		return newer
 	}
-	maps.Copy(rooms, newer.rooms)
-	return &change{c.hospital, c.base, newer.version, newer.chart, rooms}
+	all := maps.Clone(older)
+	maps.Copy(all, newer)
+	return all
 }
 
 // Release forgets a partition: another owner writes it from now on.

@@ -50,22 +50,39 @@ func (b *Board) claim(ctx context.Context, pipe redis.Pipeliner, partition int32
 // write changes one hospital from version base, or replaces it if base is
 // negative.
 func (b *Board) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
-	args := make([]any, 0, 7+2*len(u.rooms))
-	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart)
-	sets := len(args)
-	args = append(args, 0)
+	args := make([]any, 0, 9+2*len(u.rooms)+2*len(u.site))
+	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, 0, 0, 0)
+	const rooms, gone, site = 6, 7, 8 // where the counts are
 	for id, room := range u.rooms {
 		if room != nil {
 			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)
 		}
 	}
-	args[sets] = (len(args) - sets - 1) / 2
+	from := site + 1
+	args[rooms] = (len(args) - from) / 2
+	from = len(args)
 	for id, room := range u.rooms {
 		if room == nil {
 			args = append(args, fieldRoom+strconv.Itoa(int(id)))
 		}
 	}
-	keys := []string{b.sentinelKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition)}
+	args[gone] = len(args) - from
+	from = len(args)
+	for name, record := range u.site {
+		if record != nil {
+			args = append(args, name, record)
+		}
+	}
+	args[site] = (len(args) - from) / 2
+	for name, record := range u.site {
+		if record == nil {
+			args = append(args, name)
+		}
+	}
+	keys := []string{
+		b.sentinelKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
+		b.siteKey(partition, u.hospital), b.codesKey(partition, u.hospital),
+	}
 	return writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
@@ -77,5 +94,5 @@ func (b *Board) mark(ctx context.Context, pipe redis.Pipeliner, partition int32,
 		flag = 1
 	}
 	return markScript.EvalSha(ctx, pipe, []string{b.sentinelKey(partition), b.membersKey(partition)},
-		generation, position, flag, b.channel(), partition, b.unitKey(partition, ""))
+		generation, position, flag, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""))
 }

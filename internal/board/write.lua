@@ -1,7 +1,9 @@
 -- Writes one hospital: all fields of one version, or none.
--- KEYS sentinel, hash of the hospital, set of hospitals
+-- KEYS sentinel, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
---      number of rooms, field and value of each, then fields of rooms that are gone
+--      number of rooms, of rooms that are gone and of records of the site,
+--      field and value of each room, fields of rooms that are gone,
+--      name and value of each record of the site, then names of those that are gone
 local generation, base, version = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
 if redis.call('HGET', KEYS[1], 'g') ~= generation then
   return -2
@@ -15,18 +17,37 @@ if stored and stored > version then
   return 0
 end
 if base < 0 then
-  redis.call('DEL', KEYS[2])
+  redis.call('DEL', KEYS[2], KEYS[4], KEYS[5])
 elseif not stored or stored < base then
   redis.call('HSET', KEYS[1], 'w', '0')
   return -1
 end
 redis.call('HSET', KEYS[2], 'g', generation, 'v', ARGV[4], 'p', ARGV[5], 'u', ARGV[6])
-local last = 7 + 2 * tonumber(ARGV[7])
-for i = 8, last, 2 do
-  redis.call('HSET', KEYS[2], ARGV[i], ARGV[i + 1])
+local at = 10
+local till = at + 2 * tonumber(ARGV[7])
+while at < till do
+  redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
+  at = at + 2
 end
-for i = last + 1, #ARGV do
-  redis.call('HDEL', KEYS[2], ARGV[i])
+till = at + tonumber(ARGV[8])
+while at < till do
+  redis.call('HDEL', KEYS[2], ARGV[at])
+  at = at + 1
+end
+local function list(name)
+  if string.sub(name, 1, 5) == 'code/' then
+    return KEYS[5]
+  end
+  return KEYS[4]
+end
+till = at + 2 * tonumber(ARGV[9])
+while at < till do
+  redis.call('HSET', list(ARGV[at]), ARGV[at], ARGV[at + 1])
+  at = at + 2
+end
+while at <= #ARGV do
+  redis.call('HDEL', list(ARGV[at]), ARGV[at])
+  at = at + 1
 end
 redis.call('SADD', KEYS[3], ARGV[2])
 return 1

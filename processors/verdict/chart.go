@@ -21,7 +21,9 @@ func whole(h *hospital) (Chart, error) {
 		}
 	}
 	h.unit.View(func(int32, *acuity.RoomChart) {}) // the whole holds what changed
-	return encoded, nil
+	err = h.all()
+	encoded.Site = h.site.take()
+	return encoded, err
 }
 
 // changed encodes what changed of the chart of a hospital since the last call.
@@ -34,6 +36,7 @@ func changed(h *hospital) (Chart, error) {
 		}
 		encoded.Rooms[id], err = h.roomChart(room)
 	})
+	encoded.Site = h.site.take()
 	return encoded, err
 }
 

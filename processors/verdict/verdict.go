@@ -70,6 +70,9 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room is gone
+	// Site is what administrators see in lists, by key without the hospital; nil
+	// value: the record is gone.
+	Site map[string][]byte
 }
 
 // Tasks returns what makes the task of a partition. The view may be nil.
@@ -107,6 +110,7 @@ type hospital struct {
 	index   int            // in timers; -1: has none
 	touched bool
 	scratch []byte // for charts
+	site    site
 
 	restoring []stream.Record // until Restored
 }
@@ -116,7 +120,7 @@ type output struct{ key, value []byte }
 func (t *task) hospital(id string) *hospital {
 	h := t.hospitals[id]
 	if h == nil {
-		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1}
+		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, site: site{registered: map[string]bool{}}}
 		t.hospitals[id] = h
 	}
 	return h
@@ -282,7 +286,18 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.changes = t.changes[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		if err := t.states(h.unit.Dirty, emit); err != nil {
+		var current acuity.State
+		if err := t.states(func(write func(string, acuity.State)) {
+			h.unit.Dirty(func(key string, s acuity.State) {
+				current = s
+				write(key, s)
+			})
+		}, func(key, value []byte) {
+			emit(key, value)
+			if t.view != nil {
+				h.site.note(h.id, key, current, value)
+			}
+		}); err != nil {
 			return err
 		}
 		if t.view == nil {

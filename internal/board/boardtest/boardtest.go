@@ -34,6 +34,7 @@ func Run(t *testing.T, s Server) {
 		"lost writes are noticed":                   behind,
 		"a Redis that is away":                      away,
 		"a Redis that says nothing":                 silent,
+		"what administrators list stands beside":    listed,
 		"who waits is told":                         told,
 		"who waits looks for himself":               looks,
 	} {
