@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ const (
 	maxBatchBody = 8 << 20
 	unpackFactor = 4
 	unpackRatio  = 100
+	growAtMost   = 64 << 10 // is allocated before anything of a body has arrived
 )
 
 const jsonType = "application/json"
@@ -64,12 +66,15 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api
 		return nil, &api.Problem{Kind: api.TooLarge}
 	}
 	var body bytes.Buffer
-	if r.ContentLength > 0 {
-		body.Grow(int(r.ContentLength) + bytes.MinRead)
+	if r.ContentLength > 0 { // said, not sent: who says much and sends little does not hold it
+		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 			return nil, &api.Problem{Kind: api.TooLarge}
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			return nil, &api.Problem{Kind: api.TimedOut}
 		}
 		return nil, &api.Problem{
 			Kind: api.Invalid, Message: "The body ended early.", Details: []api.Detail{{Path: "", Rule: "complete"}},

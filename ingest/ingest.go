@@ -89,10 +89,7 @@ type Config struct {
 
 // New returns the handler of all paths under /api/ingest that take facts.
 func New(c Config) http.Handler {
-	r := chi.NewRouter()
-	r.Use(c.Shell.Wrap)
-	r.NotFound(api.NotFound)
-	r.MethodNotAllowed(api.MethodNotAllowed)
+	r := c.Shell.Router()
 	Mount(r, c)
 	return r
 }

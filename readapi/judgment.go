@@ -218,7 +218,7 @@ func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {
 	h := w.Header()
 	h["Etag"] = body.etag
 	h["Cache-Control"] = privateNoCache
-	h["Vary"] = byKey
+	api.AddVary(h, "Authorization")
 	if matches(r.Header["If-None-Match"], body.etag[0]) {
 		w.WriteHeader(http.StatusNotModified)
 		return
@@ -229,5 +229,4 @@ func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {
 // Shared header values, so that an answer does not allocate them anew.
 var (
 	privateNoCache = []string{"private, no-cache"}
-	byKey          = []string{"Authorization"}
 )

@@ -72,25 +72,21 @@ type Config struct {
 	Shell  *api.Shell
 }
 
-// New returns the routes of the role.
+// New returns the handler of the role's paths.
 func New(cfg Config) http.Handler {
-	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
-	r := chi.NewRouter()
-	r.Use(cfg.Shell.Wrap)
-	r.NotFound(api.NotFound)
-	r.MethodNotAllowed(api.MethodNotAllowed)
-	r.Group(func(r chi.Router) {
-		r.Use(cfg.Shell.Allow(access.ReadUnitState))
-		both(r, "/api/v1/unit-state", s.unitState)
-		both(r, "/api/v1/level", s.level)
-	})
+	r := cfg.Shell.Router()
+	Mount(r, cfg)
 	return r
 }
 
-// both routes GET, and HEAD, whose body the server leaves out.
-func both(r chi.Router, path string, handler http.HandlerFunc) {
-	r.Get(path, handler)
-	r.Head(path, handler)
+// Mount adds the routes of [New] to a router that has the shell already.
+func Mount(r chi.Router, cfg Config) {
+	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
+	r.Group(func(r chi.Router) {
+		r.Use(cfg.Shell.Allow(access.ReadUnitState))
+		r.Get("/api/v1/unit-state", s.unitState)
+		r.Get("/api/v1/level", s.level)
+	})
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {

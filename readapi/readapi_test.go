@@ -251,7 +251,7 @@ func TestErrors(t *testing.T) {
 			if (r.Header.Get("Retry-After") != "") != (c.status == 503) {
 				t.Errorf("Retry-After %q with %d", r.Header.Get("Retry-After"), c.status)
 			}
-			if c.status == 405 && r.Header.Get("Allow") != "GET, HEAD" {
+			if c.status == 405 && r.Header.Get("Allow") != "GET, HEAD, OPTIONS" {
 				t.Errorf("Allow %q", r.Header.Get("Allow"))
 			}
 			if r.Header.Get("Etag") != "" {

@@ -37,6 +37,7 @@ type config struct {
 	PseudonymKey   string
 	MLLP           mllpConfig
 	DocsURL        string
+	CORSOrigins    []string
 	LogLevel       string
 	ShutdownWithin time.Duration
 }
@@ -97,6 +98,7 @@ var options = []option{
 	{name: "mllp-idle", only: needIngest, preset: "1h", help: "an MLLP connection without a message for so long is closed", set: duration(func(c *config) *time.Duration { return &c.MLLP.Idle }, time.Second, 7*24*time.Hour)},
 	{name: "instance", only: needProcess, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
 	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
+	{name: "cors-origins", only: needHTTP, help: "origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)", set: origins},
 	{name: "shutdown-within", only: needHTTP, preset: "10s", help: "time for open requests at a graceful stop", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
 	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, logLevels...)},
 }
@@ -239,6 +241,24 @@ func brokers(c *config, value string) error {
 			return errors.New("must be host:port, separated by commas")
 		}
 		c.Kafka = append(c.Kafka, server)
+	}
+	return nil
+}
+
+// origins reads origins as browsers send them: scheme, host and port, no more.
+// There is no wildcard: a key in a page of anybody is not a key any more.
+func origins(c *config, value string) error {
+	c.CORSOrigins = nil
+	if value == "" {
+		return nil
+	}
+	for origin := range strings.SplitSeq(value, ",") {
+		origin = strings.TrimSpace(origin)
+		parsed, err := url.Parse(origin)
+		if err != nil || parsed.Scheme != "https" && parsed.Scheme != "http" || parsed.Host == "" || origin != parsed.Scheme+"://"+parsed.Host || origin != strings.ToLower(origin) {
+			return errors.New("must be origins such as https://board.example, without a path, separated by commas")
+		}
+		c.CORSOrigins = append(c.CORSOrigins, origin)
 	}
 	return nil
 }

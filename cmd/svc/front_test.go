@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,10 +22,9 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	h := &house{config: &config{}, shell: shell, now: now, checks: map[string]func(context.Context) error{}}
-	h.routes = map[string]http.Handler{
-		"/api/ingest/": ingest.New(ingest.Config{Shell: shell}),
-		"/api/v1/":     readapi.New(readapi.Config{Shell: shell}),
-	}
+	h.front()
+	ingest.Mount(h.router, ingest.Config{Shell: shell})
+	readapi.Mount(h.router, readapi.Config{Shell: shell})
 	for name, tt := range map[string]struct {
 		method, path string
 		status       int
@@ -39,25 +39,39 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 		"two slashes inside":           {"POST", "/api//ingest/census", 404, ""},
 		"dots":                         {"GET", "/api/v1/../v1/level", 404, ""},
 		"metrics are private":          {"GET", "/metrics", 404, ""},
-		"method of a feed":             {"GET", "/api/ingest/census", 405, "POST"},
-		"method of a read":             {"POST", "/api/v1/level", 405, "GET, HEAD"},
-		"unknown method":               {"BREW", "/api/v1/level", 405, "GET, HEAD"},
+		"method of a feed":             {"GET", "/api/ingest/census", 405, "POST, OPTIONS"},
+		"method of a read":             {"POST", "/api/v1/level", 405, "GET, HEAD, OPTIONS"},
+		"unknown method":               {"BREW", "/api/v1/level", 405, "GET, HEAD, OPTIONS"},
 		"unknown method, unknown path": {"BREW", "/api/ingest/nowhere", 404, ""},
-		"method of a health check":     {"POST", "/healthz", 405, "GET, HEAD"},
+		"method of a health check":     {"POST", "/healthz", 405, "GET, HEAD, OPTIONS"},
 		"no key":                       {"GET", "/api/v1/level", 401, ""},
 		"alive":                        {"GET", "/healthz", 200, ""},
 		"alive, no body":               {"HEAD", "/healthz", 200, ""},
 		"ready":                        {"GET", "/readyz", 200, ""},
+		"ready, no body":               {"HEAD", "/readyz", 200, ""},
+		"head of a read, no key":       {"HEAD", "/api/v1/unit-state", 401, ""},
+		"head of a feed":               {"HEAD", "/api/ingest/census", 405, "POST, OPTIONS"},
+		"head of nothing":              {"HEAD", "/nowhere", 404, ""},
+		"options of a read":            {"OPTIONS", "/api/v1/level", 204, "GET, HEAD, OPTIONS"},
+		"options of a feed":            {"OPTIONS", "/api/ingest/hl7", 204, "POST, OPTIONS"},
+		"options of a health check":    {"OPTIONS", "/healthz", 204, "GET, HEAD, OPTIONS"},
+		"options of nothing":           {"OPTIONS", "/nowhere", 404, ""},
+		"options of all":               {"OPTIONS", "*", 404, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(tt.method, "/", nil)
 			r.URL.Path = tt.path
 			w := httptest.NewRecorder()
-			h.front().ServeHTTP(w, r)
+			h.router.ServeHTTP(w, r)
 			if w.Code != tt.status || w.Header().Get("Allow") != tt.allow {
 				t.Errorf("%d, Allow %q; want %d, %q", w.Code, w.Header().Get("Allow"), tt.status, tt.allow)
 			}
-			if tt.status == http.StatusOK {
+			if h := w.Header(); h.Get("X-Content-Type-Options") != "nosniff" || h.Get("X-Frame-Options") != "DENY" || h.Get("Referrer-Policy") != "no-referrer" ||
+				h.Get("Cache-Control") != "no-store" || !strings.Contains(h.Get("Content-Security-Policy"), "default-src 'none'") || h.Get("Strict-Transport-Security") != "" ||
+				h.Get("Access-Control-Allow-Origin") != "" {
+				t.Errorf("headers %v", h)
+			}
+			if tt.status < http.StatusBadRequest {
 				return
 			}
 			var body struct {

@@ -29,7 +29,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
 	}
-	h.routes["/api/ingest/"] = ingest.New(config)
+	ingest.Mount(h.router, config)
 	return h.mllp(ingest.NewMessages(config))
 }
 

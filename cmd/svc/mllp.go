@@ -175,7 +175,7 @@ func (h *house) mllp(messages *ingest.Messages) error {
 			TLS:   secured, Now: h.now, Log: h.log, Counts: counts,
 			Limits: mllp.Limits{
 				Connections: h.config.MLLP.Connections, ConnectionsPerPeer: h.config.MLLP.PerPeer,
-				Message: ingest.MaxMessage, Idle: h.config.MLLP.Idle, Receive: bodyWithin,
+				Message: ingest.MaxMessage, Idle: h.config.MLLP.Idle, Receive: patient.body,
 				Answer: mllpAnswerWithin, Pause: mllpPause, Stop: h.config.ShutdownWithin,
 			},
 		}

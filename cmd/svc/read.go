@@ -13,7 +13,7 @@ import (
 
 // wireRead is svc read: the view in, verdicts out.
 func wireRead(_ context.Context, h *house) error {
-	h.routes["/api/v1/"] = readapi.New(readapi.Config{Charts: charts{h.redis}, Shell: h.shell})
+	readapi.Mount(h.router, readapi.Config{Charts: charts{h.redis}, Shell: h.shell})
 	h.checks["redis"] = h.redis.Ping
 	return nil
 }

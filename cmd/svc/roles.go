@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
@@ -51,7 +50,7 @@ type house struct {
 	generation string // of the verdicts topic
 	follow     *board.Follow
 
-	routes     map[string]http.Handler // by the beginning of the path
+	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
 	loops      []func(context.Context) error
 	ready      []<-chan struct{} // the public port opens when all are closed
@@ -123,7 +122,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 func build(ctx context.Context, c *config, names []string, log *slog.Logger, now func() time.Time) (*house, error) {
 	h := &house{
 		config: c, log: log, now: now,
-		routes: map[string]http.Handler{}, checks: map[string]func(context.Context) error{}, metrics: newMetrics(),
+		checks: map[string]func(context.Context) error{}, metrics: newMetrics(),
 	}
 	var err error
 	if h.cluster, err = stream.Dial(ctx, c.kafka(log)); err != nil {
@@ -160,7 +159,8 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.run("settings", h.settings.table.Run)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready())
-	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log}
+	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins}
+	h.front()
 	h.checks["kafka"] = func(context.Context) error {
 		if since := h.cluster.Away(); !since.IsZero() {
 			return fmt.Errorf("away since %s", stamp(since))
@@ -207,31 +207,19 @@ func (h *house) servers(needs need) []func(context.Context) error {
 // public is the server of the API: the routes of the roles on one port.
 func (h *house) public() *server {
 	return &server{
-		name: "public", address: h.config.Listen, handler: h.front(),
+		name: "public", address: h.config.Listen, handler: h.router,
 		after: h.ready, within: h.config.ShutdownWithin,
 	}
 }
 
-// front picks the role by how the path begins. It is no [http.ServeMux]: that
-// answers a path such as //x/.. by a redirect in HTML, and every answer here
+// front makes the router of the public port. There is one for all roles, so that
+// a path tells all its methods whoever serves them. It is no [http.ServeMux]:
+// that answers a path such as //x/.. by a redirect in HTML, and every answer here
 // has the envelope.
-func (h *house) front() http.Handler {
-	rest := chi.NewRouter()
-	rest.Get("/healthz", healthy)
-	rest.Head("/healthz", healthy)
-	rest.Get("/readyz", h.readiness)
-	rest.Head("/readyz", h.readiness)
-	rest.NotFound(h.shell.Wrap(http.HandlerFunc(api.NotFound)).ServeHTTP)
-	rest.MethodNotAllowed(h.shell.Wrap(http.HandlerFunc(api.MethodNotAllowed)).ServeHTTP)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		for prefix, handler := range h.routes {
-			if strings.HasPrefix(r.URL.Path, prefix) {
-				handler.ServeHTTP(w, r)
-				return
-			}
-		}
-		rest.ServeHTTP(w, r)
-	})
+func (h *house) front() {
+	h.router = h.shell.Router()
+	h.router.Get("/healthz", healthy)
+	h.router.Get("/readyz", h.readiness)
 }
 
 func (h *house) close() {

@@ -22,17 +22,21 @@ type server struct {
 	// listener is one that is open already; nil: the server opens address.
 	// Until it serves, who connects waits.
 	listener net.Listener
+	patience *patience // with slow clients; nil: patient
 }
 
-// slow clients are cut off: a request has to be complete, and its answer read,
-// within these.
-const (
-	headerWithin = 5 * time.Second
-	bodyWithin   = 30 * time.Second
-	answerWithin = 60 * time.Second
-	idleWithin   = 2 * time.Minute
-	headerAtMost = 64 << 10
-)
+// patience is how long a slow client is waited for before it is cut off. What a
+// handler itself waits for (Kafka, Redis) is bounded by the handler.
+type patience struct {
+	header time.Duration // until the head of a request is there
+	body   time.Duration // until the body is there, too
+	answer time.Duration // from the head to the end of the answer, as the client reads it
+	idle   time.Duration // between two requests
+}
+
+var patient = patience{header: 5 * time.Second, body: 30 * time.Second, answer: 60 * time.Second, idle: 2 * time.Minute}
+
+const headerAtMost = 64 << 10
 
 // run serves until ctx ends, then lets open requests finish.
 func (s *server) run(ctx context.Context) error {
@@ -50,12 +54,16 @@ func (s *server) run(ctx context.Context) error {
 			return fmt.Errorf("listen for %s: %w", s.name, err)
 		}
 	}
+	patience := s.patience
+	if patience == nil {
+		patience = &patient
+	}
 	web := &http.Server{
 		Handler:           s.handler,
-		ReadHeaderTimeout: headerWithin,
-		ReadTimeout:       bodyWithin,
-		WriteTimeout:      answerWithin,
-		IdleTimeout:       idleWithin,
+		ReadHeaderTimeout: patience.header,
+		ReadTimeout:       patience.body,
+		WriteTimeout:      patience.answer,
+		IdleTimeout:       patience.idle,
 		MaxHeaderBytes:    headerAtMost,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
 	}

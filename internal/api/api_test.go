@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -12,8 +13,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/go-chi/chi/v5"
 
 	"svc/internal/access"
 	"svc/internal/api"
@@ -34,7 +33,7 @@ type outer struct {
 }
 
 // house is a router with one endpoint of each kind.
-func house(log *bytes.Buffer) http.Handler {
+func house(log io.Writer) http.Handler {
 	register := access.NewRegister(func() time.Time { return noon })
 	for token, key := range map[string]access.Key{
 		"svc_good":    {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
@@ -49,10 +48,7 @@ func house(log *bytes.Buffer) http.Handler {
 		Now: func() time.Time { return noon }, Lookup: register.Lookup,
 		DocsURL: "https://docs.example/errors", Log: slog.New(slog.NewJSONHandler(log, nil)),
 	}
-	r := chi.NewRouter()
-	r.Use(shell.Wrap)
-	r.NotFound(api.NotFound)
-	r.MethodNotAllowed(api.MethodNotAllowed)
+	r := shell.Router()
 	allow := shell.Allow(access.ReadUnitState)
 	r.With(allow).Get("/thing/{id}", func(w http.ResponseWriter, r *http.Request) {
 		api.OK(w, r, struct {
@@ -170,7 +166,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"scope":                      {"GET", "/thing/7", "svc_narrow", 403, "forbidden_scope", "", ""},
 		"unknown path":               {"GET", "/nowhere/canary", "", 404, "not_found", "Cache-Control", "no-store"},
-		"method":                     {"DELETE", "/thing/7", "svc_good", 405, "invalid_request", "Allow", "GET, POST"},
+		"method":                     {"DELETE", "/thing/7", "svc_good", 405, "invalid_request", "Allow", "GET, HEAD, POST, OPTIONS"},
 		"invented method on no path": {"BREW", "/nowhere", "svc_good", 404, "not_found", "Allow", ""},
 		"details":                    {"POST", "/thing/7", "svc_good", 422, "unprocessable", "", ""},
 		"away":                       {"GET", "/away", "", 503, "internal", "Retry-After", "2"},

@@ -1,12 +1,9 @@
 // Package api is what every HTTP answer of the service has in common: the
 // envelopes of protocol svc.v1, the table of errors, request ids, keys.
 //
-// A role builds its router from it in four lines:
+// A role mounts its routes on the router of a [Shell]:
 //
-//	r := chi.NewRouter()
-//	r.Use(shell.Wrap)
-//	r.NotFound(api.NotFound)
-//	r.MethodNotAllowed(api.MethodNotAllowed)
+//	r := shell.Router()
 //	r.With(shell.Allow(access.ReadUnitState)).Get("/api/v1/level", level)
 //
 // and its handlers answer with [OK] or [Fail]; [Caller] is the key they serve.

@@ -127,7 +127,6 @@ func write(w http.ResponseWriter, status int, body ...[]byte) {
 	}
 	h := w.Header()
 	h["Content-Type"] = contentType
-	h["X-Content-Type-Options"] = noSniff
 	h["Content-Length"] = []string{strconv.Itoa(length)}
 	w.WriteHeader(status)
 	for _, part := range body {
@@ -136,11 +135,3 @@ func write(w http.ResponseWriter, status int, body ...[]byte) {
 		}
 	}
 }
-
-// Shared header values, so that an answer does not allocate them anew.
-var (
-	contentType = []string{"application/json"}
-	noSniff     = []string{"nosniff"}
-	noStore     = []string{"no-store"}
-	challenge   = []string{"Bearer"}
-)

@@ -48,23 +48,22 @@ func NotFound(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
 }
 
-var methods = []string{
-	http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions,
-}
-
 // MethodNotAllowed answers for a method that the path does not serve and names
 // in Allow those it does; a path that serves none does not exist. (A router of
-// chi asks this for any path when it does not know the method.)
+// chi asks this for any path when it does not know the method.) HEAD is served
+// wherever GET is, OPTIONS everywhere, here.
 func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
 	}
-	var allowed []string
+	allowed := make([]string, 0, len(methods))
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
 			if routes.Match(chi.NewRouteContext(), m, path) {
-				allowed = append(allowed, m)
+				if allowed = append(allowed, m); m == http.MethodGet {
+					allowed = append(allowed, http.MethodHead)
+				}
 			}
 		}
 	}
@@ -72,6 +71,13 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		NotFound(w, r)
 		return
 	}
-	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+	if r.Method == http.MethodOptions {
+		options(w, r)
+		return
+	}
 	Fail(w, r, Problem{Kind: MethodNotServed})
 }
+
+// methods are those that a route may have.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}

@@ -20,6 +20,7 @@ const (
 	Invalid                      // malformed
 	MethodNotServed              // the path has other methods
 	TooLarge                     // longer than the limit, on the wire or unpacked
+	TimedOut                     // the body did not arrive in time
 	UnsupportedMedia             // content type or encoding
 	Conflict                     // an idempotency key came back with another body
 	Unprocessable                // well formed, but cannot be applied
@@ -41,6 +42,7 @@ var table = [kinds]struct {
 	Invalid:          {http.StatusBadRequest, "invalid_request", "The request is malformed."},
 	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "This path does not serve the method; see the header Allow."},
 	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "The body is larger than this endpoint takes."},
+	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "The body did not arrive in time."},
 	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "This endpoint does not take the content type or encoding of the body."},
 	Conflict:         {http.StatusConflict, "invalid_request", "The Idempotency-Key was used with another body."},
 	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "The request is understood but cannot be applied."},
@@ -109,6 +111,8 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	switch p.Kind { //nolint:exhaustive // the others have no header of their own
 	case Unauthorized:
 		h["Www-Authenticate"] = challenge
+	case TimedOut: // what is left of the body is not waited for
+		h["Connection"] = closing
 	case Unavailable, RateLimited:
 		h.Set("Retry-After", strconv.FormatInt(int64(max((p.RetryAfter+time.Second-1)/time.Second, 1)), 10))
 	default:

@@ -20,6 +20,17 @@ type Shell struct {
 	Lookup  func(token string) (access.Key, bool)
 	DocsURL string // carried in every error
 	Log     *slog.Logger
+	Origins []string // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
+}
+
+// Router returns a router in which every answer has its envelope, that of a path
+// or a method that nobody serves too. The roles mount their routes on it.
+func (s *Shell) Router() *chi.Mux {
+	r := chi.NewRouter()
+	r.Use(s.Wrap)
+	r.NotFound(NotFound)
+	r.MethodNotAllowed(MethodNotAllowed)
+	return r
 }
 
 // request is the one value that a request carries in its context.
@@ -57,11 +68,15 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
+		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
+			c.RouteMethod = http.MethodGet // as GET; the server leaves the body out
+		}
 		start := s.Now()
 		q := &request{id: requestID(r), docs: s.DocsURL, now: s.Now, log: s.Log}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
 		seen := &recorder{ResponseWriter: w}
 		seen.Header()["X-Request-Id"] = []string{q.id}
+		s.secure(seen.Header(), r)
 		defer func() {
 			fault := recover()
 			if fault == http.ErrAbortHandler { //nolint:errorlint // the value itself is panicked with
@@ -104,8 +119,14 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Dura
 		id = q.id
 	}
 	level := slog.LevelInfo
+	if quiet(route) {
+		level = slog.LevelDebug
+	}
 	if seen.status >= http.StatusInternalServerError {
 		level = slog.LevelError
+	}
+	if !s.Log.Enabled(r.Context(), level) {
+		return
 	}
 	//nolint:sloglint // typed: no allocation per value
 	s.Log.LogAttrs(r.Context(), level, "request",
@@ -120,9 +141,13 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Dura
 	)
 }
 
+// quiet reports whether a route is asked every few seconds by a machine, and
+// tells nothing by being asked.
+func quiet(route string) bool { return route == "/healthz" || route == "/readyz" }
+
 // method keeps invented methods out of the log.
 func method(name string) string {
-	if slices.Contains(methods, name) {
+	if name == http.MethodHead || name == http.MethodOptions || slices.Contains(methods, name) {
 		return name
 	}
 	return "other"
