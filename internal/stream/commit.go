@@ -82,22 +82,30 @@ func (l *loop) produce(free context.Context) error {
 			mu.Unlock()
 		}
 	}
-	// The records must not move while the client has them: it keeps their
-	// addresses until the promise.
+	// Each partition is handed to the client as soon as it is gathered, which
+	// sends it while others are gathered still. The records must not move from
+	// then on: the client keeps their addresses until the promise.
 	var wait errgroup.Group
 	wait.SetLimit(runtime.GOMAXPROCS(0))
+	now := time.Now()
 	for n, p := range l.parts {
 		if p.dirty || p.rewrite != nil {
-			wait.Go(func() error { return l.gather(n, p) })
+			if last := len(l.spare) - 1; p.records == nil && last >= 0 {
+				p.records, l.spare = l.spare[last], l.spare[:last]
+			}
+			wait.Go(func() error {
+				if err := l.gather(n, p, now); err != nil {
+					return err
+				}
+				for i := range p.records {
+					l.session.Produce(free, &p.records[i], promise)
+				}
+				return nil
+			})
 		}
 	}
 	if err := wait.Wait(); err != nil {
 		return fmt.Errorf("outputs: %w", err)
-	}
-	for _, p := range l.parts {
-		for i := range p.records {
-			l.session.Produce(free, &p.records[i], promise)
-		}
 	}
 	if err := l.session.Client().Flush(free); err != nil {
 		return fmt.Errorf("flush: %w", err)
@@ -130,8 +138,8 @@ func (l *loop) schedule() {
 	}
 }
 
-// gather collects what one partition has to write.
-func (l *loop) gather(partition int32, p *part) error {
+// gather collects what one partition has to write, written now.
+func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	p.records = p.records[:0]
 	if p.dirty {
 		err := p.task.Outputs(func(key, value []byte) {
@@ -145,7 +153,7 @@ func (l *loop) gather(partition int32, p *part) error {
 				p.grown += int64(len(key) + len(value))
 				p.rewrite.supersede(key)
 			}
-			p.records = append(p.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value})
+			p.records = append(p.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
 		if err != nil {
 			return err
@@ -161,7 +169,7 @@ func (l *loop) gather(partition int32, p *part) error {
 	if p.rewrite != nil {
 		p.rewrite.first = len(p.records)
 		p.rewrite.slice(func(key, value []byte) {
-			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value})
+			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
 		p.rewrite.count = len(p.records) - p.rewrite.first
 	}
@@ -220,10 +228,10 @@ func (l *loop) keep(ctx context.Context) {
 	stats.LastCommit.Store(l.last.UnixMilli())
 	for n, p := range l.parts {
 		clear(p.records) // durable: free their bytes
-		if cap(p.records) > keptRecords {
+		if p.records = p.records[:0]; cap(p.records) > keptRecords {
+			l.spare = append(l.spare, p.records)
 			p.records = nil
 		}
-		p.records = p.records[:0]
 		if p.dirty {
 			p.dirty = false
 			p.task.Committed()
@@ -234,6 +242,9 @@ func (l *loop) keep(ctx context.Context) {
 			l.log.InfoContext(ctx, "checkpoint written", "partition", n, "offset", p.mark.from, "bytes", p.mark.live)
 			l.trim(ctx, n, p.mark.from)
 		}
+	}
+	if !l.behind() {
+		l.spare = nil
 	}
 	l.schedule()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -157,9 +158,10 @@ type loop struct {
 	parts   map[int32]*part // owned; only the loop's goroutine
 	last    time.Time       // end of the last commit
 	commits int
-	faults  int  // transactions given up since the last commit
-	shrunk  bool // a partition was revoked since the last transaction
-	applied int  // inputs of the transaction
+	faults  int            // transactions given up since the last commit
+	shrunk  bool           // a partition was revoked since the last transaction
+	applied int            // inputs of the transaction
+	spare   [][]kgo.Record // memory for the outputs of any partition, when behind
 
 	mu     sync.Mutex
 	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
@@ -208,6 +210,9 @@ func (l *loop) open(ctx context.Context) error {
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.ProducerLinger(0),
+		// The records of a transaction are in memory anyway; the default of
+		// 10,000 would have each further one wait for a goroutine of its own.
+		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytes(l.batch),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
 		// Fence our killed predecessor first: its open transaction would

@@ -1,6 +1,8 @@
 package stream
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"sync"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -9,34 +11,50 @@ import (
 // recycle is the memory of what a client fetches: the decompressed batches and
 // the records that point into them. Whoever reads with it says of each record
 // when it is done with it (kgo's Recycle); one of which it is not said is
-// collected as any other memory.
+// collected as any other memory. It pays where batches are large, as those of a
+// changelog are.
 type recycle struct {
-	bytes   sync.Pool // *[]byte
-	records sync.Pool // *[]kgo.Record
+	bytes   [32]sync.Pool // *[]byte, by the binary logarithm of what they hold
+	records [32]sync.Pool // *[]kgo.Record, likewise
 }
 
-// decompressedAtLeast is what a fresh buffer holds: the batches of a full
-// changelog have a few hundred kB.
-const decompressedAtLeast = 64 << 10
-
 // GetDecompressBytes implements [kgo.PoolDecompressBytes].
-func (p *recycle) GetDecompressBytes(compressed []byte, _ kgo.CompressionCodecType) []byte {
-	if b, ok := p.bytes.Get().(*[]byte); ok {
-		return *b
+func (p *recycle) GetDecompressBytes(compressed []byte, codec kgo.CompressionCodecType) []byte {
+	size := uint64(4 * len(compressed)) // what does not fit is grown
+	if codec == kgo.CodecSnappy {
+		// A block says first what it becomes. Java clients frame theirs, and the
+		// frame begins with a byte that no block of this size has.
+		if n, read := binary.Uvarint(compressed); read > 0 && n < 64*uint64(len(compressed)) {
+			size = n
+		}
 	}
-	return make([]byte, 0, max(4*len(compressed), decompressedAtLeast))
+	return taken[byte](&p.bytes, size)
 }
 
 // PutDecompressBytes implements [kgo.PoolDecompressBytes].
-func (p *recycle) PutDecompressBytes(b []byte) { p.bytes.Put(&b) }
+func (p *recycle) PutDecompressBytes(b []byte) { put(&p.bytes, b) }
 
 // GetRecords implements [kgo.PoolRecords].
-func (p *recycle) GetRecords(n int) []kgo.Record {
-	if r, ok := p.records.Get().(*[]kgo.Record); ok {
-		return *r
-	}
-	return make([]kgo.Record, 0, n)
-}
+func (p *recycle) GetRecords(n int) []kgo.Record { return taken[kgo.Record](&p.records, uint64(n)) } //nolint:gosec // a count
 
 // PutRecords implements [kgo.PoolRecords].
-func (p *recycle) PutRecords(r []kgo.Record) { p.records.Put(&r) }
+func (p *recycle) PutRecords(r []kgo.Record) { put(&p.records, r) }
+
+// taken returns a slice that holds at least size, up to a limit beyond which
+// each is made for its use.
+func taken[T any](pools *[32]sync.Pool, size uint64) []T {
+	class := bits.Len64(max(size, 1) - 1) // 1<<class holds it
+	if class >= len(pools) {
+		return nil
+	}
+	if s, ok := pools[class].Get().(*[]T); ok {
+		return *s
+	}
+	return make([]T, 0, 1<<class)
+}
+
+func put[T any](pools *[32]sync.Pool, s []T) {
+	if class := bits.Len(uint(cap(s))) - 1; class >= 0 && class < len(pools) {
+		pools[class].Put(&s)
+	}
+}

@@ -18,13 +18,16 @@ import (
 type logger = *slog.Logger
 
 const (
-	pollRecords = 2000                   // of one poll
-	keptRecords = 1024                   // that a partition has memory for between transactions
-	turnRecords = 20_000                 // of one transaction, when behind
+	farBehind   = 2000                   // inputs not yet applied: latency is lost, throughput counts
+	keptRecords = 256                    // that a partition has memory for between transactions
+	turnRecords = 10_000                 // of one transaction, when behind, and of one poll
 	turnTime    = 100 * time.Millisecond // of one transaction, when behind
 
-	fetchBytes          = 4 << 20   // of one fetch, as stored
-	fetchPartitionBytes = 256 << 10 // of one partition of it
+	// Of one fetch, as stored, and of one partition of it. A poll hands out one
+	// partition after the other, and partitions are applied in parallel: what
+	// it brings must be of several.
+	fetchBytes          = 2 << 20
+	fetchPartitionBytes = 64 << 10
 
 	handOver = 10 * time.Millisecond // between two looks for an assignment
 	orphaned = 30 * time.Second      // restored, and never assigned
@@ -109,8 +112,8 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	return now.Sub(l.last) >= l.cfg.CommitEvery
 }
 
-// behind says that more inputs lie in the log than one poll brings.
-func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= pollRecords }
+// behind says that far more inputs lie in the log than senders wait for.
+func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
 
 // deadline is when a poll must return: when a task is due, a checkpoint goes on
 // or a transaction that has begun must end. The zero time: when a record comes.
@@ -164,7 +167,7 @@ func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// With an expired context a poll hands out nothing, and overdue
 		// timers would starve the input.
-		fetches = l.session.PollRecords(nil, pollRecords) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
+		fetches = l.session.PollRecords(nil, turnRecords) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
 	} else {
 		var wait context.Context
 		var cancel context.CancelFunc
@@ -179,7 +182,7 @@ func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
 		}
 		l.roused = false
 		l.mu.Unlock()
-		fetches = l.session.PollRecords(wait, pollRecords)
+		fetches = l.session.PollRecords(wait, turnRecords)
 		cancel()
 	}
 	if err := l.news(ctx, fetches); err != nil {

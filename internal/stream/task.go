@@ -37,6 +37,7 @@ type Task interface {
 	Committed()
 	// Live emits every key of the changelog that is not removed, with its
 	// present value. A changelog that begins with this needs nothing before.
+	// The bytes are kept over many transactions: never reuse them.
 	Live(emit func(key, value []byte)) error
 	// Close says that the partition is no longer ours, or that its memory is
 	// dropped. What was not committed never happened.

@@ -1,8 +1,8 @@
 package verdict
 
 import (
+	"bytes"
 	"slices"
-	"strings"
 
 	"svc/acuity"
 	"svc/schemas"
@@ -18,25 +18,26 @@ type site struct {
 
 // note takes a record that was written, if it is one of those.
 func (l *site) note(hospital string, key []byte, s acuity.State, value []byte) {
-	name := string(key[len(hospital)+1:])
+	rest := key[len(hospital)+1:]
 	switch s := s.(type) {
 	case *acuity.MappingState, *acuity.RuleState, *acuity.PlaceState, *acuity.SwitchesState, *acuity.CodeState:
 	case *acuity.RoomState:
-		if s.Registered == l.registered[name] && !s.Registered {
+		if s.Registered == l.registered[string(rest)] && !s.Registered {
 			return
 		}
-		if l.registered[name] = s.Registered; !s.Registered {
-			delete(l.registered, name)
+		if l.registered[string(rest)] = s.Registered; !s.Registered {
+			delete(l.registered, string(rest))
 			value = nil
 		}
 	case nil:
-		kind, _, _ := strings.Cut(name, "/")
-		if !slices.Contains(siteKinds, kind) {
+		kind, _, _ := bytes.Cut(rest, []byte("/"))
+		if !slices.Contains(siteKinds, string(kind)) {
 			return
 		}
 	default:
-		return
+		return // nearly all: so no text is made of the key before
 	}
+	name := string(rest)
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}

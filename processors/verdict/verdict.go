@@ -287,7 +287,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, h := range t.touched {
 		h.touched = false
 		var current acuity.State
-		if err := t.states(func(write func(string, acuity.State)) {
+		if err := states(&t.bytes, func(write func(string, acuity.State)) {
 			h.unit.Dirty(func(key string, s acuity.State) {
 				current = s
 				write(key, s)
@@ -314,18 +314,18 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 }
 
 // states emits the state records of a hospital that each yields.
-func (t *task) states(each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
+func states(bytes *arena, each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
 	each(func(key string, s acuity.State) {
 		if s == nil {
 			emit([]byte(key), nil)
 			return
 		}
-		value, fault := schemas.EncodeState(t.bytes.free(), s)
+		value, fault := schemas.EncodeState(bytes.free(), s)
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit([]byte(key), t.bytes.take(value))
+		emit([]byte(key), bytes.take(value))
 	})
 	return err
 }
@@ -335,16 +335,17 @@ func (t *task) Committed() {
 		t.view.Show(t.partition, t.next-1, t.charts)
 		t.charts = nil
 	}
-	t.bytes = arena{}
+	t.bytes.reset()
 }
 
 func (t *task) Live(emit func(key, value []byte)) error {
+	var bytes arena // these are written over many transactions
 	for _, h := range t.hospitals {
 		if h.head == nil {
 			continue
 		}
 		emit(h.key, slices.Clone(h.head))
-		if err := t.states(h.unit.States, emit); err != nil {
+		if err := states(&bytes, h.unit.States, emit); err != nil {
 			return err
 		}
 	}
