@@ -19,12 +19,16 @@ import (
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20
+	maxFHIRBody  = 16 << 20
 	unpackFactor = 4
 	unpackRatio  = 100
 	growAtMost   = 64 << 10 // is allocated before anything of a body has arrived
 )
 
-const jsonType = "application/json"
+const (
+	jsonType = "application/json"
+	fhirType = "application/fhir+json"
+)
 
 // media is the content type of a request.
 type media struct {
@@ -46,7 +50,7 @@ func contentType(r *http.Request, taken ...string) (media, *api.Problem) {
 		}
 	}
 	m := media{name: name, charset: params["charset"]}
-	if name == jsonType && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
+	if (name == jsonType || name == fhirType) && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
 		return media{}, &api.Problem{Kind: api.UnsupportedMedia, Message: "JSON is taken in UTF-8."}
 	}
 	return m, nil

@@ -45,15 +45,18 @@ func pad(body string, n int) string {
 	return strings.TrimSuffix(body, "}") + `,"pad":"` + text + `"}`
 }
 
-var paths = []string{"adt", "batch", "census", "clinical", "hl7", "roster", "staffing"}
+var paths = []string{"adt", "batch", "census", "clinical", "fhir", "hl7", "roster", "staffing"}
 
 func TestRefusalsOfEveryPath(t *testing.T) {
 	const gz = "gzip"
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {
 			limit := 1 << 20
-			if path == "batch" {
+			switch path {
+			case "batch":
 				limit = 8 << 20
+			case "fhir":
+				limit = 16 << 20
 			}
 			huge := pack(t, pad("{}", 4*limit+1))
 			if len(huge) > limit || len(huge)*50 < 4*limit {
@@ -152,7 +155,7 @@ func TestBodiesThatAreTaken(t *testing.T) {
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,
-		"batch": `{"events":[` + adtBody + `]}`, "hl7": `{"message":"` + strings.ReplaceAll(strings.ReplaceAll(admission, `\`, `\\`), "\r", `\r`) + `"}`,
+		"batch": `{"events":[` + adtBody + `]}`, "fhir": fhirBody, "hl7": `{"message":"` + strings.ReplaceAll(strings.ReplaceAll(admission, `\`, `\\`), "\r", `\r`) + `"}`,
 	}
 	for _, path := range paths {
 		t.Run(path, func(t *testing.T) {

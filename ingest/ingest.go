@@ -105,6 +105,7 @@ func Mount(r chi.Router, c Config) {
 		"/api/ingest/batch":    {access.IngestBatch, s.batch},
 		"/api/ingest/census":   {access.IngestCensus, s.census},
 		"/api/ingest/clinical": {access.IngestClinical, s.clinical},
+		"/api/ingest/fhir":     {access.IngestFHIR, s.fhir},
 		"/api/ingest/hl7":      {access.IngestHL7, s.hl7},
 		"/api/ingest/roster":   {access.IngestRoster, s.roster},
 		"/api/ingest/staffing": {access.IngestStaffing, s.staffing},

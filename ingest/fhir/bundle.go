@@ -14,15 +14,14 @@ func (d *decoder) body() {
 			d.item(c, n, 1)
 		}
 	default:
-		if d.skip(); d.fault == "" {
-			d.refuse(Fault{Rule: "type:object|array"})
-		}
+		d.skip()
+		d.refuse(Fault{Rule: "type:object|array"})
 	}
 	if d.space(); d.fault == "" && d.i < len(d.b) {
 		d.fail(ruleJSON)
 	}
-	if d.fault != "" {
-		d.refuse(Fault{Rule: d.fault})
+	if d.fault != "" && (d.refused == nil || !d.refused.TooLarge) {
+		d.refused = &Fault{Rule: d.fault}
 	}
 }
 
@@ -55,7 +54,8 @@ func (d *decoder) untyped() {
 		case "resources":
 			if said {
 				d.refuse(Fault{Path: "resources", Rule: "unique"})
-				return
+				d.skip()
+				continue
 			}
 			said = true
 			c := d.contain("resources", "")
@@ -67,7 +67,7 @@ func (d *decoder) untyped() {
 			d.skip()
 		}
 	}
-	if !said && d.fault == "" {
+	if !said {
 		d.refuse(Fault{Path: "resourceType", Rule: "required"})
 	}
 }
@@ -83,7 +83,8 @@ func (d *decoder) bundle(path string, level int) {
 		}
 		if said {
 			d.refuse(Fault{Path: path + ".entry", Rule: "unique"})
-			return
+			d.skip()
+			continue
 		}
 		said = true
 		c := d.contain(path+".entry", ".resource")

@@ -108,7 +108,7 @@ func (d *decoder) encounter(r *resource) bool {
 	e.Patient, e.Subject, patient = d.patientOf(&r.subject, r)
 	if now == void {
 		e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
-		d.happen(&e, 0)
+		d.happen(r, &e, 0)
 		return true
 	}
 	if e.Patient == "" && e.Encounter == "" && d.keyOf(r) == "" {
@@ -123,7 +123,7 @@ func (d *decoder) encounter(r *resource) bool {
 	d.related(r, &e, patient, start)
 	if now == planned {
 		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update places nobody (R5)
-		d.happen(&e, 0)
+		d.happen(r, &e, 0)
 		return true
 	}
 	moves := d.moves(r, &e, start)
@@ -136,7 +136,7 @@ func (d *decoder) encounter(r *resource) bool {
 				e.Type = acuity.A04
 			}
 		}
-		d.happen(&e, n)
+		d.happen(r, &e, n)
 		n++
 	}
 	if now == finished {
@@ -144,7 +144,7 @@ func (d *decoder) encounter(r *resource) bool {
 		if e.At, e.Precision = d.moment(r, r.during.end, "period.end"); e.At == 0 {
 			e.At, e.Precision = d.instead(r, &e, "period.end")
 		}
-		d.happen(&e, n)
+		d.happen(r, &e, n)
 	}
 	return true
 }
@@ -236,7 +236,7 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 
 // happen adds an event to the facts. Its identity is that of the version of the
 // resource and what it says: the same version again is a duplicate.
-func (d *decoder) happen(e *acuity.Event, n int) {
+func (d *decoder) happen(r *resource, e *acuity.Event, n int) {
 	version := cmp.Or(e.UpdatedAt, d.ReceivedAt) // of two without a time the later arrival is the later one
 	k := d.id[:0]
 	k = append(k, "fhir\x00"...)
@@ -257,6 +257,7 @@ func (d *decoder) happen(e *acuity.Event, n int) {
 	e.ID = d.Pseudonym(hl7.KindEvent, string(k))
 	e.Digest = e.ID
 	d.facts.Events = append(d.facts.Events, *e)
+	d.facts.Places = append(d.facts.Places, d.path(r))
 }
 
 func flags(list ...bool) (bits int64) {

@@ -29,6 +29,7 @@ type Options struct {
 // Facts is what a body says.
 type Facts struct {
 	Events  []acuity.Event  // of Encounters, in the order of the body
+	Places  []string        // of the Encounter that each event is of, as in an Issue
 	Signals []acuity.Signal // of Conditions, Observations, MedicationAdministrations
 
 	Received, Applied, Ignored, Rejected int // resources; the first is the sum of the others
@@ -122,13 +123,15 @@ type decoder struct {
 	words
 }
 
-// refuse gives up on the body.
+// refuse notes why the body cannot be used. It is read on, for a fault of syntax is
+// told before all others, unless it is too large.
 func (d *decoder) refuse(f Fault) {
 	if d.refused == nil {
 		d.refused = &f
 	}
-	d.i = len(d.b)
-	d.scanner.fault = f.Rule
+	if f.TooLarge {
+		d.fail(f.Rule)
+	}
 }
 
 // full reports whether lists have grown to the bound; then the body is refused.

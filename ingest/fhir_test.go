@@ -1,0 +1,168 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+)
+
+const fhirBody = `{"resourceType":"Bundle","type":"transaction","entry":[
+	{"fullUrl":"urn:uuid:1","resource":{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}},
+	{"resource":{"resourceType":"Condition","id":"c1","clinicalStatus":{"coding":[{"code":"active"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]},"subject":{"reference":"urn:uuid:1"},"encounter":{"reference":"Encounter/e1"}}},
+	{"resource":{"resourceType":"Observation","id":"o1","status":"final","code":{"coding":[{"system":"http://loinc.org","code":"39156-5"}]},"subject":{"reference":"urn:uuid:1"},"valueQuantity":{"value":41}}},
+	{"resource":{"resourceType":"Observation","id":"o2","status":"sent"}},
+	{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],"subject":{"reference":"urn:uuid:1"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"LDR04"}}]}}]}`
+
+// What the answer to FHIR has beside the common part.
+type fhirAnswer struct {
+	Data struct {
+		Resources                     struct{ Received, Applied, Ignored, Rejected int }
+		ADTEvents, Signals, Diagnoses int
+		Issues                        []struct{ Severity, Code, Expression string }
+		Warnings                      []struct{ Code, Path string }
+	}
+}
+
+func fhirOf(t *testing.T, a *answer) (f fhirAnswer) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.raw), &f); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+func TestFHIRAnswer(t *testing.T) {
+	d := open(t)
+	d.change = func(o *acuity.Observation) acuity.Change {
+		c := applyAll(o)
+		c.Warnings = []acuity.Warning{{Code: "location_without_room"}}
+		return c
+	}
+	a := d.post(t, "fhir", fhirBody, "Content-Type", "application/fhir+json; fhirVersion=4.0; charset=utf-8")
+	o := d.taken(t, a)
+	if o.Channel != acuity.ChannelFHIR || len(o.Events) != 1 || len(o.Signals) != 2 || o.Events[0].Type != acuity.A01 {
+		t.Fatalf("%+v", o)
+	}
+	if len(o.Events[0].Visit) != 24 || o.Signals[0].Visit != o.Events[0].Visit || o.Signals[1].Patient != o.Events[0].Patient {
+		t.Errorf("not of one visit: %+v %+v", o.Events, o.Signals)
+	}
+	for _, want := range []string{
+		`"resources":{"received":5,"applied":3,"ignored":1,"rejected":1},"adtEvents":1,"signals":1,"diagnoses":1`,
+		`{"severity":"error","code":"status_unknown","expression":"Bundle.entry[3].resource.status"}`,
+		`{"severity":"warning","code":"unit_missing","expression":"Bundle.entry[2].resource.value"}`,
+		`{"code":"location_without_room","path":"Bundle.entry[4].resource"}`,
+	} {
+		if !strings.Contains(a.raw, want) {
+			t.Errorf("no %s in %s", want, a.raw)
+		}
+	}
+}
+
+func TestFHIRWithoutFacts(t *testing.T) {
+	d := open(t)
+	a := d.post(t, "fhir", `{"resourceType":"Patient","id":"p1"}`)
+	f := fhirOf(t, a)
+	if a.status != 200 || !a.Data.Applied || *a.Data.Outcome != "ignored" || a.Data.Position != nil || f.Data.Resources.Ignored != 1 || len(d.stored) != 0 {
+		t.Error(a.raw)
+	}
+	if !strings.Contains(a.raw, `"issues":[]`) {
+		t.Error(a.raw)
+	}
+}
+
+func TestFHIRRefusals(t *testing.T) {
+	for name, test := range map[string]struct {
+		body   string
+		status int
+		detail string
+	}{
+		"no resource":   {`{"a":1}`, 400, "resourceType required"},
+		"scalar":        {`5`, 400, "type:object|array"},
+		"two lists":     {`{"resourceType":"Bundle","entry":[],"entry":[]}`, 400, "Bundle.entry unique"},
+		"late fault":    {strings.TrimSuffix(fhirBody, "}"), 400, "json"},
+		"skipped fault": {strings.Replace(fhirBody, `"type":"transaction"`, `"type":{"a":[01]}`, 1), 400, "json"},
+		"many":          {`[` + strings.Repeat(`{"resourceType":"Patient"},`, 20_000) + `{"resourceType":"Patient"}]`, 413, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.refused(t, d.post(t, "fhir", test.body), test.status, "invalid_request", test.detail)
+		})
+	}
+	d := open(t)
+	d.refused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
+}
+
+// R7: a visit is the same one, whatever feed names it.
+func TestVisitOfFHIRAndHL7(t *testing.T) {
+	event := func(path, body string) acuity.Event {
+		d := open(t)
+		return d.taken(t, d.post(t, path, body)).Events[0]
+	}
+	one, other := event("hl7", wrapped(admission)), event("fhir", fhirBody)
+	if one.Visit != other.Visit || one.Patient != other.Patient || one.Visit == "" {
+		t.Errorf("visits %q and %q, patients %q and %q", one.Visit, other.Visit, one.Patient, other.Patient)
+	}
+	if other.Encounter == other.Visit || other.Subject == other.Patient || other.Encounter == "" || other.Subject == "" {
+		t.Errorf("the names by reference: %+v", other)
+	}
+}
+
+// canaryResource is a resource of a type with a canary in every text that it may
+// have and that is not used, and where an identifier is used in that, too.
+func canaryResource(kind string, used string) string {
+	n := 0
+	person := func() string {
+		n++
+		return fmt.Sprintf(`"%[1]s%[2]d Miller 1994-02-11 2025550143"`, canary, n)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, `{"resourceType":%q,"id":"`+canary+`id"`, kind)
+	for _, name := range []string{
+		"text", "language", "implicitRules", "extension", "modifierExtension", "name", "telecom", "address", "gender", "contact", "photo",
+		"note", "bodySite", "severity", "stage", "evidence", "asserter", "recorder", "performer", "device", "specimen", "method",
+		"referenceRange", "hasMember", "derivedFrom", "focus", "basedOn", "hospitalization", "participant", "diagnosis", "account",
+		"serviceProvider", "request", "dosage", "eventHistory", "reasonReference", "supportingInformation", "statusReason",
+		"managingOrganization", "generalPractitioner", "communication", "link", "description", "alias", "batch", "form", "manufacturer",
+		"statusHistory", "classHistory", "priority", "length", "appointment", "_status", "_birthDate", canary,
+	} {
+		if kind == "Location" && name == "name" {
+			continue
+		}
+		fmt.Fprintf(&b, `,%q:[{"div":%s,"value":%s,"display":%s,"%s":[%s]}]`, name, person(), person(), person(), canary, person())
+	}
+	return b.String() + "," + used + "}"
+}
+
+func TestCanariesInFHIR(t *testing.T) {
+	name := `"` + canary + ` Miller 1994-02-11 2025550143"`
+	id := `"identifier":[{"system":` + name + `,"value":` + name + `,"assigner":{"display":` + name + `}}]`
+	who := `"subject":{"reference":"Patient/` + canary + `id","display":` + name + `,"identifier":{"value":` + name + `}},"encounter":{"reference":"Encounter/` + canary + `id","display":` + name + `}`
+	code := func(field, system, code string) string {
+		return fmt.Sprintf(`%q:{"coding":[{"system":%q,"code":%q,"version":%s}],"text":%s}`, field, system, code, name, name)
+	}
+	meta := `"meta":{"lastUpdated":"2026-03-04T15:00:00Z","source":` + name + `,"tag":[{"display":` + name + `}]}`
+	resources := []string{
+		canaryResource("Patient", `"birthDate":"1994-02-11","identifier":[{"type":{"coding":[{"code":"MR","display":`+name+`}],"text":`+name+`},"value":`+name+`}]`),
+		canaryResource("Encounter", id+","+meta+","+who+`,"status":"in-progress","class":{"code":"IMP","display":`+name+`},"period":{"start":"2026-03-04T15:00:00Z"},"reasonCode":[{"text":`+name+`,"coding":[{"display":`+name+`}]}],"location":[{"location":{"display":"LDR 4","reference":"Location/`+canary+`id"},"extension":`+name+`}]`),
+		canaryResource("Condition", id+","+meta+","+who+","+code("code", "http://hl7.org/fhir/sid/icd-10-cm", "O14.13")+`,"clinicalStatus":{"coding":[{"code":"active"}],"text":`+name+`},"abatementString":null`),
+		canaryResource("Observation", id+","+meta+","+who+","+code("code", "http://loinc.org", "32421-5")+`,"status":"final","valueString":`+name+`,"component":[{`+code("code", "http://loinc.org", "39156-5")+`,"valueQuantity":{"value":41,"unit":`+name+`}},{"code":{"text":`+strings.Replace(name, "Miller", "Miller MEWS", 1)+`},"valueCodeableConcept":{"text":`+name+`}}]`),
+		canaryResource("MedicationAdministration", id+","+meta+","+who+`,"status":"in-progress","medicationReference":{"reference":"#m","display":`+name+`},"contained":[`+canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585"))[:1]+strings.Replace(canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585")), `"id":"`+canary+`id"`, `"id":"m"`, 1)[1:]+`],"effectiveDateTime":"2026-03-04T15:00:00Z"`),
+		canaryResource("Location", `"name":"LDR 4"`),
+		canaryResource("Practitioner", `"x":1`),
+		canaryResource(canary, `"x":1`),
+	}
+	d := open(t)
+	a := d.post(t, "fhir", `{"resourceType":"Bundle","id":`+name+`,"link":[{"url":`+name+`}],"entry":[{"resource":`+strings.Join(resources, `},{"fullUrl":`+name+`,"resource":`)+`}]}`)
+	if n := fhirOf(t, a).Data.Resources; n.Received != 8 || n.Applied != 4 || n.Ignored != 4 {
+		t.Fatal(a.raw)
+	}
+	bad := d.post(t, "fhir", `[{"resourceType":"Observation","id":`+name+`,"status":`+name+`},{"resourceType":"Condition","code":{"text":`+name+`}},{"`+canary+`":1},{"resourceType":"Encounter","id":{"`+canary+`":`+name+`},"status":"finished"}]`)
+	refused := d.post(t, "fhir", `{"`+canary+`":`+name+`}`)
+	if fhirOf(t, bad).Data.Resources.Rejected != 4 || refused.status != 400 {
+		t.Error(bad.raw, refused.raw)
+	}
+	d.search(t, a.raw, bad.raw, refused.raw)
+}
