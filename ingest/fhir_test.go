@@ -112,7 +112,7 @@ func TestVisitOfFHIRAndHL7(t *testing.T) {
 
 // canaryResource is a resource of a type with a canary in every text that it may
 // have and that is not used, and where an identifier is used in that, too.
-func canaryResource(kind string, used string) string {
+func canaryResource(kind, used string) string {
 	n := 0
 	person := func() string {
 		n++
