@@ -297,8 +297,10 @@ func listHospitals(ctx context.Context, a *admin, args []string) error {
 	})
 }
 
-func (a *admin) printJSON(v any) error {
-	encoder := json.NewEncoder(a.stdout)
+func (a *admin) printJSON(v any) error { return printJSON(a.stdout, v) }
+
+func printJSON(out io.Writer, v any) error {
+	encoder := json.NewEncoder(out)
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }

@@ -152,7 +152,7 @@ func readHoldsWrite(t *testing.T, p *partner, times int) {
 var patientCanaries = []string{"CANARYNAME", "CANARYMRN77", "19990817", "CANARYSTREET", "CANARYVISIT", "8812345678"}
 
 // sendCanaries puts them into every feed.
-func sendCanaries(t *testing.T, p *partner) {
+func sendCanaries(t *testing.T, p *partner, mllp string) {
 	t.Helper()
 	now := time.Now().UTC()
 	hl7 := strings.Join([]string{
@@ -169,6 +169,13 @@ func sendCanaries(t *testing.T, p *partner) {
 		a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", message)
 		if err != nil || a.status != http.StatusOK || !strings.Contains(string(a.raw), "\rMSA|AA|") {
 			t.Fatalf("hl7: %v %+v", err, a)
+		}
+	}
+	e := &engine{address: func() string { return mllp }}
+	defer e.close()
+	for _, message := range []string{strings.Replace(hl7, "77-1", "77-4", 1), strings.Replace(hl7, "|CANARYMRN77-1|", "||", 1), "CANARYNAME\r"} {
+		if _, err := e.try(message); e.conn == nil { // the sender's own control id comes back to it, so the answer is not looked at
+			t.Fatalf("mllp: %v", err)
 		}
 	}
 	at := now.Format(time.RFC3339)
@@ -223,7 +230,7 @@ func everyField(now time.Time) string {
 func TestCanariesInDev(t *testing.T) {
 	d := startDev(t, t.TempDir(), "-log-level", "debug")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	sendCanaries(t, p)
+	sendCanaries(t, p, d.MLLP)
 	canaries(t, d.Kafka, "", patientCanaries...)
 	searchRedis(t, strings.TrimPrefix(d.Redis, "redis://"), patientCanaries)
 	findCanary(t, "the log", d.logged(), patientCanaries)
@@ -232,10 +239,11 @@ func TestCanariesInDev(t *testing.T) {
 func TestCanariesOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	processor := s.processor("p1")
-	sendCanaries(t, s.partners[0])
+	ingest, address := s.mllp("north")
+	sendCanaries(t, s.partners[0], address)
 	canaries(t, s.kafka.address, s.prefix, patientCanaries...)
 	searchRedis(t, s.redis.address, patientCanaries)
-	findCanary(t, "the log", s.front.logged()+processor.logged(), patientCanaries)
+	findCanary(t, "the log", s.front.logged()+ingest.logged()+processor.logged(), patientCanaries)
 }
 
 // TestKeysEverywhere follows one key from its minting to its revocation, by the

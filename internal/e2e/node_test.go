@@ -221,7 +221,7 @@ type dev struct {
 }
 
 type devFile struct {
-	BaseURL, HospitalID, APIKey, AdminKey, Kafka, Redis string
+	BaseURL, HospitalID, APIKey, AdminKey, Kafka, Redis, MLLP string
 }
 
 // startDev runs svc dev on a folder and waits until it is ready.

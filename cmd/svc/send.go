@@ -1,0 +1,331 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// sendOptions are the flags of svc send.
+type sendOptions struct {
+	files       []string
+	to          string
+	key         string
+	keyFile     string
+	connections int
+	rate        float64
+	from        int
+	retryFor    time.Duration
+	answer      time.Duration
+	ca          string
+	cert        string
+	certKey     string
+	data        string
+	json        bool
+}
+
+// runSend plays files of HL7 v2 or FHIR into a server.
+func runSend(ctx context.Context, args []string, w world) error {
+	o, err := parseSend(args, w)
+	if err != nil {
+		return err
+	}
+	t, err := o.target()
+	if err != nil {
+		return err
+	}
+	return newSending(o, w).run(ctx, t)
+}
+
+func parseSend(args []string, w world) (*sendOptions, error) {
+	o := &sendOptions{}
+	flags := flag.NewFlagSet("svc send", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.to, "to", "", "`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
+	flags.StringVar(&o.key, "key", "", "API `key` for HTTP (default: that of the running svc dev)")
+	flags.StringVar(&o.keyFile, "key-file", "", "`file` that holds the key")
+	flags.IntVar(&o.connections, "connections", 1, "connections at once; with more than one the order of messages is not kept")
+	flags.Float64Var(&o.rate, "rate", 0, "messages per second (default: as fast as they are answered)")
+	flags.IntVar(&o.from, "from", 1, "number of the first message to send: where an earlier run ended")
+	flags.DurationVar(&o.retryFor, "retry-for", 30*time.Second, "how long to try a message again that the server could not take")
+	flags.DurationVar(&o.answer, "answer-within", 10*time.Second, "how long to wait for an answer")
+	flags.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
+	flags.StringVar(&o.cert, "tls-cert", "", "PEM `file` of the client certificate")
+	flags.StringVar(&o.certKey, "tls-key", "", "PEM `file` of the client certificate's key")
+	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
+	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
+	for { // files and flags in any order
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(w.stdout, "usage: svc send FILE… [flags]\n\nA file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON; - is standard input.\n\n")
+			flags.SetOutput(w.stdout)
+			flags.PrintDefaults()
+			return nil, err
+		} else if err != nil {
+			return nil, usageError{err}
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		o.files = append(o.files, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+	faults := fromEnvironment(flags, w.env)
+	if len(o.files) == 0 {
+		faults = append(faults, errors.New("name a file, or - for standard input"))
+	}
+	if o.connections < 1 || o.from < 1 || o.rate < 0 {
+		faults = append(faults, errors.New("-connections, -from: must be at least 1; -rate: at least 0"))
+	}
+	if (o.cert == "") != (o.certKey == "") {
+		faults = append(faults, errors.New("-tls-cert, -tls-key: give both or neither"))
+	}
+	if err := errors.Join(append(faults, o.fill())...); err != nil {
+		return nil, usageError{err}
+	}
+	return o, nil
+}
+
+// fill takes what was not given from the running svc dev.
+func (o *sendOptions) fill() error {
+	if o.keyFile != "" {
+		content, err := os.ReadFile(o.keyFile)
+		if err != nil {
+			return fmt.Errorf("-key-file: %w", reason(err))
+		}
+		o.key = strings.TrimSpace(string(content))
+	}
+	if o.to != "" {
+		return nil
+	}
+	running, err := readDevFile(o.data)
+	if err != nil {
+		return fmt.Errorf("name a server by -to, or start svc dev (%w)", err)
+	}
+	o.to = running.BaseURL
+	if o.key == "" {
+		o.key = running.APIKey
+	}
+	return nil
+}
+
+// sent is what became of one payload.
+type sent struct {
+	code    string // AA, AE …, or a status of HTTP
+	refused bool
+	took    time.Duration
+}
+
+// sending is one run of svc send.
+type sending struct {
+	*sendOptions
+	world
+	began time.Time
+
+	mu      sync.Mutex
+	codes   map[string]int
+	took    []time.Duration
+	refused int
+	retried int
+	next    int              // number of the payload that is read next
+	open    map[int]struct{} // numbers that are read and not answered
+}
+
+func newSending(o *sendOptions, w world) *sending {
+	return &sending{sendOptions: o, world: w, began: w.now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+}
+
+// run sends everything; the error says what was refused, or why it broke off.
+func (s *sending) run(ctx context.Context, t target) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	progress := make(chan struct{})
+	go s.progress(ctx, progress)
+	queue := make(chan payload)
+	g, all := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		defer close(queue)
+		return s.read(all, queue)
+	})
+	for range s.connections {
+		line := t()
+		g.Go(func() error {
+			defer line.close()
+			for p := range queue {
+				if err := s.deliver(all, line, p); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	err := g.Wait()
+	cancel()
+	<-progress
+	if fault := s.summary(); fault != nil {
+		return fault
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w; go on with -from %d", err, s.resume())
+	case s.refused > 0:
+		return fmt.Errorf("%d refused", s.refused)
+	}
+	return nil
+}
+
+// read hands out the payloads of all files at the pace that was asked for.
+func (s *sending) read(ctx context.Context, queue chan<- payload) error {
+	each := func(p payload) error {
+		s.mu.Lock()
+		p.number = s.next
+		s.next++
+		skip := p.number < s.from
+		if !skip {
+			s.open[p.number] = struct{}{}
+		}
+		s.mu.Unlock()
+		if skip {
+			return nil
+		}
+		if s.rate > 0 {
+			due := s.began.Add(time.Duration(float64(p.number-s.from) / s.rate * float64(time.Second)))
+			if err := pause(ctx, due.Sub(s.now())); err != nil {
+				return err
+			}
+		}
+		select {
+		case queue <- p:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	for _, name := range s.files {
+		if err := readFile(name, each); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deliver sends one payload until it is answered.
+func (s *sending) deliver(ctx context.Context, line line, p payload) error {
+	first := s.now()
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		began := s.now()
+		got, err := line.send(ctx, p)
+		if err == nil {
+			got.took = s.now().Sub(began)
+			s.note(p, got)
+			return nil
+		}
+		var final finalError
+		if errors.As(err, &final) || ctx.Err() != nil || s.now().Sub(first) > s.retryFor {
+			return fmt.Errorf("message %d: %w", p.number, err)
+		}
+		s.mu.Lock()
+		s.retried++
+		s.mu.Unlock()
+		if pause(ctx, wait) != nil {
+			return fmt.Errorf("message %d: %w", p.number, err)
+		}
+	}
+}
+
+func (s *sending) note(p payload, got sent) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.open, p.number)
+	s.codes[got.code]++
+	s.took = append(s.took, got.took)
+	if got.refused {
+		s.refused++
+		if s.refused <= 10 {
+			fmt.Fprintf(s.stderr, "message %d: %s\n", p.number, got.code)
+		}
+	}
+}
+
+// resume is the number of the first message that was not answered.
+func (s *sending) resume() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	first := max(s.next, s.from)
+	for number := range s.open {
+		first = min(first, number)
+	}
+	return first
+}
+
+// progress tells once a second how far it is.
+func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
+	defer close(done)
+	for pause(ctx, time.Second) == nil {
+		s.mu.Lock()
+		fmt.Fprintf(s.stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
+			len(s.took), s.refused, s.retried, float64(len(s.took))/s.now().Sub(s.began).Seconds())
+		s.mu.Unlock()
+	}
+}
+
+// sendSummary is what svc send prints at its end.
+type sendSummary struct {
+	Sent      int            `json:"sent"`
+	Refused   int            `json:"refused"`
+	Retried   int            `json:"retried"`
+	Codes     map[string]int `json:"codes"`
+	P50       float64        `json:"p50Ms"`
+	P99       float64        `json:"p99Ms"`
+	PerSecond float64        `json:"perSecond"`
+}
+
+func (s *sending) summary() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	slices.Sort(s.took)
+	at := func(percent int) float64 {
+		if len(s.took) == 0 {
+			return 0
+		}
+		return float64(s.took[min(len(s.took)-1, len(s.took)*percent/100)].Microseconds()) / 1000
+	}
+	sum := sendSummary{
+		Sent: len(s.took), Refused: s.refused, Retried: s.retried, Codes: s.codes, P50: at(50), P99: at(99),
+		PerSecond: float64(len(s.took)) / max(s.now().Sub(s.began).Seconds(), 1e-3),
+	}
+	if s.json {
+		return printJSON(s.stdout, sum)
+	}
+	var codes []string
+	for _, code := range slices.Sorted(maps.Keys(s.codes)) {
+		codes = append(codes, fmt.Sprintf("%s %d", code, s.codes[code]))
+	}
+	_, err := fmt.Fprintf(s.stdout, "%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
+		sum.Sent, strings.Join(codes, ", "), sum.P50, sum.P99, sum.PerSecond, sum.Retried)
+	return err
+}
+
+// pause waits, or returns the error of ctx when that ends before.
+func pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWhatAFileHolds: files of every form, to one payload for each message.
+func TestWhatAFileHolds(t *testing.T) {
+	const one, two = "MSH|^~\\&|1\rPID|1\r", "MSH|^~\\&|2\rPID|2\r"
+	for name, tt := range map[string]struct {
+		file  string
+		want  []string
+		fault string
+	}{
+		"one":                 {one, []string{one}, ""},
+		"two":                 {one + two, []string{one, two}, ""},
+		"lines of Unix":       {strings.ReplaceAll(one+"\r"+two, "\r", "\n"), []string{one, two}, ""},
+		"lines of Windows":    {strings.ReplaceAll(one+two, "\r", "\r\n"), []string{one, two}, ""},
+		"no line end":         {one + strings.TrimSuffix(two, "\r"), []string{one, two}, ""},
+		"frames":              {"\x0b" + one + "\x1c\r\x0b" + two + "\x1c\r", []string{one, two}, ""},
+		"batch":               {"FHS|^~\\&\rBHS|^~\\&\r" + one + two + "BTS|2\rFTS|1\r", []string{one, two}, ""},
+		"byte order mark":     {"\xef\xbb\xbf\r\n" + one, []string{one}, ""},
+		"a field over lines":  {"MSH|^~\\&|1\rOBX|a\rmore text\r", []string{"MSH|^~\\&|1\rOBX|a\rmore text\r"}, ""},
+		"FHIR":                {"\n{\n \"resourceType\":\n\"Patient\"}\n", []string{"{\n \"resourceType\":\n\"Patient\"}"}, ""},
+		"FHIR, a line each":   {"{\"a\":1}\n{\"a\":2}\n\n", []string{`{"a":1}`, `{"a":2}`}, ""},
+		"FHIR, an array":      {`[{"a":1},{"a":2}]`, []string{`[{"a":1},{"a":2}]`}, ""},
+		"nothing":             {"", nil, "is empty"},
+		"blank":               {"\r\n ", nil, "is empty"},
+		"something else":      {"<xml/>", nil, "neither HL7 v2 nor JSON"},
+		"no header":           {"PID|1\r" + one, nil, "segment 1: no MSH"},
+		"JSON that breaks":    {"{\"a\":1}\n{\"a\":", []string{`{"a":1}`}, "is not JSON"},
+		"a line without end":  {one + "PID|" + strings.Repeat("x", 2<<20), nil, "too long"},
+		"a word like segment": {"MSH|^~\\&|1\rMSHAPE of a line\r", []string{"MSH|^~\\&|1\rMSHAPE of a line\r"}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			err := readPayloads(strings.NewReader(tt.file), func(p payload) error {
+				got = append(got, string(p.body))
+				return nil
+			})
+			if !slices.Equal(got, tt.want) || (err == nil) != (tt.fault == "") || err != nil && !strings.Contains(err.Error(), tt.fault) {
+				t.Errorf("%q, %v\nwant %q, %q", got, err, tt.want, tt.fault)
+			}
+		})
+	}
+}
+
+func TestWhatAnAcknowledgmentSays(t *testing.T) {
+	for name, tt := range map[string]struct {
+		ack, code string
+		refused   bool
+	}{
+		"accepted":         {"MSH|^~\\&|SVC\rMSA|AA|1\r", "AA", false},
+		"error":            {"MSH|^~\\&|SVC\rMSA|AE|1\rERR|", "AE", true},
+		"rejected":         {"MSH|^~\\&|SVC\rMSA|AR\r", "AR", true},
+		"enhanced":         {"MSH|^~\\&|SVC\rMSA|CA|1\r", "CA", false},
+		"other delimiters": {"MSH$%~\\&$SVC\rMSA$AA$1\r", "AA", false},
+		"none":             {"", "no answer asked for", false},
+		"something else":   {"hello", "no acknowledgment", true},
+	} {
+		if got := ackOutcome([]byte(tt.ack)); got.code != tt.code || got.refused != tt.refused {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}

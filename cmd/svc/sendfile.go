@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"svc/ingest"
+)
+
+// payload is one thing to send: a message of HL7 v2, or a body of FHIR.
+type payload struct {
+	number int // in all files, from 1
+	fhir   bool
+	body   []byte
+}
+
+// readFile hands out what a file holds; - is standard input.
+func readFile(name string, each func(payload) error) error {
+	file := os.Stdin
+	if name != "-" {
+		var err error
+		if file, err = os.Open(name); err != nil { //nolint:gosec // the user names the file
+			return fmt.Errorf("%s: %w", name, reason(err))
+		}
+		defer file.Close() //nolint:errcheck // it was only read
+	}
+	if err := readPayloads(file, each); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// readPayloads tells JSON from HL7 by the first character.
+func readPayloads(in io.Reader, each func(payload) error) error {
+	text := bufio.NewReader(in)
+	for {
+		b, err := text.Peek(1)
+		switch {
+		case errors.Is(err, io.EOF):
+			return errors.New("is empty")
+		case err != nil:
+			return err
+		case b[0] == '{', b[0] == '[':
+			return readFHIR(text, each)
+		case b[0] >= 'A' && b[0] <= 'Z':
+			return readHL7(text, each)
+		}
+		if b, err = text.Peek(3); err == nil && string(b) == "\xef\xbb\xbf" {
+			text.Discard(3) //nolint:errcheck // they are buffered
+			continue
+		}
+		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // as above
+			return errors.New("is neither HL7 v2 nor JSON")
+		}
+		text.Discard(1) //nolint:errcheck // as above
+	}
+}
+
+// readFHIR hands out one body for each JSON value: one for a file of JSON, one for
+// each line of NDJSON.
+func readFHIR(in io.Reader, each func(payload) error) error {
+	for values := json.NewDecoder(in); ; {
+		var body json.RawMessage
+		if err := values.Decode(&body); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("at byte %d: is not JSON", values.InputOffset())
+		}
+		if err := each(payload{fhir: true, body: body}); err != nil {
+			return err
+		}
+	}
+}
+
+// readHL7 hands out one message after the other. The segments of batches are left
+// out: each message is answered by itself.
+func readHL7(in io.Reader, each func(payload) error) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, ingest.MaxMessage)
+	lines.Split(splitSegments)
+	var message []byte
+	flush := func() error {
+		if len(message) == 0 {
+			return nil
+		}
+		p := payload{body: message}
+		message = nil
+		return each(p)
+	}
+	for number := 1; lines.Scan(); number++ {
+		segment := lines.Bytes()
+		switch name := segmentName(segment); {
+		case len(segment) == 0:
+		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
+		case name != "MSH" && len(message) == 0:
+			return fmt.Errorf("segment %d: no MSH before it", number)
+		case name == "MSH":
+			if err := flush(); err != nil {
+				return err
+			}
+			fallthrough
+		default:
+			message = append(append(message, segment...), '\r')
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return err
+	}
+	return flush()
+}
+
+// splitSegments splits at the ends of lines and of frames.
+func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if at := bytes.IndexAny(data, "\r\n\x0b\x1c"); at >= 0 {
+		return at + 1, data[:at], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// segmentName is the name of a segment, "" for a line that goes on the one before.
+func segmentName(line []byte) string {
+	if len(line) < 4 || line[3] >= '0' && line[3] <= '9' || line[3]|0x20 >= 'a' && line[3]|0x20 <= 'z' || line[3] <= ' ' {
+		return ""
+	}
+	return string(line[:3])
+}

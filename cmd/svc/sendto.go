@@ -1,0 +1,234 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"time"
+
+	"svc/ingest"
+	"svc/ingest/mllp"
+)
+
+// target makes the connections to a server.
+type target func() line
+
+// line is one connection. An error of send is worth trying again, unless it is a
+// finalError.
+type line interface {
+	send(ctx context.Context, p payload) (sent, error)
+	close()
+}
+
+// finalError is a fault that trying again does not mend.
+type finalError struct{ error }
+
+// target is the server of -to.
+func (o *sendOptions) target() (target, error) {
+	to, err := url.Parse(o.to)
+	if err != nil || to.Host == "" {
+		return nil, usageError{errors.New("-to: must be http://…, https://…, mllp://… or mllps://…")}
+	}
+	secured, err := o.tls(to.Hostname())
+	if err != nil {
+		return nil, err
+	}
+	switch to.Scheme {
+	case "http", "https":
+		client := &http.Client{Timeout: o.answer, Transport: &http.Transport{
+			TLSClientConfig: secured, MaxIdleConnsPerHost: o.connections, ForceAttemptHTTP2: false,
+		}}
+		base := strings.TrimSuffix(to.String(), "/") + "/api/ingest/"
+		return func() line { return &httpLine{client, base, o.key} }, nil
+	case "mllp":
+		return func() line { return &mllpLine{address: to.Host, answer: o.answer} }, nil
+	case "mllps":
+		return func() line { return &mllpLine{address: to.Host, answer: o.answer, secured: secured} }, nil
+	}
+	return nil, usageError{errors.New("-to: must be http://…, https://…, mllp://… or mllps://…")}
+}
+
+func (o *sendOptions) tls(host string) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: host}
+	var err error
+	if o.ca != "" {
+		if c.RootCAs, err = authorities(o.ca); err != nil {
+			return nil, fmt.Errorf("-tls-ca: %w", err)
+		}
+	}
+	if o.cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.cert, o.certKey)
+		if err != nil {
+			return nil, fmt.Errorf("-tls-cert: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+type httpLine struct {
+	client *http.Client
+	base   string
+	key    string
+}
+
+func (l *httpLine) close() { l.client.CloseIdleConnections() }
+
+func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
+	path, kind := "hl7", "text/plain"
+	if p.fhir {
+		path, kind = "fhir", "application/fhir+json"
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+path, bytes.NewReader(p.body))
+	if err != nil {
+		return sent{}, finalError{err}
+	}
+	request.Header.Set("Authorization", "Bearer "+l.key)
+	request.Header.Set("Content-Type", kind)
+	response, err := l.client.Do(request)
+	if err != nil {
+		return sent{}, err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
+	if err != nil {
+		return sent{}, err
+	}
+	status := response.StatusCode
+	switch {
+	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
+		return sent{}, fmt.Errorf("the server answers %d", status)
+	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
+		return sent{}, finalError{fmt.Errorf("the server answers %d: %s", status, problemMessage(body))}
+	case status != http.StatusOK:
+		return sent{code: fmt.Sprintf("HTTP %d", status), refused: true}, nil
+	case p.fhir:
+		return fhirOutcome(body), nil
+	}
+	return ackOutcome(body), nil
+}
+
+// problemMessage is the message of an error answer, which names no value.
+func problemMessage(body []byte) string {
+	var answer struct{ Error struct{ Message string } }
+	if json.Unmarshal(body, &answer) != nil {
+		return "no answer of svc"
+	}
+	return answer.Error.Message
+}
+
+// fhirOutcome looks for resources that were refused beside others that were not.
+func fhirOutcome(body []byte) sent {
+	var answer struct {
+		Data struct{ Resources struct{ Rejected int } }
+	}
+	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Resources.Rejected > 0 {
+		return sent{code: "HTTP 200 with rejected resources", refused: true}
+	}
+	return sent{code: "HTTP 200"}
+}
+
+// ackOutcome reads MSA-1 of an acknowledgment.
+func ackOutcome(ack []byte) sent {
+	if len(bytes.TrimSpace(ack)) == 0 {
+		return sent{code: "no answer asked for"}
+	}
+	for segment := range bytes.SplitSeq(ack, []byte("\r")) {
+		if len(segment) > 4 && string(segment[:3]) == "MSA" {
+			code, _, _ := bytes.Cut(segment[4:], segment[3:4])
+			return sent{code: string(code), refused: string(code) != "AA" && string(code) != "CA"}
+		}
+	}
+	return sent{code: "no acknowledgment", refused: true}
+}
+
+type mllpLine struct {
+	address string
+	secured *tls.Config // nil: plain TCP
+	answer  time.Duration
+	conn    net.Conn
+	in      *mllp.Reader
+	frame   []byte
+}
+
+func (l *mllpLine) close() {
+	if l.conn != nil {
+		l.conn.Close() //nolint:errcheck // everything was answered, or will be sent again
+		l.conn = nil
+	}
+}
+
+func (l *mllpLine) send(ctx context.Context, p payload) (sent, error) {
+	if p.fhir {
+		return sent{}, finalError{errors.New("MLLP carries HL7 v2; send FHIR to http://…")}
+	}
+	if err := l.dial(ctx); err != nil {
+		return sent{}, err
+	}
+	conn := l.conn
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now()) })() //nolint:errcheck // the next step finds it
+	within := l.answer
+	if silent(p.body) {
+		within = min(within, time.Second)
+	}
+	if err := l.conn.SetDeadline(time.Now().Add(within)); err != nil {
+		l.close()
+		return sent{}, err
+	}
+	l.frame = mllp.Append(l.frame[:0], p.body)
+	_, err := l.conn.Write(l.frame)
+	var ack []byte
+	if err == nil {
+		ack, err = l.in.Next()
+	}
+	switch {
+	case err == nil:
+		return ackOutcome(ack), nil
+	case errors.Is(err, os.ErrDeadlineExceeded) && silent(p.body) && ctx.Err() == nil:
+		return ackOutcome(nil), nil
+	case errors.Is(err, io.EOF):
+		err = errors.New("the server closed the connection without an answer: it could not take the message, or the key of this sender is not valid")
+	}
+	l.close()
+	return sent{}, err
+}
+
+func (l *mllpLine) dial(ctx context.Context) (err error) {
+	if l.conn != nil {
+		return nil
+	}
+	within, cancel := context.WithTimeout(ctx, l.answer)
+	defer cancel()
+	if l.secured != nil {
+		l.conn, err = (&tls.Dialer{Config: l.secured}).DialContext(within, "tcp", l.address)
+	} else {
+		l.conn, err = (&net.Dialer{}).DialContext(within, "tcp", l.address)
+	}
+	if err != nil {
+		l.conn = nil
+		return err
+	}
+	l.in = mllp.NewReader(l.conn, ingest.MaxMessage)
+	return nil
+}
+
+// silent reports whether a message asks for an answer at most sometimes: MSH-15 or
+// 16 valued, and not always (AL).
+func silent(message []byte) bool {
+	header, _, _ := bytes.Cut(message, []byte("\r"))
+	fields := bytes.Split(header, header[3:4])
+	if len(fields) < 15 {
+		return false
+	}
+	accept := string(fields[14])
+	return accept != "AL" && (accept != "" || len(fields) > 15 && len(fields[15]) > 0)
+}

@@ -1,0 +1,386 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest/mllp"
+)
+
+// admission is an A01 of a visit of its own.
+func admission(n int, at time.Time) string {
+	return strings.Join([]string{
+		fmt.Sprintf(`MSH|^~\&|EPIC|MERCY|SVC|MERCY|%s||ADT^A01^ADT_A01|M%d|P|2.5.1`, at.Format("20060102150405-0700"), n),
+		fmt.Sprintf(`EVN|A01|%s`, at.Format("20060102150405-0700")),
+		fmt.Sprintf(`PID|1||MRN%d^^^MERCY^MR`, n),
+		fmt.Sprintf(`PV1|1|I|L&D^LDR %d^01|L|||||||||||||||VN%d`, n%40, n),
+		`DG1|1||O14.13^Severe pre-eclampsia^I10||` + at.Format("20060102150405-0700") + `|W`,
+	}, "\r") + "\r"
+}
+
+// engine is an interface engine on one connection: it sends a message until it is
+// acknowledged, and connects anew as often as it must.
+type engine struct {
+	address func() string // of the server, which may have another after a restart
+	conn    net.Conn
+	in      *mllp.Reader
+	again   int // messages that were sent more than once
+}
+
+// send returns MSA-1 of the acknowledgment.
+func (e *engine) send(message string) (string, error) {
+	var fault error
+	for giveUp, tries := time.Now().Add(2*time.Minute), 0; time.Now().Before(giveUp); tries++ {
+		if tries == 1 {
+			e.again++
+		}
+		var code string
+		if code, fault = e.try(message); fault == nil {
+			return code, nil
+		}
+		e.close()
+		time.Sleep(20 * time.Millisecond) // an engine's pause before it tries again
+	}
+	return "", fmt.Errorf("not acknowledged in two minutes: %w", fault)
+}
+
+func (e *engine) try(message string) (code string, err error) {
+	if e.conn == nil {
+		if e.conn, err = net.DialTimeout("tcp", e.address(), 5*time.Second); err != nil {
+			e.conn = nil
+			return "", err
+		}
+		e.in = mllp.NewReader(e.conn, 1<<20)
+	}
+	if err = e.conn.SetDeadline(time.Now().Add(15 * time.Second)); err != nil {
+		return "", err
+	}
+	if _, err = e.conn.Write(mllp.Append(nil, []byte(message))); err != nil {
+		return "", err
+	}
+	ack, err := e.in.Next()
+	if err != nil {
+		return "", err
+	}
+	_, msa, ok := strings.Cut(string(ack), "\rMSA|")
+	header, _, _ := strings.Cut(message, "\r")
+	if code, msa, _ = strings.Cut(msa, "|"); !ok || !strings.HasPrefix(msa, strings.Split(header, "|")[9]+"\r") {
+		return "", fmt.Errorf("answer %q to %s", ack, header)
+	}
+	return code, nil
+}
+
+func (e *engine) close() {
+	if e.conn != nil {
+		e.conn.Close()
+		e.conn = nil
+	}
+}
+
+// TestKillUnderMLLP sends 1,000 messages over 50 connections and kills the server
+// in between: each is acknowledged AA, and each is in the state once.
+func TestKillUnderMLLP(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	port := d.BaseURL[len("http://"):]
+	var mu sync.Mutex
+	address := d.MLLP
+	killUnderMLLP(t, d.HospitalID, func() string {
+		mu.Lock()
+		defer mu.Unlock()
+		return address
+	}, func() {
+		d.kill()
+		next := restartDev(t, dir, port)
+		mu.Lock()
+		defer mu.Unlock()
+		d, address = next, next.MLLP
+	}, func() *ledger { return readLog(t, d.Kafka, "") })
+}
+
+func TestKillUnderMLLPOnServers(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("p1")
+	ingest, address := s.mllp("north")
+	killUnderMLLP(t, "north", func() string { return address }, func() {
+		ingest.kill()
+		ingest = s.mllpAt("north", address)
+	}, func() *ledger {
+		settle(t, s.partners)
+		log := readLog(t, s.kafka.address, s.prefix)
+		log.refold(t, s.partners[0])
+		return log
+	})
+}
+
+// mllp starts a svc ingest that takes MLLP from everybody under the key of a
+// hospital.
+func (s *system) mllp(hospital string) (n *node, address string) {
+	s.t.Helper()
+	address = "127.0.0.1:" + mustFreePort(s.t)
+	return s.mllpAt(hospital, address), address
+}
+
+func (s *system) mllpAt(hospital, address string, args ...string) *node {
+	s.t.Helper()
+	private := "127.0.0.1:" + mustFreePort(s.t)
+	n := start(s.t, "mllp", append([]string{
+		"ingest", "-listen", "127.0.0.1:0", "-private-listen", private,
+		"-mllp", "addr=" + address + ",key=" + s.keyID(hospital),
+	}, args...), s.env...)
+	n.await("http://" + private + "/readyz")
+	return n
+}
+
+// keyID is the id of the first key of a hospital.
+func (s *system) keyID(hospital string) string {
+	s.t.Helper()
+	var listed []struct{ ID string }
+	into(s.t, []byte(cli(s.t, s.env, "keys", "list", "-hospital", hospital, "--json")), &listed)
+	if len(listed) == 0 {
+		s.t.Fatal("no key")
+	}
+	return listed[0].ID
+}
+
+func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *ledger) {
+	const connections, each = 50, 20
+	at := time.Now().Add(-time.Hour)
+	var all sync.WaitGroup
+	answers := make(chan string, connections*each)
+	engines := make([]*engine, connections)
+	for i := range engines {
+		e := &engine{address: address}
+		engines[i] = e
+		all.Go(func() {
+			for n := range each {
+				code, err := e.send(admission(i*each+n, at.Add(time.Duration(n)*time.Minute)))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answers <- code
+			}
+		})
+	}
+	for range connections * each / 4 {
+		<-answers
+	}
+	kill()
+	all.Wait()
+	close(answers)
+	for code := range answers {
+		if code != "AA" {
+			t.Errorf("answered %s", code)
+		}
+	}
+	again := 0
+	for _, e := range engines {
+		again += e.again
+	}
+	// Whoever sends once more gets the same answer.
+	for n := range 10 {
+		if code, err := engines[0].send(admission(n, at.Add(time.Duration(n)*time.Minute))); err != nil || code != "AA" {
+			t.Errorf("sent again: %s %v", code, err)
+		}
+	}
+	for _, e := range engines {
+		e.close()
+	}
+	l := eventuallyApplied(t, log)
+	applied, duplicates := map[string]int{}, 0
+	for _, c := range l.changes[hospital] {
+		if c.Cause != acuity.CauseIngest {
+			continue
+		}
+		o := l.observations[position{c.partition, c.Offset}]
+		if o == nil {
+			t.Fatalf("no observation at %d:%d", c.partition, c.Offset)
+		}
+		if c.Outcome == acuity.Duplicate {
+			duplicates++
+			continue
+		}
+		for i := range o.Events {
+			applied[o.Events[i].Visit]++
+		}
+	}
+	if len(applied) != connections*each {
+		t.Errorf("%d visits in the state, want %d", len(applied), connections*each)
+	}
+	for visit, n := range applied {
+		if n != 1 {
+			t.Errorf("visit %s was applied %d times", visit, n)
+		}
+	}
+	if again == 0 || duplicates < 10 {
+		t.Errorf("%d messages sent again, %d duplicates: the test kills nothing", again, duplicates)
+	}
+	t.Logf("%d messages sent again after the kill, %d duplicates in the log", again, duplicates)
+}
+
+// eventuallyApplied reads the log until every observation in it has its change.
+func eventuallyApplied(t *testing.T, read func() *ledger) (l *ledger) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		l = read()
+		changes := 0
+		for _, of := range l.changes {
+			for _, c := range of {
+				if c.Cause == acuity.CauseIngest {
+					changes++
+				}
+			}
+		}
+		if changes < len(l.observations) {
+			return fmt.Errorf("%d of %d applied", changes, len(l.observations))
+		}
+		return nil
+	})
+	return l
+}
+
+// TestMLLPRevoked revokes the key of an open connection: within a second its
+// messages are not taken any more.
+func TestMLLPRevoked(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	e := &engine{address: func() string { return d.MLLP }}
+	defer e.close()
+	if code, err := e.send(admission(1, time.Now())); err != nil || code != "AA" {
+		t.Fatal(code, err)
+	}
+	var listed []struct {
+		ID     string
+		Scopes []string
+	}
+	into(t, []byte(cli(t, nil, "keys", "list", "-data", dir, "--json")), &listed)
+	for _, k := range listed {
+		if slices.Contains(k.Scopes, "ingest:hl7") {
+			cli(t, nil, "keys", "revoke", "-data", dir, "-id", k.ID)
+		}
+	}
+	eventually(t, 3*time.Second, func() error {
+		if _, err := e.try(admission(2, time.Now())); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return fmt.Errorf("answered: %v", err)
+		}
+		return nil
+	})
+	e.close()
+	conn, err := net.Dial("tcp", d.MLLP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 {
+		t.Errorf("a sender with a revoked key is let in: %q %v", rest, err)
+	}
+	d.wantsLine(t, `"ended":"sender_refused"`)
+}
+
+// TestMLLPPeers has a peer of every bad kind beside a good one, on raw sockets.
+func TestMLLPPeers(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	dial := func() net.Conn {
+		conn, err := net.Dial("tcp", d.MLLP)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		return conn
+	}
+	closed := func(name string, conn net.Conn) {
+		rest, err := io.ReadAll(conn)
+		if len(rest) > 0 || errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %q %v, want a closed connection", name, rest, err)
+		}
+	}
+	var all sync.WaitGroup
+	all.Go(func() { // a message that never ends
+		conn := dial()
+		fmt.Fprint(conn, "\x0bMSH|")
+		for chunk := []byte(strings.Repeat("x", 64<<10)); ; {
+			if _, err := conn.Write(chunk); err != nil {
+				break
+			}
+		}
+		closed("endless", conn)
+	})
+	if os.Getenv("SVC_E2E") != "" { // takes the half minute that a message may
+		all.Go(func() { // a byte now and then
+			conn, began := dial(), time.Now()
+			fmt.Fprint(conn, "\x0bMSH|")
+			for tick := time.Tick(100 * time.Millisecond); ; <-tick {
+				if _, err := conn.Write([]byte("x")); err != nil {
+					break
+				}
+			}
+			closed("slow", conn)
+			if took := time.Since(began); took > 40*time.Second {
+				t.Errorf("the slow one was let in for %v", took)
+			}
+		})
+		all.Go(func() { // begins, and says nothing more
+			conn := dial()
+			fmt.Fprint(conn, "\x0bMSH|")
+			closed("half open", conn)
+		})
+	}
+	all.Go(func() { // one way only: its messages are taken and answered
+		conn := dial()
+		fmt.Fprint(conn, "\x0b"+admission(1, time.Now())+"\x1c\r")
+		conn.(*net.TCPConn).CloseWrite()
+		if answer, err := bufio.NewReader(conn).ReadString(0x1c); err != nil || !strings.Contains(answer, "\rMSA|AA|M1\r") {
+			t.Errorf("half closed: %q %v", answer, err)
+		}
+	})
+	all.Go(func() { // many ahead, in order
+		conn := dial()
+		var ahead strings.Builder
+		for n := range 100 {
+			ahead.WriteString("\x0b" + admission(100+n, time.Now()) + "\x1c\r")
+		}
+		fmt.Fprint(conn, ahead.String())
+		in := mllp.NewReader(conn, 1<<20)
+		for n := range 100 {
+			if ack, err := in.Next(); err != nil || !strings.Contains(string(ack), fmt.Sprintf("\rMSA|AA|M%d\r", 100+n)) {
+				t.Errorf("answer %d is %q, %v", n, ack, err)
+				return
+			}
+		}
+	})
+	e := &engine{address: func() string { return d.MLLP }}
+	defer e.close()
+	for n := range 100 {
+		if code, err := e.send(admission(1000+n, time.Now())); err != nil || code != "AA" {
+			t.Fatal(code, err)
+		}
+	}
+	all.Wait()
+	d.wantsLine(t, `"ended":"message_too_long"`)
+	if strings.Contains(d.logged(), "xxxx") {
+		t.Error("the log says what a message held")
+	}
+}
+
+// wantsLine waits for a line in the log.
+func (n *node) wantsLine(t testing.TB, text string) {
+	t.Helper()
+	select {
+	case <-n.says(text):
+	case <-time.After(10 * time.Second):
+		t.Errorf("%s is not in the log", text)
+	}
+}
