@@ -17,8 +17,8 @@ import (
 	"svc/ingest/mllp"
 )
 
-// admission is an A01 of a visit of its own.
-func admission(n int, at time.Time) string {
+// arrival is an A01 of a visit of its own.
+func arrival(n int, at time.Time) string {
 	return strings.Join([]string{
 		fmt.Sprintf(`MSH|^~\&|EPIC|MERCY|SVC|MERCY|%s||ADT^A01^ADT_A01|M%d|P|2.5.1`, at.Format("20060102150405-0700"), n),
 		fmt.Sprintf(`EVN|A01|%s`, at.Format("20060102150405-0700")),
@@ -74,7 +74,11 @@ func (e *engine) try(message string) (code string, err error) {
 	}
 	_, msa, ok := strings.Cut(string(ack), "\rMSA|")
 	header, _, _ := strings.Cut(message, "\r")
-	if code, msa, _ = strings.Cut(msa, "|"); !ok || !strings.HasPrefix(msa, strings.Split(header, "|")[9]+"\r") {
+	control := ""
+	if fields := strings.Split(header, "|"); len(fields) > 9 {
+		control = fields[9]
+	}
+	if code, msa, _ = strings.Cut(msa, "|"); !ok || !strings.HasPrefix(msa, control+"\r") {
 		return "", fmt.Errorf("answer %q to %s", ack, header)
 	}
 	return code, nil
@@ -164,7 +168,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 		engines[i] = e
 		all.Go(func() {
 			for n := range each {
-				code, err := e.send(admission(i*each+n, at.Add(time.Duration(n)*time.Minute)))
+				code, err := e.send(arrival(i*each+n, at.Add(time.Duration(n)*time.Minute)))
 				if err != nil {
 					t.Error(err)
 					return
@@ -190,7 +194,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 	}
 	// Whoever sends once more gets the same answer.
 	for n := range 10 {
-		if code, err := engines[0].send(admission(n, at.Add(time.Duration(n)*time.Minute))); err != nil || code != "AA" {
+		if code, err := engines[0].send(arrival(n, at.Add(time.Duration(n)*time.Minute))); err != nil || code != "AA" {
 			t.Errorf("sent again: %s %v", code, err)
 		}
 	}
@@ -257,7 +261,7 @@ func TestMLLPRevoked(t *testing.T) {
 	d := startDev(t, dir)
 	e := &engine{address: func() string { return d.MLLP }}
 	defer e.close()
-	if code, err := e.send(admission(1, time.Now())); err != nil || code != "AA" {
+	if code, err := e.send(arrival(1, time.Now())); err != nil || code != "AA" {
 		t.Fatal(code, err)
 	}
 	var listed []struct {
@@ -271,8 +275,8 @@ func TestMLLPRevoked(t *testing.T) {
 		}
 	}
 	eventually(t, 3*time.Second, func() error {
-		if _, err := e.try(admission(2, time.Now())); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return fmt.Errorf("answered: %v", err)
+		if _, err := e.try(arrival(2, time.Now())); !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return errors.Join(errors.New("it is answered, or ends otherwise"), err)
 		}
 		return nil
 	})
@@ -282,7 +286,7 @@ func TestMLLPRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	conn.SetDeadline(time.Now().Add(5 * time.Second))
+	conn.SetDeadline(time.Now().Add(5 * time.Second)) //nolint:errcheck // of a test
 	if rest, err := io.ReadAll(conn); err != nil || len(rest) > 0 {
 		t.Errorf("a sender with a revoked key is let in: %q %v", rest, err)
 	}
@@ -298,8 +302,13 @@ func TestMLLPPeers(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { conn.Close() })
-		conn.SetDeadline(time.Now().Add(time.Minute))
+		conn.SetDeadline(time.Now().Add(time.Minute)) //nolint:errcheck // of a test
 		return conn
+	}
+	say := func(conn net.Conn, text string) {
+		if _, err := io.WriteString(conn, text); err != nil {
+			t.Error(err)
+		}
 	}
 	closed := func(name string, conn net.Conn) {
 		rest, err := io.ReadAll(conn)
@@ -310,7 +319,7 @@ func TestMLLPPeers(t *testing.T) {
 	var all sync.WaitGroup
 	all.Go(func() { // a message that never ends
 		conn := dial()
-		fmt.Fprint(conn, "\x0bMSH|")
+		say(conn, "\x0bMSH|")
 		for chunk := []byte(strings.Repeat("x", 64<<10)); ; {
 			if _, err := conn.Write(chunk); err != nil {
 				break
@@ -321,7 +330,7 @@ func TestMLLPPeers(t *testing.T) {
 	if os.Getenv("SVC_E2E") != "" { // takes the half minute that a message may
 		all.Go(func() { // a byte now and then
 			conn, began := dial(), time.Now()
-			fmt.Fprint(conn, "\x0bMSH|")
+			say(conn, "\x0bMSH|")
 			for tick := time.Tick(100 * time.Millisecond); ; <-tick {
 				if _, err := conn.Write([]byte("x")); err != nil {
 					break
@@ -334,14 +343,14 @@ func TestMLLPPeers(t *testing.T) {
 		})
 		all.Go(func() { // begins, and says nothing more
 			conn := dial()
-			fmt.Fprint(conn, "\x0bMSH|")
+			say(conn, "\x0bMSH|")
 			closed("half open", conn)
 		})
 	}
 	all.Go(func() { // one way only: its messages are taken and answered
 		conn := dial()
-		fmt.Fprint(conn, "\x0b"+admission(1, time.Now())+"\x1c\r")
-		conn.(*net.TCPConn).CloseWrite()
+		say(conn, "\x0b"+arrival(1, time.Now())+"\x1c\r")
+		conn.(*net.TCPConn).CloseWrite() //nolint:errcheck,forcetypeassert // it is TCP, and the answer tells
 		if answer, err := bufio.NewReader(conn).ReadString(0x1c); err != nil || !strings.Contains(answer, "\rMSA|AA|M1\r") {
 			t.Errorf("half closed: %q %v", answer, err)
 		}
@@ -350,9 +359,9 @@ func TestMLLPPeers(t *testing.T) {
 		conn := dial()
 		var ahead strings.Builder
 		for n := range 100 {
-			ahead.WriteString("\x0b" + admission(100+n, time.Now()) + "\x1c\r")
+			ahead.WriteString("\x0b" + arrival(100+n, time.Now()) + "\x1c\r")
 		}
-		fmt.Fprint(conn, ahead.String())
+		say(conn, ahead.String())
 		in := mllp.NewReader(conn, 1<<20)
 		for n := range 100 {
 			if ack, err := in.Next(); err != nil || !strings.Contains(string(ack), fmt.Sprintf("\rMSA|AA|M%d\r", 100+n)) {
@@ -364,7 +373,7 @@ func TestMLLPPeers(t *testing.T) {
 	e := &engine{address: func() string { return d.MLLP }}
 	defer e.close()
 	for n := range 100 {
-		if code, err := e.send(admission(1000+n, time.Now())); err != nil || code != "AA" {
+		if code, err := e.send(arrival(1000+n, time.Now())); err != nil || code != "AA" {
 			t.Fatal(code, err)
 		}
 	}

@@ -18,7 +18,7 @@ func TestSend(t *testing.T) {
 	d := startDev(t, dir)
 	var many strings.Builder
 	for n := range 200 {
-		many.WriteString(admission(n, time.Now()))
+		many.WriteString(arrival(n, time.Now()))
 	}
 	write := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)
@@ -28,8 +28,8 @@ func TestSend(t *testing.T) {
 		return path
 	}
 	good := write("good.hl7", many.String())
-	mixed := write("mixed.hl7", "FHS|^~\\&\rBHS|^~\\&\r"+admission(1, time.Now())+
-		strings.Replace(admission(2, time.Now()), "ADT^A01^ADT_A01", "ORU^R01", 1)+admission(3, time.Now())+"BTS|3\rFTS|1\r")
+	mixed := write("mixed.hl7", "FHS|^~\\&\rBHS|^~\\&\r"+arrival(1, time.Now())+
+		strings.Replace(arrival(2, time.Now()), "ADT^A01^ADT_A01", "ORU^R01", 1)+arrival(3, time.Now())+"BTS|3\rFTS|1\r")
 	for name, tt := range map[string]struct {
 		args  []string
 		stdin string
@@ -38,7 +38,7 @@ func TestSend(t *testing.T) {
 	}{
 		"over MLLP":            {[]string{good, "-to", "mllp://" + d.MLLP, "-connections", "8"}, "", 0, map[string]int{"AA": 200}},
 		"over HTTP":            {[]string{"-to", d.BaseURL, "-key", d.APIKey, good, "-connections", "8"}, "", 0, map[string]int{"AA": 200}},
-		"to the running dev":   {[]string{"-data", dir, "-"}, admission(1, time.Now()), 0, map[string]int{"AA": 1}},
+		"to the running dev":   {[]string{"-data", dir, "-"}, arrival(1, time.Now()), 0, map[string]int{"AA": 1}},
 		"one is refused":       {[]string{mixed, "-to", "mllp://" + d.MLLP}, "", 1, map[string]int{"AA": 2, "AR": 1}},
 		"from the third":       {[]string{mixed, mixed, "-to", "mllp://" + d.MLLP, "-from", "3"}, "", 1, map[string]int{"AA": 3, "AR": 1}},
 		"at a pace":            {[]string{mixed, "-to", d.BaseURL, "-key", d.APIKey, "-rate", "20"}, "", 1, map[string]int{"AA": 2, "AR": 1}},
@@ -46,7 +46,7 @@ func TestSend(t *testing.T) {
 		"nobody there":         {[]string{good, "-to", "mllp://127.0.0.1:1", "-retry-for", "100ms"}, "", 1, map[string]int{}},
 		"no such file":         {[]string{"/none", "-to", "mllp://" + d.MLLP}, "", 1, map[string]int{}},
 		"FHIR over MLLP":       {[]string{"-", "-to", "mllp://" + d.MLLP}, `{"resourceType":"Bundle"}`, 1, map[string]int{}},
-		"no answer asked":      {[]string{"-", "-to", "mllp://" + d.MLLP}, strings.Replace(admission(9, time.Now()), "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), 0, map[string]int{"no answer asked for": 1}},
+		"no answer asked":      {[]string{"-", "-to", "mllp://" + d.MLLP}, strings.Replace(arrival(9, time.Now()), "|2.5.1\r", "|2.5.1|||NE|NE\r", 1), 0, map[string]int{"no answer asked for": 1}},
 		"another kind of file": {[]string{"-", "-to", "mllp://" + d.MLLP}, "<xml/>", 1, map[string]int{}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func TestSendGoesOn(t *testing.T) {
 	d := startDev(t, dir)
 	var many strings.Builder
 	for n := range 60 {
-		many.WriteString(admission(n, time.Now()))
+		many.WriteString(arrival(n, time.Now()))
 	}
 	file := filepath.Join(t.TempDir(), "many.hl7")
 	if err := os.WriteFile(file, []byte(many.String()), 0o600); err != nil {
@@ -89,7 +89,7 @@ func TestSendGoesOn(t *testing.T) {
 	}
 	time.Sleep(500 * time.Millisecond) // somewhere in the middle: where does not matter
 	d.kill()
-	cmd.Wait() //nolint:errcheck // the exit code is looked at
+	cmd.Wait()
 	_, from, found := strings.Cut(out.String(), "go on with -from ")
 	from = strings.TrimSpace(from)
 	if cmd.ProcessState.ExitCode() != 1 || !found {
