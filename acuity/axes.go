@@ -65,21 +65,8 @@ func (r *reading) cap() {
 
 // tally is what the axes are made of.
 type tally struct {
-	required  Demand // of all rooms
-	single    Demand // of the rooms with one nurse or more
-	score     int64
-	stat      int64 // rooms with a factor of class 4
-	occupied  int64 // rooms
-	boarders  int64
-	doubles   int64
-	assumed   int64
-	stale     int64
-	births    bool // a patient in Labor or Cesarean
-	rostered  bool // nurses are those of the roster
-	fatigue   bool
-	listed    int64 // rooms that count for capacity
-	busy      int64 // occupied ones of them
-	blocked   int64 // blocked ones of them
+	counts
+	rostered  bool // the nurses are those of the roster
 	rooms     int64 // in all that may be used
 	moves     int64
 	census    bool
@@ -146,7 +133,7 @@ func (t *tally) reserve(r *reading) {
 	r.mainly(r.over(1, 1) && !t.call, LevelRed, "slack")
 	r.mainly(r.over(0, 1) && !t.call, LevelOrange, "slack")
 	r.mainly(r.over(-1, 1) && !t.call, LevelYellow, "slack")
-	r.raise(t.nurses < 2 && t.births, LevelYellow, "minimum_two")
+	r.raise(t.nurses < 2 && t.births > 0, LevelYellow, "minimum_two")
 }
 
 func (t *tally) capacity(r *reading) {
@@ -201,5 +188,5 @@ func (t *tally) skills(r *reading) {
 	r.raise(s.load > 3*loadUnit/2, LevelOrange, "load")
 	r.mainly(r.over(1, 3), LevelYellow, "novices")
 	r.raise(s.load > 5*loadUnit/4, LevelYellow, "load")
-	r.raise(t.fatigue, LevelYellow, "fatigue")
+	r.raise(t.fatigue > 0, LevelYellow, "fatigue")
 }

@@ -7,6 +7,7 @@ func (u *Unit) takeClinical(in *intake) {
 	if ref := in.o.Room; ref != nil {
 		in.room = u.named(in, *ref)
 	}
+	in.heard = u.work.said[:0]
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		h := Heard{
@@ -32,6 +33,7 @@ func (u *Unit) takeClinical(in *intake) {
 		u.keep(&r.threads, h, "")
 		u.markRoom(r, markHeard|markTouched)
 	}
+	u.work.said = in.heard
 	u.noteUnmappedSignals(in)
 }
 

@@ -61,6 +61,9 @@ func (u *Unit) markAll() {
 
 // retell tells the marked visits anew.
 func (u *Unit) retell() {
+	if len(u.work.visits) == 0 {
+		return
+	}
 	how := telling{SameRoom: u.table.sameRoom, TrustA08: u.setting().TrustA08Location}
 	for _, v := range u.work.visits {
 		v.marks &^= markRetell

@@ -23,20 +23,23 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	for i := range chart.Rooms {
 		c.judgeRoom(&chart.Rooms[i], now, &out, &rooms[i])
 	}
-	return c.judgeUnit(&chart.Unit, rooms, now, nil)
+	return c.judgeUnit(&chart.Unit, rooms, now)
 }
 
 // judgeUnit makes the verdict of a unit from those of its rooms, which must be
 // of the same instant, or of an earlier one with no Next or due up to now. The
-// rooms become part of the verdict. What was made of the same numbers last time
-// is taken from there; nil: nothing is remembered.
-func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant, last *lately) Verdict {
+// rooms become part of the verdict.
+func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
+	sums := sumsOf(rooms)
+	return c.judgeSums(u, rooms, &sums, now, nil)
+}
+
+// judgeSums is judgeUnit with what the rooms come to. What was made of the same
+// numbers last time is taken from there; nil: nothing is remembered.
+func (c *Catalogue) judgeSums(u *UnitChart, rooms []RoomVerdict, sums *sums, now Instant, last *lately) Verdict {
 	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since, Rules: c.version}
-	t := tally{census: u.HasCensus, unplaced: int64(u.Unplaced)}
-	for i := range rooms {
-		t.add(&rooms[i])
-		v.Next = Soonest(v.Next, Soonest(rooms[i].Next, rooms[i].due))
-	}
+	v.Next = sums.next
+	t := tally{counts: sums.counts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
 	if u.Roster != nil {
 		v.RosterStale = now >= u.Roster.AsOf.Add(rosterLasts)
@@ -94,35 +97,6 @@ type basis struct {
 	roster  *Roster
 	stale   bool
 	unknown int32
-}
-
-// add counts a room.
-func (t *tally) add(r *RoomVerdict) {
-	t.required += r.Demand
-	if r.Demand >= Nurse {
-		t.single += r.Demand
-	}
-	t.score += int64(r.Score)
-	t.stat += one(r.STAT)
-	t.boarders += one(r.Boarder)
-	t.doubles += one(r.Double)
-	t.assumed += one(r.Assumed)
-	t.stale += one(r.Stale)
-	t.occupied += one(r.Status == RoomOccupied)
-	t.births = t.births || r.Birth
-	t.fatigue = t.fatigue || r.fatigue
-	if r.listed {
-		t.listed++
-		t.busy += one(r.Status == RoomOccupied)
-		t.blocked += one(r.Status == RoomBlocked)
-	}
-}
-
-func one(b bool) int64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // staffing finds the nurses on duty: the last entry that has begun. An entry

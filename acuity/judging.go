@@ -28,7 +28,7 @@ func (u *Unit) judge() {
 	if u.plain {
 		last = nil
 	}
-	u.verdict = u.cat.judgeUnit(&u.chart.Unit, u.verdict.Rooms, now, last)
+	u.verdict = u.cat.judgeSums(&u.chart.Unit, u.verdict.Rooms, &u.sums, now, last)
 }
 
 // judgeAll is judge after rooms came into the unit or went out of it.
@@ -66,6 +66,7 @@ func (u *Unit) judgeAll(now Instant) {
 		}
 	}
 	u.verdict.Rooms, w.rooms, w.before = next, w.before, old
+	u.sums = sumsOf(next)
 	w.relaid, w.all = false, true
 }
 
@@ -86,8 +87,10 @@ func (u *Unit) judgeTouched(now Instant) {
 	again := func(r *room) {
 		r.was = len(w.before)
 		w.judged, w.before = append(w.judged, r), append(w.before, rooms[r.is])
+		u.sums.drop(&rooms[r.is])
 		rooms[r.is] = RoomVerdict{}
 		u.judgeRoom(r, now, &rooms[r.is])
+		u.sums.add(&rooms[r.is])
 	}
 	for _, r := range w.judge {
 		if r.is >= 0 && r.marks&markJudge != 0 {
@@ -105,6 +108,7 @@ func (u *Unit) judgeTouched(now Instant) {
 		}
 	}
 	slices.SortFunc(w.judged, byID)
+	u.sums.settle(rooms)
 }
 
 // judgeRoom judges one room. The memory of its last verdict is free after the

@@ -105,8 +105,8 @@ func (u *Unit) writeHeard(write func(key string, s State)) {
 			write(u.heardKey(r.number), nil)
 			continue
 		}
-		s := r.record()
-		write(u.heardKey(r.number), &s)
+		u.work.written = r.record()
+		write(u.heardKey(r.number), &u.work.written)
 	}
 }
 

@@ -25,5 +25,5 @@ func (rv *RoomVerdict) Until() Instant { return Soonest(rv.Next, rv.due) }
 // its rooms, ascending by ID. Each must be of now, or of an earlier
 // instant with none of its Until up to now. They become part of the verdict.
 func (u *UnitChart) Verdict(rooms []RoomVerdict, now Instant) Verdict {
-	return u.Catalogue().judgeUnit(u, rooms, now, nil)
+	return u.Catalogue().judgeUnit(u, rooms, now)
 }

@@ -15,8 +15,10 @@ type threads struct {
 
 // thread is the statements of one identity, in order of arrival.
 type thread struct {
-	of   *readout // one of theirs: it has the identity
-	said []Heard
+	of     *readout // one of theirs: it has the identity
+	said   []Heard
+	newest Instant // no statement has a later time
+	mixed  bool    // the order of arrival is not that of time
 }
 
 // of returns the thread of the statements with the identity of a readout; nil if
@@ -64,7 +66,9 @@ func (l *threads) add(h Heard) {
 		t = &l.list[len(l.list)-1]
 	}
 	t.said = tight(t.said, 8)
+	at := h.orderTime()
 	i, _ := slices.BinarySearchFunc(t.said, h, compareArrival)
+	t.newest, t.mixed = max(t.newest, at), t.mixed || at < t.newest || i < len(t.said)
 	t.said = slices.Insert(t.said, i, h)
 	l.size++
 }
@@ -100,7 +104,8 @@ func (l *threads) drop(t *thread, i int) {
 func (t *thread) between(h *Heard) int {
 	before, first := -1, -1 // those that precede h, and before it, about the same
 	at := h.orderTime()
-	for i := range t.said {
+	ordered := !t.mixed && at >= t.newest // as nearly always: the last ones are the newest
+	for i := len(t.said) - 1; i >= 0 && (first < 0 || !ordered); i-- {
 		o := &t.said[i]
 		if !sameSubject(o, h) {
 			continue
@@ -108,10 +113,13 @@ func (t *thread) between(h *Heard) int {
 		switch when := o.orderTime(); {
 		case when > at:
 			return -1 // h is not the newest
-		case before < 0 || when >= t.said[before].orderTime():
+		case before < 0 || when > t.said[before].orderTime():
 			before, first = i, before
-		case first < 0 || when >= t.said[first].orderTime():
+		case first < 0 || when > t.said[first].orderTime():
 			first = i
+		}
+		if ordered && !saysTheSame(&t.said[before], h) {
+			return -1
 		}
 	}
 	if first >= 0 && saysTheSame(&t.said[before], h) && saysTheSame(&t.said[first], h) &&

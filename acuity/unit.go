@@ -38,6 +38,7 @@ type Unit struct {
 	chart      Chart
 	verdict    Verdict
 	lately     lately
+	sums       sums    // of the rooms of the verdict
 	previous   Verdict // the one before, without its rooms: see verdicts
 
 	work    work
@@ -128,6 +129,9 @@ type work struct {
 	layout  bool     // rooms came or went
 	known   bool     // rooms were made known, or named by a census
 
+	said    []Heard    // memory of the statements of an input
+	written HeardState // memory of a record
+	active  []Factor   // memory of the factors of a room
 	weaving weaving
 	spans   []sojourn
 	own     []sojourn

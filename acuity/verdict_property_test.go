@@ -271,7 +271,7 @@ func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 			}
 		}
 		whole := c.Verdict(now)
-		if reused := Default().judgeUnit(&c.Unit, old, now, nil); !reflect.DeepEqual(stillUnit(whole), stillUnit(reused)) || whole.Next != reused.Next {
+		if reused := Default().judgeUnit(&c.Unit, old, now); !reflect.DeepEqual(stillUnit(whole), stillUnit(reused)) || whole.Next != reused.Next {
 			t.Fatalf("\n%+v\n%+v", whole, reused)
 		}
 	})
@@ -303,7 +303,7 @@ func BenchmarkUnit(b *testing.B) {
 	catalogue := Default()
 	b.ReportAllocs()
 	for b.Loop() {
-		catalogue.judgeUnit(&c.Unit, rooms, testStart, nil)
+		catalogue.judgeUnit(&c.Unit, rooms, testStart)
 	}
 }
 
