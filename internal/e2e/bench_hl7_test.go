@@ -2,10 +2,12 @@ package e2e
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -43,45 +45,34 @@ func BenchmarkIngestHL7(b *testing.B) {
 	for _, p := range s.partners {
 		eventually(b, time.Minute, func() error { return postHL7(p, nil, "", admission(0)) })
 	}
-	applied := func() float64 {
-		done, err := figure(private, "svc_process_records_total")
-		if err != nil {
-			b.Fatal(err)
-		}
-		return done
-	}
+	applied := appliedBy(b, private)
 	for b.Loop() {
 		for _, mode := range []struct{ name, prefer string }{{"", "respond-async"}, {"waiting-", ""}} {
-			const connections, lasting = 32, 10 * time.Second
-			before, busyFront, busyProcessor := applied(), s.front.busy(b), processor.busy(b)
-			began := time.Now()
-			sent := s.storm(b, connections, lasting, mode.prefer)
-			for applied() < before+float64(sent) {
-				time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
-			}
-			took := time.Since(began).Seconds()
-			b.ReportMetric(float64(sent)/took, mode.name+"messages/s")
-			b.ReportMetric((s.front.busy(b)-busyFront).Seconds()/float64(sent)*1e6, mode.name+"ingest-cpu-us")
-			b.ReportMetric((processor.busy(b)-busyProcessor).Seconds()/float64(sent)*1e6, mode.name+"process-cpu-us")
+			storm(b, mode.name, s.front, processor, applied, func(c int) func(string) error {
+				p := s.partners[c%len(s.partners)]
+				client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
+				return func(message string) error { return postHL7(p, client, mode.prefer, message) }
+			})
 		}
 		machineLoad(b)
 	}
 }
 
-// storm posts over so many connections, each as fast as it is answered, and
-// returns how many messages were taken.
-func (s *system) storm(b *testing.B, connections int, lasting time.Duration, prefer string) int {
+// storm sends over 32 connections, each as fast as it is answered, until all is
+// applied, and reports how much that was in a second and what it cost.
+func storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
 	b.Helper()
+	const connections, lasting = 32, 10 * time.Second
+	before, busyIngest, busyProcessor := applied(), ingest.busy(b), processor.busy(b)
 	var count atomic.Int64
 	var all sync.WaitGroup
-	end := time.Now().Add(lasting)
-	base := int(time.Now().UnixNano() / 1e6 % 1e9)
+	began := time.Now()
+	base := int(began.UnixNano() / 1e6 % 1e9)
 	for c := range connections {
+		send := connect(c)
 		all.Go(func() {
-			p := s.partners[c%len(s.partners)]
-			client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
-			for n := 0; time.Now().Before(end); n++ {
-				if err := postHL7(p, client, prefer, admission(base*4+c*100_000+n)); err != nil {
+			for n := 0; time.Since(began) < lasting; n++ {
+				if err := send(admission(base*4 + c*100_000 + n)); err != nil {
 					b.Error(err)
 					return
 				}
@@ -90,7 +81,24 @@ func (s *system) storm(b *testing.B, connections int, lasting time.Duration, pre
 		})
 	}
 	all.Wait()
-	return int(count.Load())
+	sent := float64(count.Load())
+	for applied() < before+sent {
+		time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
+	}
+	b.ReportMetric(sent/time.Since(began).Seconds(), name+"messages/s")
+	b.ReportMetric((ingest.busy(b)-busyIngest).Seconds()/sent*1e6, name+"ingest-cpu-us")
+	b.ReportMetric((processor.busy(b)-busyProcessor).Seconds()/sent*1e6, name+"process-cpu-us")
+}
+
+// appliedBy reads how many observations a processor has applied.
+func appliedBy(b *testing.B, private string) func() float64 {
+	return func() float64 {
+		done, err := figure(private, "svc_process_records_total")
+		if err != nil {
+			b.Fatal(err)
+		}
+		return done
+	}
 }
 
 func postHL7(p *partner, client *http.Client, prefer, message string) error {
@@ -119,4 +127,52 @@ func postHL7(p *partner, client *http.Client, prefer, message string) error {
 		return fmt.Errorf("%d %q", response.StatusCode, body)
 	}
 	return nil
+}
+
+// BenchmarkIngestMLLP is the same over MLLP, where the answer follows when the
+// message is durable.
+func BenchmarkIngestMLLP(b *testing.B) {
+	hospitals := make([]string, 8)
+	for i := range hospitals {
+		hospitals[i] = "h" + strconv.Itoa(i)
+	}
+	s := startSystem(b, hospitals...)
+	processor, private := s.measured("measured")
+	defer processor.stop()
+	var senders, addresses []string
+	for _, hospital := range hospitals {
+		addresses = append(addresses, "127.0.0.1:"+mustFreePort(b))
+		senders = append(senders, "addr="+addresses[len(addresses)-1]+",key="+s.keyID(hospital))
+	}
+	address := "127.0.0.1:" + mustFreePort(b)
+	ingest := start(b, "mllp", []string{
+		"ingest", "-listen", "127.0.0.1:0", "-private-listen", address, "-mllp", strings.Join(senders, ";"),
+	}, s.env...)
+	ingest.await("http://" + address + "/readyz")
+	connect := func(c int) func(string) error {
+		e := &engine{address: func() string { return addresses[c%len(addresses)] }}
+		b.Cleanup(e.close)
+		return func(message string) error {
+			code, err := e.try(message)
+			if err == nil && code != "AA" {
+				err = errors.New(code)
+			}
+			return err
+		}
+	}
+	applied := appliedBy(b, private)
+	for c := range hospitals {
+		send := connect(c)
+		eventually(b, time.Minute, func() error { return send(admission(c)) })
+	}
+	eventually(b, time.Minute, func() error {
+		if n := applied(); n < float64(len(hospitals)) {
+			return fmt.Errorf("%v applied", n)
+		}
+		return nil
+	})
+	for b.Loop() {
+		storm(b, "", ingest, processor, applied, connect)
+		machineLoad(b)
+	}
 }
