@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"net/netip"
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,5 +66,37 @@ func TestMLLPFaults(t *testing.T) {
 	c, err := parseConfig("ingest", everything, nil, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
 	if err != nil || len(c.MLLP.Senders) > 0 {
 		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
+	}
+}
+
+// TestFeedsPage holds the flags that docs/feeds.md names to those that there are.
+func TestFeedsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/feeds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for _, o := range options {
+		known[o.name] = true
+	}
+	for _, args := range [][]string{{"send", "-h"}, {"keys", "mint", "-h"}, {"keys", "list", "-h"}} {
+		_, help, _ := say(t, args...)
+		for _, flag := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help, -1) {
+			known[flag[1]] = true
+		}
+	}
+	named := regexp.MustCompile("[` ]-([a-z][a-z-]+)").FindAllStringSubmatch(string(page), -1)
+	for _, flag := range named {
+		if !known[flag[1]] {
+			t.Errorf("there is no flag -%s", flag[1])
+		}
+	}
+	for _, part := range regexp.MustCompile("(?m)^\\| `([a-z]+)=").FindAllStringSubmatch(string(page), -1) {
+		if err := mllpBindings(&config{}, part[1]+"=x"); strings.Contains(err.Error(), "there is no") {
+			t.Errorf("-mllp: %v", err)
+		}
+	}
+	if len(named) < 15 {
+		t.Errorf("only %d flags are found on the page", len(named))
 	}
 }

@@ -43,6 +43,11 @@ const (
 	endStopped   end = "stopped"
 )
 
+// ends are all of them.
+var ends = []end{
+	endPeer, endReset, endIdle, endSlow, endTooLong, endDeaf, endNotTaken, endRefused, endHandshake, endTooMany, endStopped,
+}
+
 // conn is one connection.
 type conn struct {
 	*Server

@@ -1,0 +1,32 @@
+package mllp
+
+import (
+	"os"
+	"regexp"
+	"slices"
+	"testing"
+)
+
+// TestPage holds docs/feeds.md to the faults and the ends of connections.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/feeds.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{}
+	for _, f := range Faults() {
+		want = append(want, f.String())
+	}
+	for _, e := range ends {
+		want = append(want, string(e))
+	}
+	var got []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\|").FindAllSubmatch(page, -1) {
+		got = append(got, string(row[1]))
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	if !slices.Equal(got, want) {
+		t.Errorf("the page has %q\nthe code     %q", got, want)
+	}
+}
