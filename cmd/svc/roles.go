@@ -160,6 +160,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready())
 	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins}
+	h.limits()
 	h.front()
 	h.checks["kafka"] = func(context.Context) error {
 		if since := h.cluster.Away(); !since.IsZero() {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"svc/internal/access"
+	"svc/internal/limit"
 )
 
 // Shell is what surrounds the handlers of a role.
@@ -20,7 +21,9 @@ type Shell struct {
 	Lookup  func(token string) (access.Key, bool)
 	DocsURL string // carried in every error
 	Log     *slog.Logger
-	Origins []string // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
+	Limits  *limit.Limiter     // of the rates of keys; nil: none
+	Used    func(keyID string) // told of each request with a valid key; nil: nobody is
+	Origins []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
 }
 
 // Router returns a router in which every answer has its envelope, that of a path

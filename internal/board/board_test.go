@@ -8,6 +8,8 @@ import (
 
 	"svc/internal/board"
 	"svc/internal/board/boardtest"
+	"svc/internal/limit"
+	"svc/internal/limit/limittest"
 )
 
 func TestEmbedded(t *testing.T) {
@@ -17,6 +19,7 @@ func TestEmbedded(t *testing.T) {
 	}
 	t.Cleanup(embedded.Close)
 	boardtest.Run(t, server(t, embedded.URL()))
+	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return boardtest.Open(t, embedded.URL()) }})
 }
 
 func server(t *testing.T, url string) boardtest.Server {

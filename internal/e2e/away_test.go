@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"svc/internal/board/boardtest"
+	"svc/internal/limit"
+	"svc/internal/limit/limittest"
 )
 
 func TestFeedsToVerdict(t *testing.T) {
@@ -143,6 +145,12 @@ func TestKafkaStops(t *testing.T) {
 		t.Errorf("a 503 took %v", l.slow503)
 	}
 	s.verify(acked)
+}
+
+// TestLimitsOnRedis runs the conformance suite of the shared buckets on the real one.
+func TestLimitsOnRedis(t *testing.T) {
+	_, server := needServers(t)
+	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return boardtest.Open(t, "redis://"+server.address) }})
 }
 
 // TestViewOnRedis runs the conformance suite of the view, which `go test` runs

@@ -37,11 +37,27 @@ func Run(t *testing.T, s Server) {
 		"what administrators list stands beside":    listed,
 		"who waits is told":                         told,
 		"who waits looks for himself":               looks,
+		"when keys were used":                       used,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
 			test(t, s)
 		})
+	}
+}
+
+func used(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	at := time.UnixMilli(1_700_000_000_123).UTC()
+	if err := b.Use(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Use(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Used(t.Context(), []string{"key_2", "key_3", "key_1"})
+	if err != nil || len(got) != 2 || !got["key_1"].Equal(at) || !got["key_2"].Equal(at.Add(time.Hour)) {
+		t.Errorf("used %v, %v", got, err)
 	}
 }
 
@@ -62,6 +78,21 @@ func config(url, prefix string) board.Config {
 		Now: time.Now, //nolint:forbidigo // real servers, real time
 		Log: slog.New(slog.DiscardHandler),
 	}
+}
+
+// Open opens a board of its own.
+func Open(t *testing.T, url string) *board.Board {
+	t.Helper()
+	b, err := board.Open(config(url, t.Name()+":"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
 }
 
 func start(t *testing.T, url, generation string) *view {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc/internal/board"
+	"svc/internal/limit"
+)
+
+// limits has the shell keep keys to their rates and note when they were used.
+func (h *house) limits() {
+	limits := limit.New(h.redis, h.now)
+	h.shell.Limits = limits
+	h.run("limits", limits.Run)
+	h.metrics.counter("svc_rate_limited_requests_total", "Requests refused because their key had sent too many.", limits.Limited)
+	h.metrics.gauge("svc_rate_limited_keys", "Keys that were refused at least once lately.", limits.Clients)
+
+	used := &lastUse{redis: h.redis, now: h.now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
+	h.shell.Used = used.note
+	h.run("last use", used.run)
+}
+
+// lastUse notes in Redis when keys were used, each at most once a minute. It is
+// best effort: what cannot be written is written with the next use.
+type lastUse struct {
+	redis *board.Board
+	now   func() time.Time
+
+	mu      sync.Mutex
+	pending map[string]time.Time
+	written map[string]time.Time
+}
+
+const (
+	noteEvery  = time.Minute
+	writeEvery = 5 * time.Second
+)
+
+func (u *lastUse) note(id string) {
+	now := u.now()
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if now.Sub(u.written[id]) >= noteEvery {
+		u.pending[id] = now
+	}
+}
+
+func (u *lastUse) run(ctx context.Context) error {
+	tick := time.NewTicker(writeEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-tick.C:
+		}
+		u.mu.Lock()
+		due := u.pending
+		u.pending = map[string]time.Time{}
+		for id, at := range due {
+			u.written[id] = at
+		}
+		u.mu.Unlock()
+		u.redis.Use(ctx, due) //nolint:errcheck // best effort
+	}
+}

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"svc/internal/access"
+	"svc/internal/limit"
+)
+
+// policyName is what the one policy of a key is called in the headers.
+const policyName = `"key"`
+
+// admit counts a request of a key and tells the key where it stands, in the form
+// of draft-ietf-httpapi-ratelimit-headers-10: a quota of requests in a window of
+// seconds, how many remain, and in how many seconds the quota is whole again. If
+// the key has sent too many it answers and returns false.
+func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
+	if s.Limits == nil || key.Rate <= 0 {
+		return true
+	}
+	rate := limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
+	d := s.Limits.Allow(key.ID, rate)
+	h := w.Header()
+	h["Ratelimit-Policy"] = policyOf(rate)
+	b := append(make([]byte, 0, 32), policyName+";r="...)
+	b = strconv.AppendInt(b, int64(d.Remaining), 10)
+	b = append(b, ";t="...)
+	b = strconv.AppendInt(b, seconds(d.Reset), 10)
+	h["Ratelimit"] = []string{string(b)}
+	if !d.Allowed {
+		Fail(w, r, Problem{Kind: RateLimited, RetryAfter: d.Retry})
+	}
+	return d.Allowed
+}
+
+// policies has the header value of each rate that was met: keys share a few.
+var policies sync.Map
+
+func policyOf(r limit.Rate) []string {
+	if known, ok := policies.Load(r); ok {
+		if value, ok := known.([]string); ok {
+			return value
+		}
+	}
+	window := seconds(time.Duration(float64(r.Burst) / r.PerSecond * float64(time.Second)))
+	value := []string{policyName + ";q=" + strconv.Itoa(r.Burst) + ";w=" + strconv.FormatInt(max(window, 1), 10)}
+	policies.Store(r, value)
+	return value
+}
+
+// seconds rounds up.
+func seconds(d time.Duration) int64 { return int64(math.Ceil(max(d.Seconds(), 0))) }

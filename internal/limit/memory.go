@@ -1,0 +1,33 @@
+package limit
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Memory is a [Source] within one process, for a single instance and for tests.
+type Memory struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	buckets map[string]*Bucket
+}
+
+// NewMemory returns one without buckets.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{now: now, buckets: map[string]*Bucket{}}
+}
+
+// Take implements [Source].
+func (m *Memory) Take(_ context.Context, caller string, r Rate, want float64) (got, left float64, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b := m.buckets[caller]
+	if b == nil {
+		b = new(Bucket)
+		m.buckets[caller] = b
+	}
+	got = b.Take(r, m.now(), want)
+	return got, b.Tokens, nil
+}
