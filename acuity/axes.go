@@ -66,7 +66,7 @@ func (r *reading) cap() {
 // tally is what the axes are made of.
 type tally struct {
 	counts
-	rostered  bool // the nurses are those of the roster
+	rostered  bool  // the nurses are those of the roster
 	rooms     int64 // in all that may be used
 	moves     int64
 	census    bool
