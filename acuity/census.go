@@ -249,7 +249,7 @@ func (u *Unit) unlist(r *room) {
 	for i := range list {
 		if h := &list[i]; h.visit != nil {
 			u.hearFor(h.visit, *h)
-			h.visit.folds.known = false
+			h.visit.folds.forget()
 		} else {
 			u.lose(h)
 		}

@@ -274,8 +274,8 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	}
 	u.unseat(v)
 	v.spans = append(v.spans[:0], to...)
-	if v.folds.known = false; u.whereIs(v) == nil {
-		v.folds = folds{} // there is no chart of it any more
+	if v.folds.forget(); u.whereIs(v) == nil {
+		v.folds = nil // there is no chart of it any more
 	}
 	if lost := v.isLost(); lost != v.lost {
 		v.lost = lost

@@ -46,7 +46,7 @@ func (u *Unit) give(r *room, h *Heard, b binding) {
 	}
 	fresh := was.kind == notBound
 	if !fresh { // from now on it is missing there, and among others here
-		u.foldsOf(h).known = false
+		u.foldsOf(h).forget()
 		u.stirOwner(r, was)
 	}
 	h.visit, h.to = b.v, b.kind
@@ -54,19 +54,20 @@ func (u *Unit) give(r *room, h *Heard, b binding) {
 		u.stirEvidence(h, false)
 		return
 	}
-	u.foldsOf(h).known = false
+	u.foldsOf(h).forget()
 	u.stirOwner(r, b)
 }
 
-// foldsOf returns where it is kept what the statements of the owner of one amount to.
+// foldsOf returns where it is kept what the statements of the owner of one amount
+// to; nil: nowhere.
 func (u *Unit) foldsOf(h *Heard) *folds {
 	if h.visit != nil {
-		return &h.visit.folds
+		return h.visit.folds
 	}
 	if r := u.room(h.Room); r != nil {
-		return &r.folds
+		return r.folds
 	}
-	return &folds{}
+	return nil
 }
 
 // stirEvidence has the evidence of the owner of a statement that came, or is
@@ -209,10 +210,14 @@ func (r *room) anonymous() bool {
 func (u *Unit) gather(e *episode, b binding, r *room) {
 	e.from, e.of, e.folds = e.from[:0], b, nil
 	if !u.plain {
-		e.folds = &r.folds
+		at := &r.folds
 		if b.v != nil {
-			e.folds = &b.v.folds
+			at = &b.v.folds
 		}
+		if *at == nil {
+			*at = &folds{}
+		}
+		e.folds = *at
 	}
 	if b.v == nil {
 		e.from = append(e.from, u.readouts.use(u, &r.threads))

@@ -18,8 +18,9 @@ type episode struct {
 
 	folds *folds // what the statements of this patient amounted to last; nil: not kept
 
-	scratch folds // of a patient for whom nothing is kept
-	sorted  []statement
+	scratch folds         // of a patient for whom nothing is kept
+	sorted  []statement   // memory of the statements that are folded
+	said    [][]statement // of them, those of each identity
 	out     []Evidence
 }
 
@@ -50,6 +51,8 @@ type folder struct {
 	*reader
 	e   *episode
 	out []Evidence
+
+	said [][]statement // of this turn, by place in the folds
 
 	noted
 }
@@ -84,11 +87,13 @@ func (f *folder) foldSignals() {
 	}
 	f.hear(kept)
 	for i := range kept.list {
-		f.add(kept.list[i].noting.sum())
+		if n := kept.list[i].noting; n != nil {
+			f.add(n.sum())
+		}
 	}
 	for i := range kept.list {
 		d := &kept.list[i]
-		f.follow(kept, d)
+		f.follow(kept, i)
 		for j := range d.runs {
 			if e, ok := d.runs[j].evidence(); ok && !f.refused(&d.runs[j]) {
 				f.out = append(f.out, f.named(e))
@@ -96,6 +101,7 @@ func (f *folder) foldSignals() {
 		}
 	}
 	clear(f.e.sorted)
+	clear(f.said)
 	f.e.sorted = f.e.sorted[:0]
 	// A newer Category I also clears what was said under another identity.
 	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
@@ -107,12 +113,12 @@ func (f *folder) isCategory(factor Factor) bool {
 	return factor != 0 && (factor == f.c.index.catII || factor == f.c.index.catIII)
 }
 
-// step moves a run on by one statement of its identity, after the one before;
-// nil: it is the first. A statement that says nothing of the factor has no say,
-// unless it ends all that the code stands for.
-func (f *folder) step(r *run, before, s *statement) {
+// step moves a run on by one statement of its identity, after the one before and
+// its time; nil: it is the first. A statement that says nothing of the factor
+// has no say, unless it ends all that the code stands for.
+func (f *folder) step(r *run, before *readout, beforeAt Instant, s *statement) {
 	if before != nil && f.c.index.becoming.has(r.f) {
-		f.silence(r, before, s.order)
+		f.silence(r, before, beforeAt, s.order)
 	}
 	if r.f == f.c.index.mews && s.order <= f.acknowledged {
 		return
@@ -131,11 +137,11 @@ func (f *folder) step(r *run, before, s *statement) {
 // silence asserts the factor that silence about a graver one makes of it, if it
 // lasted until the next statement: a Category III that nobody repeats within
 // 60 min is as if a Category II had been received (scoring-decisions 17).
-func (f *folder) silence(r *run, before *statement, now Instant) {
+func (f *folder) silence(r *run, before *readout, at, now Instant) {
 	for _, m := range before.matches {
 		e := f.c.effect(m.factor, m.variant)
-		if m.on && e.becomes == r.f && e.silent > 0 && now-before.order >= e.silent {
-			r.assume(f.c, before.order+e.silent, before, m)
+		if m.on && e.becomes == r.f && e.silent > 0 && now-at >= e.silent {
+			r.assume(f.c, at+e.silent, before, m)
 		}
 	}
 }
@@ -186,6 +192,9 @@ func (n *noting) sum() noted {
 }
 
 func isOn(m match) bool { return m.on }
+
+// isNoted reports whether a match can mean something for other sources.
+func (ix *index) isNoted(m match) bool { return m.factor == ix.mag || m.factor == ix.acknowledged }
 
 // refused reports whether a signal does not count for what it stands for.
 // Oxytocin also runs after birth, where it is no induction (C11): the primary by

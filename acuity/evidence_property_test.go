@@ -104,7 +104,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 		r := &reader{c: Default()}
 		compare := func() {
 			fresh := *kept
-			fresh.folds, fresh.scratch, fresh.sorted, fresh.out = nil, folds{}, nil, nil
+			fresh.folds, fresh.scratch, fresh.sorted, fresh.said, fresh.out = nil, folds{}, nil, nil, nil
 			want := slices.Clone(Default().settled(&fresh, r))
 			if got := Default().settled(kept, r); !slices.Equal(got, want) {
 				t.Fatalf("\n got %+v\nwant %+v", got, want)
@@ -137,7 +137,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					h := &th.said[rapid.IntRange(0, len(th.said)-1).Draw(t, "whose")]
 					h.to = theirs.kind - h.to
-					kept.folds.known = false
+					kept.folds.forget()
 				}
 			case 2:
 				if kept.listed = all.listed; rapid.Bool().Draw(t, "nothing listed") {

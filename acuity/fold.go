@@ -34,15 +34,21 @@ type folded struct {
 	stale   bool // to be folded anew: a statement was lost
 	more    bool // statements came
 
-	upTo   int64   // number of the last statement
-	newest Instant // latest time of one
-	last   Heard   // that counts; without readout: none
-	heeds  bool    // runs depend on the acknowledgement that all statements together tell
-	acked  Instant // that they were folded with
-	noting noting
-	runs   []run // one for each factor that is spoken of
+	upTo   int64    // number of the last statement
+	newest Instant  // latest time of one
+	last   *readout // of the last that counts; nil: none
+	lastAt Instant  // its time
+	heeds  bool     // runs depend on the acknowledgement that all statements together tell
+	acked  Instant  // that they were folded with
+	noting *noting  // nil: nothing that matters to others
+	runs   []run    // one for each factor that is spoken of
+}
 
-	said []statement // of this turn
+// forget has all of it made anew.
+func (d *folds) forget() {
+	if d != nil {
+		d.known = false
+	}
 }
 
 // stir notes that a statement came, or is lost. It returns whether that can
@@ -50,6 +56,9 @@ type folded struct {
 func (d *folds) stir(r *readout, lost bool) bool {
 	if r.concept == 0 && !r.counts() {
 		return false
+	}
+	if d == nil {
+		return true
 	}
 	for i := range d.members {
 		m := &d.members[i]
@@ -85,11 +94,14 @@ func (f *folder) hear(kept *folds) {
 	if !kept.known || kept.cat != f.c || kept.maps != f.maps || kept.of != f.e.of || !f.areApart(kept) {
 		f.tellApart(kept)
 	}
+	f.said = f.e.said[:0]
 	for i := range kept.list {
-		if d := &kept.list[i]; d.stale || d.more && !f.hearMore(kept, d) {
-			f.hearAll(kept, d)
+		f.said = append(f.said, nil)
+		if d := &kept.list[i]; d.stale || d.more && !f.hearMore(kept, i) {
+			f.hearAll(kept, i)
 		}
 	}
+	f.e.said = f.said
 }
 
 // areApart reports whether codes are still those of the same concepts, after
@@ -175,32 +187,41 @@ func (f *folder) conceptOf(t *thread) (concept Factor, said bool) {
 	return concept, said
 }
 
-// hearMore takes the statements of an identity that came; false: they are not all
-// later than those known, or speak of something new.
-func (f *folder) hearMore(kept *folds, d *folded) bool {
+// hearMore takes the statements of the i-th identity that came; false: they are
+// not all later than those known, or speak of something new.
+func (f *folder) hearMore(kept *folds, i int) bool {
+	d := &kept.list[i]
 	said := f.statements(kept, d, d.upTo)
 	if len(said) > 0 && (said[0].order <= d.newest || !d.follows(said)) {
 		return false
 	}
-	f.take(d, said)
+	f.take(d, i, said)
 	return true
 }
 
-// hearAll takes all statements of an identity, from the first on.
-func (f *folder) hearAll(kept *folds, d *folded) {
+// hearAll takes all statements of the i-th identity, from the first on.
+func (f *folder) hearAll(kept *folds, i int) {
+	d := &kept.list[i]
 	*d = folded{of: d.of, concept: d.concept, stale: true, runs: d.runs[:0]}
-	f.take(d, f.statements(kept, d, math.MinInt64))
+	f.take(d, i, f.statements(kept, d, math.MinInt64))
 }
 
-// take takes what statements of an identity mean, in order.
-func (f *folder) take(d *folded, said []statement) {
+// take takes what statements of the i-th identity mean, in order.
+func (f *folder) take(d *folded, i int, said []statement) {
 	if n := len(said); n > 0 {
 		d.newest = said[n-1].order
 	}
-	d.said = winners(said)
-	for i := range d.said {
-		d.noting.take(f.c.index, d.concept, &d.said[i])
+	said = winners(said)
+	for j := range said {
+		s := &said[j]
+		if d.noting == nil && (d.concept != 0 || slices.ContainsFunc(s.matches, f.c.index.isNoted)) {
+			d.noting = &noting{}
+		}
+		if d.noting != nil {
+			d.noting.take(f.c.index, d.concept, s)
+		}
 	}
+	f.said[i] = said
 }
 
 // follows reports whether all that statements speak of has a run.
@@ -215,42 +236,40 @@ func (f *folded) follows(said []statement) bool {
 	return true
 }
 
-// follow moves the runs on by the statements of this turn; all over again, if
-// they heed an acknowledgement that is another by now.
-func (f *folder) follow(kept *folds, d *folded) {
+// follow moves the runs of the i-th identity on by the statements of this turn;
+// all over again, if they heed an acknowledgement that is another by now.
+func (f *folder) follow(kept *folds, i int) {
+	d := &kept.list[i]
 	if d.heeds && d.acked != f.acknowledged && !d.stale {
-		f.hearAll(kept, d)
+		f.hearAll(kept, i)
 	}
 	if !d.stale && !d.more {
 		return
 	}
+	said := f.said[i]
 	if d.stale {
-		for i := range d.said {
-			for _, m := range d.said[i].matches {
-				if !slices.ContainsFunc(d.runs, func(r run) bool { return r.f == m.factor }) {
-					d.runs = append(d.runs, run{f: m.factor})
-				}
+		f.begin(d, said)
+	}
+	for j := range said {
+		s := &said[j]
+		for k := range d.runs {
+			f.step(&d.runs[k], d.last, d.lastAt, s)
+		}
+		d.last, d.lastAt = s.readout, s.order
+	}
+	d.stale, d.more, d.acked = false, false, f.acknowledged
+}
+
+// begin gives each factor that statements speak of a run.
+func (f *folder) begin(d *folded, said []statement) {
+	for i := range said {
+		for _, m := range said[i].matches {
+			if !slices.ContainsFunc(d.runs, func(r run) bool { return r.f == m.factor }) {
+				d.runs = append(tight(d.runs, 4), run{f: m.factor})
 			}
 		}
 	}
-	var first statement
-	before := (*statement)(nil)
-	if d.last.readout != nil {
-		first = f.statement(d, &d.last)
-		before = &first
-	}
-	for i := range d.said {
-		s := &d.said[i]
-		for j := range d.runs {
-			f.step(&d.runs[j], before, s)
-		}
-		before = s
-	}
-	if n := len(d.said); n > 0 {
-		d.last = *d.said[n-1].Heard
-	}
 	d.heeds = slices.ContainsFunc(d.runs, func(r run) bool { return r.f == f.c.index.mews })
-	d.stale, d.more, d.acked, d.said = false, false, f.acknowledged, nil
 }
 
 // statement reads a statement as one of those of an identity.

@@ -23,7 +23,7 @@ type run struct {
 func (r *run) take(c *Catalogue, s *statement, m match) {
 	switch {
 	case m.on:
-		r.assert(c, s, m, s.order, s.clock)
+		r.assert(c, s.readout, m, s.order, s.clock)
 	case s.Status == SignalOnHold && r.on:
 		// Off, but the clock runs on; the time on hold is no gap.
 		r.held, r.last = true, s.order
@@ -35,7 +35,7 @@ func (r *run) take(c *Catalogue, s *statement, m match) {
 // assert begins a run or carries it on, at a time and with a start of its own
 // clock. A gap of at least the window of the factor begins a new one
 // (scoring-decisions 1).
-func (r *run) assert(c *Catalogue, s *statement, m match, at, clock Instant) {
+func (r *run) assert(c *Catalogue, s *readout, m match, at, clock Instant) {
 	window, _ := c.window(r.f, m.variant, m.kind)
 	switch {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
@@ -46,7 +46,7 @@ func (r *run) assert(c *Catalogue, s *statement, m match, at, clock Instant) {
 		r.start = clock
 	}
 	r.on, r.held, r.last = true, false, at
-	r.by, r.from = m, s.readout
+	r.by, r.from = m, s
 	r.lent = 0
 }
 
@@ -68,7 +68,7 @@ func (r *run) end(s *statement) {
 
 // assume asserts the factor at an instant at which nothing was heard: silence
 // about a graver one that becomes it.
-func (r *run) assume(c *Catalogue, at Instant, s *statement, m match) {
+func (r *run) assume(c *Catalogue, at Instant, s *readout, m match) {
 	m.factor, m.variant = r.f, 0
 	r.assert(c, s, m, at, at)
 }

@@ -59,7 +59,7 @@ type room struct {
 	was     int  // index in work.before; -1: it was not in the unit; or asIs
 	is      int  // index in the verdict; -1: not in it
 	store   judged
-	folds   folds // of whoever is here without a visit, or of the room itself
+	folds   *folds // of whoever is here without a visit, or of the room itself
 	chart   RoomChart
 	marks   mark
 }
@@ -76,7 +76,7 @@ type visit struct {
 	claimed *room     // where it may be the occupant without visit
 	adopts  *room     // where it is
 	mother  *visit    // of a newborn
-	folds   folds
+	folds   *folds
 	primary chosen
 	patient string // as in the index by patient
 	baby    bool   // as in the index of newborns
