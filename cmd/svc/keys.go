@@ -17,7 +17,7 @@ import (
 // runKeys administers API keys: mint, list, revoke, rotate.
 func runKeys(ctx context.Context, args []string, w world) error {
 	return verbs{
-		"mint":   {"mint -hospital H -name N -scopes a,b|all [-expires 90d]", mintKey},
+		"mint":   {"mint -hospital H -name N -scopes a,b|all [-expires 90d] [-rate 50] [-burst 200]", mintKey},
 		"list":   {"list [-hospital H]", listKeys},
 		"revoke": {"revoke -id KEY", revokeKey},
 		"rotate": {"rotate -id KEY [-overlap 0|1h|24h|7d]", rotateKey},
@@ -29,12 +29,15 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	name := a.flags.String("name", "", "what the integration is called")
 	scopes := a.flags.String("scopes", "", "scopes, separated by commas; all: every one but admin")
 	expires := a.flags.String("expires", "", "lifetime, such as 90d or 12h (default: for ever)")
+	rate := a.flags.Float64("rate", access.DefaultRate, "requests per second; 0: no limit")
+	burst := a.flags.Int("burst", 0, "requests at once (default: four seconds of the rate)")
 	if err := a.parse(args); err != nil {
 		return err
 	}
 	granted, scopeFault := access.ParseScopes(*scopes)
 	lifetime, expiryFault := parseLifetime(*expires)
-	if err := a.usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault); err != nil {
+	limits, rateFault := access.Limits(*rate, *burst)
+	if err := a.usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault, rateFault); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings) error {
@@ -42,7 +45,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 			return fmt.Errorf("no hospital %q; svc hospitals create makes one", *hospital)
 		}
 		now := a.now()
-		template := access.Key{Hospital: *hospital, Name: *name, Scopes: granted, Rate: access.DefaultRate, Burst: access.DefaultBurst}
+		template := access.Key{Hospital: *hospital, Name: *name, Scopes: granted, Rate: limits.Rate, Burst: limits.Burst}
 		if lifetime > 0 {
 			template.ExpiresAt = now.Add(lifetime).UTC().Truncate(time.Millisecond)
 		}

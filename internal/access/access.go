@@ -113,6 +113,35 @@ const (
 	DefaultBurst = 200
 )
 
+// The bounds of what a key may set.
+const (
+	leastRate = 0.01 // one request in 100 s
+	mostRate  = 100_000
+	mostBurst = 1_000_000
+)
+
+// Limit is how often a key may be used.
+type Limit struct {
+	Rate  float64 // requests per second; 0 none
+	Burst int     // requests at once
+}
+
+// Limits checks a rate and burst. A burst of 0 is four seconds of the rate, as the
+// default is.
+func Limits(rate float64, burst int) (Limit, error) {
+	switch {
+	case rate == 0:
+		return Limit{}, nil
+	case !(rate >= leastRate && rate <= mostRate):
+		return Limit{}, fmt.Errorf("rate must be 0 for none, or %v to %v requests per second", leastRate, mostRate)
+	case burst < 0 || burst > mostBurst:
+		return Limit{}, fmt.Errorf("burst must be 1 to %d requests", mostBurst)
+	case burst == 0:
+		burst = max(int(rate*DefaultBurst/DefaultRate), 1)
+	}
+	return Limit{rate, burst}, nil
+}
+
 // Mint makes a key and its token, which is shown once and kept nowhere.
 // ID, Hash and CreatedAt of the template are set.
 func Mint(template Key, now time.Time) (key Key, token string) {

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -134,6 +135,29 @@ func TestHospitalCheck(t *testing.T) {
 	for _, zone := range []string{"", "Nowhere/City", "CST6", "Local"} {
 		if err := (&Hospital{ID: "a", Zone: zone}).Check(); err == nil {
 			t.Errorf("zone %q was taken", zone)
+		}
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		rate  float64
+		burst int
+		want  Limit
+		fault bool
+	}{
+		"the default":     {DefaultRate, 0, Limit{DefaultRate, DefaultBurst}, false},
+		"none":            {0, 7, Limit{}, false},
+		"slow":            {0.1, 0, Limit{0.1, 1}, false},
+		"both":            {5, 7, Limit{5, 7}, false},
+		"below zero":      {-1, 1, Limit{}, true},
+		"no number":       {math.NaN(), 1, Limit{}, true},
+		"endless":         {math.Inf(1), 1, Limit{}, true},
+		"burst below one": {1, -1, Limit{}, true},
+		"burst too large": {1, 1e9, Limit{}, true},
+	} {
+		if got, err := Limits(c.rate, c.burst); got != c.want || (err != nil) != c.fault {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, c.want)
 		}
 	}
 }

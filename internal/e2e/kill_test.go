@@ -123,7 +123,7 @@ func TestKillDev(t *testing.T) {
 	partners := []*partner{newPartner(d.BaseURL, d.HospitalID, d.APIKey)}
 	for _, hospital := range []string{"south", "west"} {
 		cli(t, nil, "hospitals", "create", "-data", dir, "-id", hospital, "-name", hospital, "-timezone", "Europe/Zurich")
-		key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", hospital, "-name", "test", "-scopes", "all")
+		key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "0")
 		partners = append(partners, newPartner(d.BaseURL, hospital, key))
 	}
 	l := feed(t, 180, partners...)

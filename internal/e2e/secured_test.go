@@ -55,7 +55,7 @@ func TestSecuredServers(t *testing.T) {
 			n := start(t, "all", []string{"run", "ingest,process,read", "-listen", listen, "-private-listen", private}, env...)
 			n.await("http://" + private + "/readyz")
 			cli(t, env, "hospitals", "create", "-id", "north", "-name", "North", "-timezone", "America/Chicago")
-			key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all")
+			key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all", "-rate", "0")
 			p := newPartner("http://"+listen, "north", key)
 			eventually(t, 2*time.Second, func() error { return notStatus(p, 401) })
 			tour(t, p)

@@ -54,7 +54,7 @@ func startSystem(t testing.TB, hospitals ...string) *system {
 	s.front.await("http://" + private + "/readyz")
 	for _, hospital := range hospitals {
 		cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", "Test "+hospital, "-timezone", "America/Chicago")
-		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all")
+		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "0")
 		s.partners = append(s.partners, newPartner(s.base, hospital, key))
 	}
 	for _, p := range s.partners { // the front honours a new key within a second
