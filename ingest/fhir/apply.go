@@ -6,6 +6,17 @@ import "svc/acuity"
 // finds its visits.
 func (d *decoder) apply() {
 	d.identify()
+	statements, visits := len(d.components), 0
+	for n := range d.resources {
+		switch k := d.resources[n].kind; {
+		case k == encounterKind:
+			visits++
+		case k.applied():
+			statements++
+		}
+	}
+	d.facts.Signals = make([]acuity.Signal, 0, statements)
+	d.facts.Events = make([]acuity.Event, 0, 2*visits) // admitted, discharged
 	for n := range d.resources {
 		if r := &d.resources[n]; r.kind == encounterKind && !r.contained {
 			d.count(r, d.encounter)
@@ -57,15 +68,14 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 }
 
 // stateOf returns the status of a resource; a deleted one was entered in error (F9).
-func (d *decoder) stateOf(r *resource) string {
+func (d *decoder) stateOf(r *resource) []byte {
 	if r.deleted {
-		return "entered-in-error"
+		return []byte("entered-in-error")
 	}
 	if r.status.empty() {
 		d.reject(r, "required", "status")
-		return ""
 	}
-	return string(d.bytes(r.status))
+	return d.bytes(r.status)
 }
 
 // signal begins the signal of a resource: whom it is about and which version of

@@ -54,21 +54,21 @@ var (
 
 // condition makes the signal of a Condition.
 func (d *decoder) condition(r *resource) bool {
-	verification := string(d.bytes(r.verification))
+	verification := d.bytes(r.verification)
 	if r.deleted {
-		verification = "entered-in-error"
+		verification = []byte("entered-in-error")
 	}
-	status, known := verificationStates[verification]
+	status, known := verificationStates[string(verification)]
 	if !known {
 		d.reject(r, "status_unknown", "verificationStatus")
 		return false
 	}
-	if clinical := string(d.bytes(r.status)); status == acuity.SignalActive {
+	if clinical := d.bytes(r.status); status == acuity.SignalActive {
 		switch {
-		case clinical == "" && r.abated: // F5
+		case len(clinical) == 0 && r.abated: // F5
 			status = acuity.SignalEnded
-		case clinical != "":
-			if status, known = clinicalStates[clinical]; !known {
+		case len(clinical) > 0:
+			if status, known = clinicalStates[string(clinical)]; !known {
 				d.reject(r, "status_unknown", "clinicalStatus")
 				return false
 			}
@@ -96,5 +96,5 @@ func (d *decoder) condition(r *resource) bool {
 		s.ObservedAt = d.time(r, r.issued, "recordedDate")
 	}
 	d.say(s)
-	return verification != "differential"
+	return string(verification) != "differential"
 }

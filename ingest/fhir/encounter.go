@@ -90,9 +90,9 @@ var classes = map[string]byte{
 // discharged at its end.
 func (d *decoder) encounter(r *resource) bool {
 	state := d.stateOf(r)
-	now, known := phases[state]
+	now, known := phases[string(state)]
 	switch {
-	case r.rejected, state == "unknown":
+	case r.rejected, string(state) == "unknown":
 		return false
 	case !known:
 		d.reject(r, "status_unknown", "status")

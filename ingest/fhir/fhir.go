@@ -91,6 +91,9 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
 	}
 	d := &decoder{scanner: scanner{b: body}, Options: o}
+	// A guess that saves most of the growing: a resource with its claims and
+	// reports takes 2 KiB.
+	d.resources = make([]resource, 0, min(1+len(body)>>11, maxResources))
 	d.body()
 	if d.refused != nil {
 		return nil, d.refused

@@ -76,9 +76,9 @@ var administrationStates = map[string]acuity.SignalStatus{
 // administration makes the signal of a MedicationAdministration.
 func (d *decoder) administration(r *resource) bool {
 	state := d.stateOf(r)
-	status, known := administrationStates[state]
+	status, known := administrationStates[string(state)]
 	switch {
-	case r.rejected, state == "unknown":
+	case r.rejected, string(state) == "unknown":
 		return false
 	case !known:
 		d.reject(r, "status_unknown", "status")

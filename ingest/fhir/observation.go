@@ -66,9 +66,9 @@ var observationStates = map[string]acuity.SignalStatus{
 // holds its components together, and one of each component.
 func (d *decoder) observation(r *resource) bool {
 	state := d.stateOf(r)
-	status, known := observationStates[state]
+	status, known := observationStates[string(state)]
 	switch {
-	case r.rejected, state == "unknown", state == "registered":
+	case r.rejected, string(state) == "unknown", string(state) == "registered":
 		return false
 	case !known:
 		d.reject(r, "status_unknown", "status")

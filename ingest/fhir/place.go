@@ -203,7 +203,7 @@ func (d *decoder) called(r, where *resource) string {
 	}
 	name := d.identifierOf(where, "")
 	if name == "" {
-		name = d.idOf(where)
+		name = string(d.idOf(where))
 	}
 	return name[:min(len(name), maxPlace)]
 }

@@ -87,8 +87,8 @@ func (d *decoder) older(a, b *resource) bool {
 // keyOf returns what identifies a resource among those of its sender (F6): id, which
 // may be in its address, else first identifier, else address; "" if it has none.
 func (d *decoder) keyOf(r *resource) string {
-	if id := d.idOf(r); id != "" {
-		return kindNames[r.kind] + "/" + id
+	if id := d.idOf(r); len(id) > 0 {
+		return kindNames[r.kind] + "/" + string(id)
 	}
 	if r.firstIdentifier < r.lastIdentifier {
 		return kindNames[r.kind] + "?identifier=" + string(d.bytes(d.identifiers[r.firstIdentifier].value))
@@ -125,13 +125,13 @@ func (d *decoder) describe(r *resource) string {
 // yet is called by the placeholder that stands for it in the body.
 func (d *decoder) nameOf(r *resource) string {
 	id := d.idOf(r)
-	if id == "" {
-		id = string(placeholder(d.bytes(r.fullURL)))
+	if len(id) == 0 {
+		id = placeholder(d.bytes(r.fullURL))
 	}
-	if id == "" {
+	if len(id) == 0 {
 		return ""
 	}
-	return kindNames[r.kind] + "/" + id
+	return kindNames[r.kind] + "/" + string(id)
 }
 
 // placeholder returns the UUID or OID of a URN; nil if it is none.
@@ -145,22 +145,22 @@ func placeholder(url []byte) []byte {
 }
 
 // idOf returns the id of a resource; if it has none, the end of its address.
-func (d *decoder) idOf(r *resource) string {
+func (d *decoder) idOf(r *resource) []byte {
 	if !r.id.empty() {
-		return string(d.bytes(r.id))
+		return d.bytes(r.id)
 	}
 	if !r.url.empty() {
 		_, id := cutReference(d.bytes(r.url))
-		return string(id)
+		return id
 	}
 	url := d.bytes(r.fullURL)
 	if placeholder(url) != nil {
-		return "" // stands for it in this body alone
+		return nil // stands for it in this body alone
 	}
 	if name, id := cutReference(url); kindOf(name) == r.kind {
-		return string(id)
+		return id
 	}
-	return ""
+	return nil
 }
 
 // follow returns what a reference to a resource of a kind leads to; false if it

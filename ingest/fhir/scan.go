@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math/bits"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -299,8 +298,11 @@ func (s *scanner) next(l *list) bool {
 	return s.fault == ""
 }
 
-// span is the inside of a string, or a number, of the body: where it begins and ends.
+// span is the inside of a string, or a number, of the body: where it begins and
+// ends. The upper bit of the end says that it holds escapes.
 type span struct{ from, to uint32 }
+
+const escapes = 1 << 31
 
 func (p span) empty() bool { return p.from == p.to }
 
@@ -309,13 +311,17 @@ func (s *scanner) text() span {
 	switch s.space() {
 	case '"':
 		from := s.i + 1
-		end, _, rule := afterString(s.b, from)
+		end, escaped, rule := afterString(s.b, from)
 		if end < 0 {
 			s.fail(rule)
 			return span{}
 		}
 		s.i = end
-		return span{uint32(from), uint32(end - 1)} //nolint:gosec // Decode bounds the body
+		p := span{uint32(from), uint32(end - 1)} //nolint:gosec // Decode bounds the body
+		if escaped {
+			p.to |= escapes
+		}
+		return p
 	case 'n':
 		s.skip()
 	default:
@@ -367,9 +373,8 @@ func unescape(quoted []byte) []byte {
 
 // bytes returns the text of a span, without its escapes.
 func (s *scanner) bytes(p span) []byte {
-	b := s.b[p.from:p.to]
-	if slices.Contains(b, '\\') {
-		return unescape(s.b[p.from-1 : p.to+1])
+	if p.to&escapes != 0 {
+		return unescape(s.b[p.from-1 : p.to&^escapes+1])
 	}
-	return b
+	return s.b[p.from:p.to]
 }

@@ -13,6 +13,9 @@ import (
 type words struct {
 	plain   map[string]string
 	masked  map[string]string
+	sought  map[string]string       // reduced to what rules look for
+	units   map[string]acuity.Value // of no number, by how they are written
+	made    []acuity.Coding         // room for the next ones
 	systems map[string]acuity.System
 }
 
@@ -114,10 +117,21 @@ func (d *decoder) codes(dst []acuity.Coding, r *resource, c *concept, field stri
 	return dst
 }
 
-// add appends a coding that is not there yet.
+// add appends a coding that is not there yet. Lists that grow together share their
+// room, so that one coding of a concept, the usual case, costs none of its own.
 func (d *decoder) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	if len(dst) == maxCodings || slices.Contains(dst, c) {
 		return dst
+	}
+	if len(dst) == cap(dst) {
+		const room = 256
+		if cap(d.made)-len(d.made) <= len(dst) {
+			d.made = make([]acuity.Coding, 0, room)
+		}
+		from := len(d.made)
+		d.made = append(d.made, dst...)
+		d.made = append(d.made, c)
+		return d.made[from:len(d.made):len(d.made)]
 	}
 	return append(dst, c)
 }
@@ -129,5 +143,13 @@ func (d *decoder) reduced(p span) string {
 		return ""
 	}
 	b := d.bytes(p)
-	return acuity.ReduceDisplay(string(b[:min(len(b), maxText)]))
+	if s, ok := d.sought[string(b)]; ok {
+		return s
+	}
+	if d.sought == nil {
+		d.sought = map[string]string{}
+	}
+	s := acuity.ReduceDisplay(string(b[:min(len(b), maxText)]))
+	d.sought[string(b)] = s
+	return s
 }

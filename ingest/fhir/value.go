@@ -46,11 +46,11 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 		return acuity.Value{Kind: acuity.ValueUnreadable}
 	}
 	unit, unitless := d.bytes(q.code), false
-	v := acuity.NumberValue(number.Number, string(unit))
+	v := d.inUnit(number.Number, unit)
 	if v.Kind != acuity.ValueNumber || len(unit) == 0 {
 		unit = d.bytes(q.unit)
 		unitless = q.code.empty() && len(unit) == 0
-		v = acuity.NumberValue(number.Number, string(unit))
+		v = d.inUnit(number.Number, unit)
 	}
 	v.Op = number.Op
 	switch string(d.bytes(q.comparator)) {
@@ -73,6 +73,23 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 	}
 	if v.Kind != acuity.ValueNumber {
 		v = acuity.Value{Kind: acuity.ValueUnreadable}
+	}
+	return v
+}
+
+// inUnit returns the value of a number in a unit; the same few units come again.
+func (d *decoder) inUnit(n acuity.Milli, unit []byte) acuity.Value {
+	v, known := d.units[string(unit)]
+	if !known {
+		v = acuity.NumberValue(0, string(unit))
+		if d.units == nil {
+			d.units = map[string]acuity.Value{}
+		}
+		d.units[string(unit)] = v
+	}
+	v.Number = n
+	if v.Kind != acuity.ValueNumber {
+		v.Number = 0
 	}
 	return v
 }

@@ -1,0 +1,94 @@
+package fhir
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"svc/acuity"
+)
+
+// FuzzDecode wants of any bytes: no panic, the same facts twice, nothing beyond the
+// bounds, and a refusal of all that is not JSON.
+func FuzzDecode(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil || len(files) == 0 {
+		f.Fatal(err)
+	}
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(body)
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		facts, fault := Decode(body, options())
+		if syntax := fault != nil && (fault.Rule == ruleJSON || fault.Rule == ruleUTF8 || fault.Rule == ruleDepth); syntax == valid(body) {
+			t.Fatalf("fault %v of a body that is valid: %v", fault, valid(body))
+		}
+		if fault != nil {
+			return
+		}
+		if again, _ := Decode(body, options()); told(facts, nil) != told(again, nil) {
+			t.Error("the same bytes say something else")
+		}
+		check(t, facts, len(body))
+	})
+}
+
+type failer interface {
+	Helper()
+	Errorf(format string, args ...any)
+}
+
+// check holds facts against the bounds.
+func check(t failer, f *Facts, size int) {
+	t.Helper()
+	if f.Received != f.Applied+f.Ignored+f.Rejected || f.Applied != f.Encounters+f.Measurements+f.Conditions {
+		t.Errorf("the counts do not add up: %+v", *f)
+	}
+	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
+		t.Errorf("%d events, %d places, %d issues", len(f.Events), len(f.Places), len(f.Issues))
+	}
+	// Each fact was written with at least a bracket or two.
+	if facts := len(f.Events) + len(f.Signals); facts > 4+size/4 {
+		t.Errorf("%d facts of %d bytes", facts, size)
+	}
+	text := func(most int, list ...string) {
+		for _, s := range list {
+			if len(s) > most || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+				t.Errorf("%q is longer than %d, or has what no text should", s, most)
+			}
+		}
+	}
+	for i := range f.Events {
+		e := &f.Events[i]
+		if e.Resource == "" || e.At == 0 || e.Visit == "" && !e.Void || e.ID == "" {
+			t.Errorf("event %+v", *e)
+		}
+		text(maxPlace, e.Place.PointOfCare, e.Place.Room, e.Place.Bed, e.Place.Label)
+		text(maxService, e.Service)
+	}
+	for i := range f.Signals {
+		s := &f.Signals[i]
+		if s.Resource == "" || s.Kind == 0 || s.Status != acuity.SignalRetracted && (s.Code == "" && s.Display == "" || s.Visit == "" && s.Patient == "") {
+			t.Errorf("signal %+v", *s)
+		}
+		if len(s.Also) >= maxCodings {
+			t.Errorf("%d codings", len(s.Also)+1)
+		}
+		text(maxCode, s.Code, s.Value.Words)
+		text(4*80, s.Display)
+		for _, c := range s.Also {
+			text(maxCode, c.Code)
+			text(4*80, c.Display)
+			if c.Code == "" && c.Display == "" {
+				t.Errorf("a coding of nothing in %+v", *s)
+			}
+		}
+	}
+}

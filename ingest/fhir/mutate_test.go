@@ -1,0 +1,137 @@
+package fhir
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// TestMutatedMessages changes messages of the corpus as no specification allows:
+// values swapped between fields, fields gone, doubled, moved, of other types.
+func TestMutatedMessages(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []any
+	for _, file := range files {
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var value any
+		d := json.NewDecoder(bytes.NewReader(body))
+		d.UseNumber()
+		if err := d.Decode(&value); err != nil {
+			t.Fatal(file, err)
+		}
+		all = append(all, value)
+	}
+	odd := []any{
+		nil, true, json.Number("-1e9"), json.Number("0.00000000000000000000000001"), "", " ", "#", "urn:uuid:", "Encounter/", "?", "é\u0000\u202e",
+		strings.Repeat("x", 5000), strings.Repeat("Bed é ", 60), []any{}, map[string]any{}, []any{[]any{[]any{}}}, "9999-99-99", "2026-02-30T25:00:00Z", "Patient/p1",
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		value := clone(rapid.SampledFrom(all).Draw(t, "message"))
+		other := rapid.SampledFrom(all).Draw(t, "other")
+		for range rapid.IntRange(1, 4).Draw(t, "changes") {
+			places := nodes(value, nil)
+			if len(places) == 0 {
+				break
+			}
+			at := rapid.SampledFrom(places).Draw(t, "at")
+			switch rapid.IntRange(0, 3).Draw(t, "what") {
+			case 0:
+				at.set(clone(rapid.SampledFrom(odd).Draw(t, "odd")))
+			case 1:
+				at.set(clone(rapid.SampledFrom(places).Draw(t, "from").get()))
+			case 2:
+				if from := nodes(other, nil); len(from) > 0 {
+					at.set(clone(rapid.SampledFrom(from).Draw(t, "of the other").get()))
+				}
+			case 3:
+				at.set([]any{clone(at.get()), clone(at.get())})
+			}
+		}
+		body, err := json.Marshal(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if nesting(body) > maxDepth || len(body) > 1<<20 {
+			return
+		}
+		facts, fault := Decode(body, options())
+		if fault != nil {
+			if fault.Rule == ruleJSON || fault.Rule == ruleUTF8 || fault.Rule == ruleDepth {
+				t.Fatalf("%v: %s", fault, body)
+			}
+			return
+		}
+		check(t, facts, len(body))
+	})
+}
+
+// node is a place in a JSON value.
+type node struct {
+	in  any
+	key string
+	n   int
+}
+
+func (p node) get() any {
+	if m, ok := p.in.(map[string]any); ok {
+		return m[p.key]
+	}
+	return p.in.([]any)[p.n]
+}
+
+func (p node) set(v any) {
+	if m, ok := p.in.(map[string]any); ok {
+		m[p.key] = v
+		return
+	}
+	p.in.([]any)[p.n] = v
+}
+
+func nodes(v any, all []node) []node {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for key := range v {
+			keys = append(keys, key)
+		}
+		slices.Sort(keys)
+		for _, key := range keys {
+			all = nodes(v[key], append(all, node{in: v, key: key}))
+		}
+	case []any:
+		for n := range v {
+			all = nodes(v[n], append(all, node{in: v, n: n}))
+		}
+	}
+	return all
+}
+
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		c := make(map[string]any, len(v))
+		for key := range v {
+			c[key] = clone(v[key])
+		}
+		return c
+	case []any:
+		c := make([]any, len(v))
+		for n := range v {
+			c[n] = clone(v[n])
+		}
+		return c
+	}
+	return v
+}
