@@ -58,7 +58,7 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 			all.follow(views, now)
 			*fv = all.FactorVerdict
 			fv.Sources = gather(views, f, now, out)
-			fv.Ratio, fv.Demand = ratioOf(fv.need), fv.need
+			fv.Demand = fv.Need
 			if fv.Demand == 0 {
 				fv.Demand = fv.add
 			}
@@ -93,12 +93,12 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 	fv := &out.factors[at]
 	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.AssignedBy = f, ev.Kind, o.class, ev.Start, ev.AssignedBy
 	fv.Next, fv.Sources = o.next, out.sources[n-1:n:n]
-	fv.need, fv.add, fv.babies = o.need, o.add, ev.Count
+	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
 	fv.Stale, fv.doubt = false, o.staleAt
 	if o.staleAt != 0 && now >= o.staleAt {
 		fv.Stale, fv.doubt = true, 0
 	}
-	fv.Ratio, fv.Demand = ratioOf(o.need), o.need
+	fv.Demand = o.need
 	if o.need == 0 {
 		fv.Demand = o.add
 	}
@@ -130,10 +130,10 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 	}
 	fv.Stale = fv.Stale && on
 	if newborn {
-		fv.need = 0
+		fv.Need = 0
 		for i := range views {
 			sum, _ := views[i].track(f, now)
-			fv.need += sum
+			fv.Need += sum
 		}
 	}
 	return fv, on
@@ -159,7 +159,7 @@ func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on 
 		fv.Since, fv.Kind, fv.AssignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.need
 	}
 	fv.Severity = max(fv.Severity, o.class)
-	fv.need, fv.add, fv.babies = max(fv.need, o.need), max(fv.add, o.add), max(fv.babies, ev.Count)
+	fv.Need, fv.add, fv.babies = max(fv.Need, o.need), max(fv.add, o.add), max(fv.babies, ev.Count)
 	return true
 }
 
@@ -185,7 +185,7 @@ func (fv *settled) follow(views []patient, now Instant) {
 // shows reports whether two entries of a factor look the same.
 func (fv *settled) shows(other *settled) bool {
 	return fv.Since == other.Since && fv.Kind == other.Kind && fv.AssignedBy == other.AssignedBy &&
-		fv.Severity == other.Severity && fv.need == other.need && fv.add == other.add
+		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
 }
 
 // gather lists the sources of a factor, each once, in an order of their own.

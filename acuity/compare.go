@@ -85,7 +85,7 @@ func (u *Unit) effects(c *Change) {
 		})
 		u.facts.Level = v.Level
 	}
-	gone := RoomVerdict{Nursing: "none"}
+	var gone RoomVerdict
 	rooms := u.work.judged
 	if u.overdue {
 		rooms = u.rooms
@@ -100,7 +100,7 @@ func (u *Unit) effects(c *Change) {
 		}
 		e := Effect{
 			Kind: RoomRescored, RoomID: r.ID, RoomLabel: r.Label,
-			Color: rv.Color, PriorColor: r.Color, Score: rv.Score, Nursing: rv.Nursing,
+			Color: rv.Color, PriorColor: r.Color, Score: rv.Score, Nursing: rv.Demand.Nursing(),
 		}
 		for j := range rv.Factors {
 			e.Factors = append(e.Factors, rv.Factors[j].Factor)
@@ -236,7 +236,7 @@ func sortChanges(list []FactorChange) {
 func (u *Unit) factorChange(r *room, f Factor, rv *RoomVerdict) FactorChange {
 	c := FactorChange{RoomID: r.ID, RoomLabel: r.Label, Factor: f}
 	if fv := rv.factor(f); fv != nil {
-		c.Ratio, c.Since, c.Kind = fv.Ratio, fv.Since, fv.Kind
+		c.Ratio, c.Since, c.Kind = fv.Need.Ratio(), fv.Since, fv.Kind
 		return c
 	}
 	for i := range r.chart.Patients {
@@ -317,13 +317,13 @@ func (u *Unit) removed() int32 {
 
 func sameRoomShown(a, b *RoomVerdict) bool {
 	if a.ID != b.ID || a.Label != b.Label || a.Area != b.Area || a.Status != b.Status || a.Color != b.Color ||
-		a.Score != b.Score || a.Demand != b.Demand || a.Nursing != b.Nursing || a.Primary != b.Primary ||
+		a.Score != b.Score || a.Demand != b.Demand || a.Primary != b.Primary ||
 		a.Next != b.Next || a.Stale != b.Stale || len(a.Factors) != len(b.Factors) {
 		return false
 	}
 	for i := range a.Factors {
 		f, g := &a.Factors[i], &b.Factors[i]
-		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.AssignedBy != g.AssignedBy || f.Ratio != g.Ratio ||
+		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.AssignedBy != g.AssignedBy || f.Need.Ratio() != g.Need.Ratio() ||
 			f.Severity != g.Severity || f.Next != g.Next || !slices.Equal(f.Sources, g.Sources) {
 			return false
 		}

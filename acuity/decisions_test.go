@@ -96,7 +96,7 @@ func rendered(v *acuity.Verdict) string {
 		if r.Demand == 0 && len(r.Factors) == 0 {
 			continue
 		}
-		s := fmt.Sprintf("%d %d %d %s %s", r.ID, r.Demand, r.Score, r.Color, r.Nursing)
+		s := fmt.Sprintf("%d %d %d %s %s", r.ID, r.Demand, r.Score, r.Color, r.Demand.Nursing())
 		for j := range r.Factors {
 			s += fmt.Sprintf(" %s/%d", r.Factors[j].Factor.ID(), r.Factors[j].Severity)
 		}

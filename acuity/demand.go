@@ -32,3 +32,37 @@ func (s Schedule) At(start, now Instant) (need Demand, class uint8, next Instant
 	}
 	return 0, 0, 0
 }
+
+// Ratio writes a demand as nurses to patients, the heavier of two ratios: "1:4"
+// "1:3" "1:2" "1:1" "2:1" ">2:1"; "" if there is none.
+func (d Demand) Ratio() string {
+	switch {
+	case d <= 0:
+		return ""
+	case d <= Nurse/4:
+		return "1:4"
+	case d <= Nurse/3:
+		return "1:3"
+	case d <= Nurse/2:
+		return "1:2"
+	case d <= Nurse:
+		return "1:1"
+	case d <= 2*Nurse:
+		return "2:1"
+	default:
+		return ">2:1"
+	}
+}
+
+// Nursing writes the demand of a room: as Ratio, "none", and "1:1+" between one
+// nurse and one and a half.
+func (d Demand) Nursing() string {
+	switch {
+	case d <= 0:
+		return "none"
+	case d > Nurse && d < Nurse+Nurse/2:
+		return "1:1+"
+	default:
+		return d.Ratio()
+	}
+}

@@ -14,7 +14,7 @@ const (
 // judgeRoom judges one room into rv, which is zero; factors and sources are
 // appended to out.
 func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVerdict) {
-	rv.ID, rv.Label, rv.Area, rv.Status, rv.Nursing, rv.listed = r.ID, r.Label, r.Area, r.Status, nursingOf(0), r.Listed
+	rv.ID, rv.Label, rv.Area, rv.Status, rv.listed = r.ID, r.Label, r.Area, r.Status, r.Listed
 	if r.Status == RoomEmpty || r.Status == RoomBlocked {
 		return
 	}
@@ -43,7 +43,6 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 		rv.Status = RoomOccupied
 	}
 	rv.Demand = min(total, maxDemand)
-	rv.Nursing = nursingOf(rv.Demand)
 	c.describe(r, rv, views, now)
 	if len(views) > 1 {
 		c.followAll(r, rv, views, now)
@@ -99,11 +98,11 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 		plain := &c.effects[fv.Factor][0]
 		switch {
 		case plain.trackFloor > 0:
-			trackFloor = max(trackFloor, fv.need)
-		case t&traitInside != 0 && fv.need >= 2*Nurse:
-			inside = max(inside, fv.need)
+			trackFloor = max(trackFloor, fv.Need)
+		case t&traitInside != 0 && fv.Need >= 2*Nurse:
+			inside = max(inside, fv.Need)
 		default:
-			other = max(other, fv.need)
+			other = max(other, fv.Need)
 		}
 		if plain.perBaby > 0 && v.delivering {
 			babies = max(babies, plain.perBaby*Demand(max(fv.babies, 2)-1))
@@ -160,7 +159,7 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 			continue
 		}
 		// Factors are in order, so of equals the first by class and id stays.
-		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.need > first.need {
+		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.Need > first.Need {
 			first, newborn = fv, nb
 		}
 	}
@@ -247,38 +246,5 @@ func (c *Catalogue) before(a, b *FactorVerdict) bool {
 		return a.Demand > b.Demand
 	default:
 		return c.rank[a.Factor] < c.rank[b.Factor]
-	}
-}
-
-// ratioOf writes a demand as nurses to patients, the heavier of two ratios.
-func ratioOf(d Demand) string {
-	switch {
-	case d <= 0:
-		return ""
-	case d <= Nurse/4:
-		return "1:4"
-	case d <= Nurse/3:
-		return "1:3"
-	case d <= Nurse/2:
-		return "1:2"
-	case d <= Nurse:
-		return "1:1"
-	case d <= 2*Nurse:
-		return "2:1"
-	default:
-		return ">2:1"
-	}
-}
-
-// nursingOf writes the demand of a room; between one and one and a half nurses
-// it is "1:1+".
-func nursingOf(d Demand) string {
-	switch {
-	case d <= 0:
-		return "none"
-	case d > Nurse && d < Nurse+Nurse/2:
-		return "1:1+"
-	default:
-		return ratioOf(d)
 	}
 }

@@ -130,7 +130,7 @@ func TestRoomsWithoutAPatient(t *testing.T) {
 	for _, status := range []RoomStatus{RoomEmpty, RoomBlocked} {
 		r := roomOf(t, now, charted{factor: "labor-standard"})
 		r.Status = status
-		if v := judgeAt(r, now); v.Demand != 0 || v.Score != 0 || v.Color != ColorGray || len(v.Factors) != 0 || v.Nursing != "none" || v.Next != 0 {
+		if v := judgeAt(r, now); v.Demand != 0 || v.Score != 0 || v.Color != ColorGray || len(v.Factors) != 0 || v.Demand.Nursing() != "none" || v.Next != 0 {
 			t.Errorf("%s: %+v", status, v)
 		}
 	}
@@ -183,7 +183,7 @@ func TestFactorsOfARoom(t *testing.T) {
 	v := judgeAt(r, now)
 	var got []string
 	for _, f := range v.Factors {
-		got = append(got, fmt.Sprintf("%s %q %d", f.Factor.ID(), f.Ratio, f.Severity))
+		got = append(got, fmt.Sprintf("%s %q %d", f.Factor.ID(), f.Need.Ratio(), f.Severity))
 	}
 	want := []string{
 		`high-cardiac "1:1" 3`, `high-mag "1:2" 3`, `high-gbs-positive "" 1`, `high-hemorrhage "" 1`,
@@ -195,15 +195,15 @@ func TestFactorsOfARoom(t *testing.T) {
 	if v.Primary != mustFactor(t, "labor-standard") || !v.Birth {
 		t.Errorf("primary %s, birth %v", v.Primary.ID(), v.Birth)
 	}
-	if v.Nursing != "1:1+" || v.Demand != 60+9+20 {
-		t.Errorf("nursing %s, demand %d", v.Nursing, v.Demand)
+	if v.Demand.Nursing() != "1:1+" || v.Demand != 60+9+20 {
+		t.Errorf("nursing %s, demand %d", v.Demand.Nursing(), v.Demand)
 	}
 }
 
 func TestNursing(t *testing.T) {
 	cases := map[Demand]string{0: "none", 15: "1:4", 16: "1:3", 20: "1:3", 26: "1:2", 30: "1:2", 36: "1:1", 60: "1:1", 61: "1:1+", 89: "1:1+", 90: "2:1", 120: "2:1", 121: ">2:1"}
 	for d, want := range cases {
-		if got := nursingOf(d); got != want {
+		if got := d.Nursing(); got != want {
 			t.Errorf("%d: %s, want %s", d, got, want)
 		}
 	}
@@ -242,8 +242,8 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 	then := now.Add(10 * minutes)
 	v = judgeAt(r, then)
 	for _, f := range v.Factors {
-		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(50*minutes) || f.Since != now.Add(-10*minutes) || f.Ratio != "1:1") {
-			t.Errorf("then next %v, since %v, %s", f.Next-now, f.Since-now, f.Ratio)
+		if f.Factor == mustFactor(t, "high-mag") && (f.Next != now.Add(50*minutes) || f.Since != now.Add(-10*minutes) || f.Need.Ratio() != "1:1") {
+			t.Errorf("then next %v, since %v, %s", f.Next-now, f.Since-now, f.Need.Ratio())
 		}
 	}
 	if want := now.Add(50 * minutes); v.Next != want {

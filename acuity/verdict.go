@@ -93,7 +93,6 @@ type RoomVerdict struct {
 	Color   Color
 	Score   int32 // 0 … 100
 	Demand  Demand
-	Nursing string // "none" "1:4" "1:3" "1:2" "1:1" "1:1+" "2:1" ">2:1"
 	Primary Factor // 0: none
 
 	Factors []FactorVerdict // by severity, then demand, then id
@@ -118,15 +117,15 @@ type FactorVerdict struct {
 	Severity   uint8 // class now, 0 … 4
 	Stale      bool
 	Demand     Demand // own demand or floor now; of an ADD-only factor its ADD
+	Need       Demand // own demand or floor now; 0: it has none
+	add        Demand // own ADD
 	Since      Instant
 	AssignedBy string // of a primary
-	Ratio      string // own demand now as a ratio; "" when it has none
 	Next       Instant
 	Sources    []Source
 
-	babies    uint8   // largest count of babies that an evidence gave
-	need, add Demand  // own demand or floor, and own ADD, apart
-	doubt     Instant // when Stale becomes true; 0: never
+	doubt  Instant // when Stale becomes true; 0: never
+	babies uint8   // largest count of babies that an evidence gave
 }
 
 // Quality is a reason to trust the verdict less.

@@ -169,7 +169,7 @@ func seen(v RoomVerdict) RoomVerdict {
 	for i := range v.Factors {
 		f := v.Factors[i]
 		v.Factors[i] = FactorVerdict{
-			Factor: f.Factor, Since: f.Since, Kind: f.Kind, AssignedBy: f.AssignedBy, Ratio: f.Ratio, Demand: f.Demand,
+			Factor: f.Factor, Since: f.Since, Kind: f.Kind, AssignedBy: f.AssignedBy, Need: f.Need, Demand: f.Demand,
 			Severity: f.Severity, Stale: f.Stale, Next: f.Next, Sources: f.Sources,
 		}
 	}
@@ -254,7 +254,7 @@ func checkRoomNext(t *rapid.T, r *RoomChart, v RoomVerdict, now Instant) {
 func entry(v RoomVerdict, f Factor) string {
 	for _, e := range v.Factors {
 		if e.Factor == f {
-			return fmt.Sprint(e.Since, e.Ratio, e.Severity, e.Kind)
+			return fmt.Sprint(e.Since, e.Need.Ratio(), e.Severity, e.Kind)
 		}
 	}
 	return "absent"

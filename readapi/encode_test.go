@@ -55,7 +55,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 			Factor:   acuity.Factor(rapid.IntRange(1, acuity.Default().Len()).Draw(t, "factor")),
 			Kind:     acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")),
 			Severity: rapid.Uint8().Draw(t, "severity"), Since: at.Draw(t, "since"), Next: at.Draw(t, "next"),
-			Ratio:      rapid.SampledFrom([]string{"", "1:1", ">2:1"}).Draw(t, "ratio"),
+			Need:       demand.Draw(t, "need"),
 			AssignedBy: rapid.SampledFrom([]string{"", "table"}).Draw(t, "assigned by"),
 			Sources: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) acuity.Source {
 				return acuity.Source{
@@ -70,7 +70,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 		return acuity.RoomVerdict{
 			ID: rapid.Int32().Draw(t, "id"), Label: text.Draw(t, "label"), Area: text.Draw(t, "area"),
 			Status: acuity.RoomStatus(rapid.IntRange(0, 3).Draw(t, "status")), Color: acuity.Color(rapid.IntRange(0, 4).Draw(t, "color")),
-			Score: rapid.Int32().Draw(t, "score"), Demand: demand.Draw(t, "demand"), Nursing: "1:1+",
+			Score: rapid.Int32().Draw(t, "score"), Demand: demand.Draw(t, "demand"),
 			Primary: acuity.Factor(rapid.IntRange(0, acuity.Default().Len()).Draw(t, "primary")),
 			Factors: rapid.SliceOfN(factorOf, 0, 3).Draw(t, "factors"), Next: at.Draw(t, "next"), Stale: rapid.Bool().Draw(t, "stale"),
 		}

@@ -154,7 +154,7 @@ func roomOf(v *acuity.RoomVerdict) room {
 	r := room{
 		RoomID: v.ID, RoomLabel: v.Label, Area: v.Area,
 		Status: v.Status.String(), Color: v.Color.String(), Score: v.Score,
-		NursesRequired: nurses(v.Demand), NursingLevel: v.Nursing,
+		NursesRequired: nurses(v.Demand), NursingLevel: v.Demand.Nursing(),
 		Factors: make([]factor, len(v.Factors)), NextChangeAt: instant(v.Next), Stale: v.Stale,
 	}
 	if v.Primary != 0 {
@@ -179,13 +179,25 @@ func factorOf(v *acuity.FactorVerdict) factor {
 			f.AssignedBy = &v.AssignedBy
 		}
 	}
-	if v.Ratio != "" {
-		f.Ratio = &v.Ratio
-	}
+	f.Ratio = ratioOf(v.Need)
 	for i, s := range v.Sources {
 		f.Sources[i] = source{string(s.Feed), string(s.System), s.Written()}
 	}
 	return f
+}
+
+// ratios are the texts of ratios: a state of a busy unit has hundreds.
+var ratios = [...]string{"1:4", "1:3", "1:2", "1:1", "2:1", ">2:1"}
+
+// ratioOf returns the ratio of a demand; nil: it has none.
+func ratioOf(d acuity.Demand) *string {
+	text := d.Ratio()
+	for i := range ratios {
+		if ratios[i] == text {
+			return &ratios[i]
+		}
+	}
+	return nil
 }
 
 func instant(i acuity.Instant) api.Time { return api.Time(i.Time()) }
