@@ -22,6 +22,7 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	}
 	if o.Census != nil {
 		u.takeCensus(&in, o.Census)
+		u.waits = true // it may make visits known
 	}
 	if o.Staffing != nil {
 		u.takeStaffing(&in, o.Staffing)
@@ -45,12 +46,15 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 // intake is one observation on its way into the facts.
 type intake struct {
 	Change
-	o       *Observation
-	events  []intakeEvent
-	heard   []Heard // statements of this request
-	room    *room   // of a clinical request
-	census  bool    // a census was taken
-	present int     // rooms in the unit before it
+	o      *Observation
+	events []intakeEvent
+	heard  []Heard // statements of this request
+	room   *room   // of a clinical request
+	// versions are those of Encounters.
+	versions []intakeVersion
+	unsaid   []Location // places of events that a version replaced
+	census   bool // a census was taken
+	present  int  // rooms in the unit before it
 }
 
 // intakeEvent is where an event went.
@@ -86,10 +90,19 @@ func (u *Unit) takeEvents(in *intake) {
 		outcome, reason := u.takeEvent(in, i, e)
 		in.Items[i] = ItemResult{Outcome: outcome, Reason: reason}
 	}
+	u.unsay(in)
 }
 
 // takeEvent adds one event.
 func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
+	if e.Resource != "" {
+		k := u.takeVersion(in, e)
+		if k.v == nil {
+			return k.outcome, k.reason
+		}
+		u.store(in, i, e, k.v)
+		return Applied, ""
+	}
 	if s := u.seen[e.ID]; s != nil && e.ID != "" {
 		if s.Digest != e.Digest {
 			in.warn("event_id_reused", in.eventPath(i))
@@ -109,11 +122,20 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	if id == "" {
 		return Ignored, "visit_unknown"
 	}
-	v := u.visit(id)
+	v := u.visitCalled(id)
+	if v == nil {
+		v = u.visit(id)
+	}
 	if e.ID != "" && v.has(e.ID) {
 		return Duplicate, ""
 	}
 	u.remember(e, in.o.ReceivedAt)
+	u.store(in, i, e, v)
+	return Applied, ""
+}
+
+// store adds an event to the set of its visit.
+func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	stored := *e
 	stored.Visit, stored.ReceivedAt, stored.Feed, stored.Warnings = v.ID, in.o.ReceivedAt, in.o.Channel, nil
 	if stored.ID != "" {
@@ -124,14 +146,17 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 		before = v.Events[n-1]
 	}
 	stored.own(&before)
+	if v.isName() {
+		u.waits = true
+	}
 	v.Events = append(tight(v.Events, 4), stored)
+	u.call(v, e.Encounter)
 	v.Touched = u.facts.Clock
 	v.fold(u)
 	u.meet(&stored)
 	u.markVisit(v, markState|markRetell)
 	u.noteUnmappedDiagnoses(in, &stored)
 	in.events[i] = intakeEvent{v, e.ID}
-	return Applied, ""
 }
 
 // has reports whether the visit has an event.
@@ -150,6 +175,7 @@ func (e *Event) own(o *Event) {
 	e.ID, e.Digest = strings.Clone(e.ID), strings.Clone(e.Digest)
 	e.Patient, e.Service = strings.Clone(e.Patient), strings.Clone(e.Service)
 	e.MotherVisit, e.MotherPatient = strings.Clone(e.MotherVisit), strings.Clone(e.MotherPatient)
+	e.Resource, e.Encounter, e.Subject = strings.Clone(e.Resource), strings.Clone(e.Encounter), strings.Clone(e.Subject)
 	e.Place.own()
 	e.Prior.own()
 	e.Diagnoses = slices.Clone(e.Diagnoses)
@@ -172,6 +198,9 @@ func (e *Event) share(o *Event) {
 		{&e.MotherVisit, &o.MotherVisit},
 		{&e.MotherPatient, &o.MotherPatient},
 		{&e.Service, &o.Service},
+		{&e.Resource, &o.Resource},
+		{&e.Encounter, &o.Encounter},
+		{&e.Subject, &o.Subject},
 	} {
 		if *p.to == *p.from {
 			*p.to = *p.from

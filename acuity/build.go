@@ -50,6 +50,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	u.gather(e, binding{v, toVisit}, r)
 	facts := u.factsOf(v)
 	e.diagnoses = append(e.diagnoses[:0], v.story.diagnoses...)
+	bornBy, cesareanBy := e.addConditions()
 	e.state(facts)
 	e.babies = v.story.babies
 	e.primaries = e.primaries[:0]
@@ -58,6 +59,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	if facts != nil {
 		birth, cesarean = facts.birth(), facts.Cesarean
 	}
+	birth, cesarean = Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range u.newborns {
 		if n.mother == v && n.story.openedAt != 0 {
 			birth = Soonest(birth, n.story.openedAt) // X14
@@ -112,6 +114,7 @@ func (u *Unit) admitAlone(r *room) {
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
+	e.file()
 	e.from, e.diagnoses, e.listed, e.primaries, e.babies = e.from[:0], e.diagnoses[:0], e.listed[:0], e.primaries[:0], 0
 	u.addBabies(r, e, nil, nil)
 	p.Evidence = append(p.Evidence[:0], u.cat.settled(e, &u.work.reader)...)
@@ -402,6 +405,7 @@ func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 		e := &u.work.episode
 		u.gather(e, binding{s.v, toVisit}, r)
 		e.diagnoses = append(e.diagnoses[:0], s.v.story.diagnoses...)
+		e.addConditions()
 		e.state(u.factsOf(s.v))
 		e.primaries, e.babies = e.primaries[:0], 0
 		for _, ev := range u.cat.settled(e, &u.work.reader) {

@@ -78,7 +78,7 @@ func (n *narrator) cancel() {
 
 // target reports whether t is of the class that c takes back and may be.
 func (n *narrator) target(c, t *told) bool {
-	return cancels(c.event.Type, t.event.Type) && t.fate != fateDuplicate && t.fate != fateBeforeFold && !n.folded(t)
+	return cancels(c.event.Type, t.event.Type) && t.fate != fateDuplicate && t.fate != fateVoid && t.fate != fateBeforeFold && !n.folded(t)
 }
 
 // cancelKeyed applies a cancel that names the event time of what it cancels.

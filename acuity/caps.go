@@ -34,6 +34,9 @@ const (
 	capCodes = 50_000
 	// capCodeRooms is the number of rooms listed with an unmapped code.
 	capCodeRooms = 20
+	// capReferrals is the number of visits, and of patients, that nothing but
+	// clinical statements name; what is said of further ones is lost.
+	capReferrals = 2000
 	// capMappings is the number of rows of the terminology map.
 	capMappings = 20_000
 	// capPlaces is the number of rows of the location table.

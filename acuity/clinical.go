@@ -18,8 +18,8 @@ func (u *Unit) takeClinical(in *intake) {
 			in.warn("time_in_future", "")
 		}
 		in.heard = append(in.heard, h)
-		if s.Visit != "" || s.Patient != "" {
-			u.hearOf(in, s.Visit, s.Patient, h)
+		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
+			u.hearOf(in, s, filed{Heard: h, version: versionOf(s)})
 			continue
 		}
 		r := in.room
@@ -66,24 +66,6 @@ func (u *Unit) named(in *intake, ref RoomRef) *room {
 	return r
 }
 
-// hearOf takes a statement about a visit, or about the open visit of a patient.
-func (u *Unit) hearOf(in *intake, id, patient string, h Heard) {
-	var v *visit
-	if id != "" {
-		v = u.visit(id)
-	} else if v = u.visitOf(patient, nil); v == nil {
-		in.warn("visit_unknown", "")
-		return
-	}
-	u.number(&h)
-	u.hearFor(v, h)
-	v.Touched = u.facts.Clock
-	u.markVisit(v, markState)
-	if r := u.whereIs(v); r != nil {
-		u.markRoom(r, markRebuild|markTouched)
-	}
-}
-
 // number gives a statement the next number.
 func (u *Unit) number(h *Heard) {
 	u.facts.Heard++
@@ -119,7 +101,7 @@ func (u *Unit) keep(l *threads, h Heard, visit string) {
 		u.lose(&t.said[i])
 		l.drop(t, i)
 	}
-	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h, visit: visit})
+	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h, owner: owner{visit: visit}})
 	l.add(h)
 }
 
@@ -168,10 +150,25 @@ func (u *Unit) noteUnmappedSignals(in *intake) {
 		case matched:
 		case unreadable:
 			in.warn("value_unreadable", "")
-			u.noteCode(in, h.System, h.Code, h.Display, h.Kind, h.Room)
+			u.noteHeard(in, h, in.o.Signals[i].Resource != "")
 		case unmapped:
-			u.noteCode(in, h.System, h.Code, h.Display, h.Kind, h.Room)
+			u.noteHeard(in, h, in.o.Signals[i].Resource != "")
 		}
+	}
+}
+
+// noteHeard lists the code of a statement, the first of several. A condition is a
+// diagnosis; a resource is of no room.
+func (u *Unit) noteHeard(in *intake, h *Heard, resource bool) {
+	kind, room := h.Kind, h.Room
+	if kind == KindCondition {
+		kind = 0
+	}
+	if resource {
+		room = -1
+	}
+	if h.Code != "" || h.Display != "" {
+		u.noteCode(in, h.System, h.Code, h.Display, kind, room)
 	}
 }
 

@@ -49,6 +49,7 @@ func (u *Unit) head() {
 	}
 	u.moves = slices.Delete(u.moves, 0, n)
 	h.Moves, h.Unplaced = u.moves, u.unplaced
+	u.countWaiting()
 	if u.work.known {
 		u.work.known, h.UnknownLocations = false, 0
 		for _, r := range u.rooms {
@@ -132,12 +133,11 @@ func (u *Unit) differ(in *intake) {
 		if !changed && r.marks&markTouched == 0 {
 			continue
 		}
-		now := is.active(u.work.active[:0])
-		u.work.active = now
+		now := is.active(nil)
 		u.compare(c, r, r.Active, now, was, is)
 		u.passed(in, r, now)
 		if !slices.Equal(r.Active, now) {
-			r.Active = slices.Clone(now)
+			r.Active = now
 			u.markRoom(r, markState)
 		}
 	}

@@ -23,6 +23,7 @@ func (u *Unit) derive() {
 	u.retell()
 	u.chooseOccupants()
 	u.seat()
+	u.refer()
 	for _, r := range u.work.rebind {
 		r.marks &^= markRebind
 		u.rebind(r)
@@ -57,6 +58,9 @@ func (u *Unit) markAll() {
 	for _, r := range u.rooms {
 		u.markRoom(r, markAdopt|markRebind|markRebuild)
 	}
+	for _, r := range u.referrals {
+		u.markReferral(r)
+	}
 }
 
 // retell tells the marked visits anew.
@@ -69,8 +73,10 @@ func (u *Unit) retell() {
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt
 		u.turnOver(v, false)
+		u.waits = u.waits || len(v.story.waiting) > 0
 		v.story, v.primary = tell(v.Events, how), chosen{}
 		u.turnOver(v, true)
+		u.waits = u.waits || len(v.story.waiting) > 0
 		u.enlist(v)
 		u.markVisit(v, markWeave)
 	}
@@ -176,7 +182,7 @@ func (u *Unit) weaveNewborn(v *visit) []sojourn {
 // never by name; without one, whoever was in the room that it was placed in.
 func (u *Unit) motherOf(v *visit) *visit {
 	if id := v.story.motherVisit; id != "" && id != v.ID {
-		if m := u.visits[id]; m != nil {
+		if m := u.visitCalled(id); m != nil && m != v {
 			return m
 		}
 	}
@@ -223,12 +229,20 @@ func (u *Unit) visitOf(patient string, not *visit) *visit {
 
 // enlist keeps the indexes by patient and of newborns.
 func (u *Unit) enlist(v *visit) {
-	if p := v.story.patient; p != v.patient {
+	names := [2]string{v.story.patient, v.story.subject}
+	if names[1] == names[0] {
+		names[1] = ""
+	}
+	u.markNames(v)
+	if names != v.names {
 		u.delist(v)
-		if p != "" {
-			u.patients[p] = append(u.patients[p], v)
+		for _, p := range names {
+			if p != "" {
+				u.patients[p] = append(u.patients[p], v)
+			}
 		}
-		v.patient = p
+		v.names = names
+		u.markNames(v)
 	}
 	if v.story.newborn != v.baby {
 		v.baby = v.story.newborn
@@ -247,16 +261,18 @@ func byVisitID(v *visit, id string) int { return cmp.Compare(v.ID, id) }
 
 // delist takes a visit out of the index by patient.
 func (u *Unit) delist(v *visit) {
-	if v.patient == "" {
-		return
+	for _, p := range v.names {
+		if p == "" {
+			continue
+		}
+		left := slices.DeleteFunc(u.patients[p], func(o *visit) bool { return o == v })
+		if len(left) == 0 {
+			delete(u.patients, p)
+		} else {
+			u.patients[p] = left
+		}
 	}
-	left := slices.DeleteFunc(u.patients[v.patient], func(o *visit) bool { return o == v })
-	if len(left) == 0 {
-		delete(u.patients, v.patient)
-	} else {
-		u.patients[v.patient] = left
-	}
-	v.patient = ""
+	v.names = [2]string{}
 }
 
 // move puts a visit into its rooms, and asks for the charts of all rooms that

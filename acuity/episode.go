@@ -209,6 +209,7 @@ func (r *room) anonymous() bool {
 // settled, and those of the rooms that it was in.
 func (u *Unit) gather(e *episode, b binding, r *room) {
 	e.from, e.of, e.folds = e.from[:0], b, nil
+	e.file()
 	if !u.plain {
 		at := &r.folds
 		if b.v != nil {
@@ -231,5 +232,9 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 		if in := u.room(s.Room); in != nil {
 			e.from = append(e.from, u.readouts.use(u, &in.threads))
 		}
+	}
+	if u.gatherFiled(e, b.v); len(e.filed) > 0 {
+		e.folds = nil // resources are put in order each time
+		e.sift()
 	}
 }

@@ -11,6 +11,7 @@ import (
 type episode struct {
 	from      []*threads  // where the clinical statements are
 	of        binding     // whose of them count
+	filed     []*filed    // statements of resources, and those that name a patient, of whom it is about
 	diagnoses []diagnosed // still standing, of all feeds
 	listed    []Listed    // modifiers that the newest census lists
 	primaries []Evidence  // by ADT, census and site map; with those of the newborns
@@ -18,10 +19,11 @@ type episode struct {
 
 	folds *folds // what the statements of this patient amounted to last; nil: not kept
 
-	scratch folds         // of a patient for whom nothing is kept
-	sorted  []statement   // memory of the statements that are folded
-	said    [][]statement // of them, those of each identity
-	out     []Evidence
+	scratch folds // of a patient for whom nothing is kept
+	sifted
+	sorted []statement   // memory of the statements that are folded
+	said   [][]statement // of them, those of each identity
+	out    []Evidence
 }
 
 // settled returns what the statements about one patient amount to: one piece of
@@ -91,6 +93,7 @@ func (f *folder) foldSignals() {
 			f.add(n.sum())
 		}
 	}
+	f.foldCourses()
 	for i := range kept.list {
 		d := &kept.list[i]
 		f.follow(kept, i)

@@ -17,13 +17,14 @@ func drawEpisode(t *rapid.T) *testimony {
 		bmi + "39", bmi + "41", bmi + "|error", bmi + ">30",
 		"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|labor-fhr-cat-iii", "obs|local|unknown",
 		"med|RxNorm|6185|labetalol drip", "med|RxNorm|6185|epinephrine drip", "med|RxNorm|6185", "med|RxNorm|6185||" + stopped,
+		"con|ICD-10-CM|O14.13", "con|SNOMED-CT|15938005", "con|ICD-10-CM|O15.1||" + stopped, "con|||" + "|error",
 	}
 	times := rapid.SampledFrom([]int{0, 0, 0, 5, 10, 60, 70, 300})
 	for range rapid.IntRange(0, 14).Draw(t, "signals") {
 		e.signals = append(e.signals, statedAt{
 			at: times.Draw(t, "at"), line: rapid.SampledFrom(lines).Draw(t, "line"),
 			observed: times.Draw(t, "observed"), started: times.Draw(t, "started"),
-			feed: rapid.SampledFrom([]Channel{ChannelClinical, ChannelFHIR}).Draw(t, "feed"),
+			of: rapid.SampledFrom([]string{"", "", "r1", "r1.0", "r1.1", "r2", "r3"}).Draw(t, "of"), made: times.Draw(t, "made"),
 		}.heard())
 	}
 	codes := rapid.SampledFrom([]string{"O15.1", "O68", "O99.21", "O30.1", "O14.13", "O99.89", "X"})
@@ -83,9 +84,31 @@ func TestStopEndsOnlyItself(t *testing.T) {
 		before := e.evidence(nil)
 		e.signals = append(e.signals, statedAt{at: 999, line: "med|RxNorm|6185||" + stopped}.heard())
 		after := e.evidence(nil)
-		left := slices.DeleteFunc(before, func(x Evidence) bool { return x.Source.Code == "6185" })
+		left := slices.DeleteFunc(before, func(x Evidence) bool { return x.Source.Code == "6185" && x.Source.Feed != ChannelFHIR })
 		if !slices.Equal(after, left) {
 			t.Fatalf("after the stop\n got %+v\nwant %+v", after, left)
+		}
+	})
+}
+
+// A dose that is completed ends nothing but itself, takes no clock away, and lends
+// none to what does not follow it; one entered in error never was.
+func TestADoseIsOneResource(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		e := drawEpisode(t)
+		before := e.evidence(nil)
+		e.signals = append(e.signals, statedAt{at: 999, line: oxy, of: "dose", made: 990, started: 980}.heard())
+		during := e.evidence(nil)
+		e.signals = append(e.signals, statedAt{at: 1000, line: oxy + stopped, of: "dose", made: 1000, observed: 1000}.heard())
+		if after := e.evidence(nil); !slices.Equal(after, before) {
+			t.Fatalf("after it was completed\n got %+v\nwant %+v", after, before)
+		}
+		e.signals = append(e.signals, statedAt{at: 400, line: "med|||||error", of: "dose", made: 1001}.heard())
+		if after := e.evidence(nil); !slices.Equal(after, before) {
+			t.Fatalf("after it was retracted\n got %+v\nwant %+v", after, before)
+		}
+		if len(during) < len(before) {
+			t.Fatalf("while it runs there is less: %+v", during)
 		}
 	})
 }
@@ -115,7 +138,7 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 			l := places[rapid.IntRange(0, 1).Draw(t, "place")]
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			default:
-				h := *said[0]
+				h := said[0].Heard
 				h.number = number
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
 					h.to = theirs.kind

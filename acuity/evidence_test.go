@@ -19,20 +19,28 @@ type statedAt struct {
 	observed int    // minute, if not 0
 	started  int    // minute, if not 0
 	feed     Channel
+	of       string // resource; a component has a dot and its index
+	made     int    // minute of the version, if not 0
 }
 
-func (h statedAt) heard() *Heard {
+func (h statedAt) heard() *filed {
 	p := append(strings.Split(h.line, "|"), "", "", "", "", "")
 	status := map[string]SignalStatus{"": SignalActive, "stop": SignalEnded, "hold": SignalOnHold, "error": SignalRetracted}
-	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice}
+	kinds := map[string]SignalKind{"med": KindMedication, "obs": KindObservation, "lab": KindLab, "dev": KindDevice, "con": KindCondition}
 	feed := h.feed
 	if feed == "" {
 		feed = ChannelClinical
 	}
 	w := wording{Feed: feed, Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
-	s := &Heard{
-		readout:    Default().readout(w, nil),
-		ReceivedAt: minutesPastNoon(h.at),
+	if h.of != "" {
+		w.Feed = ChannelFHIR
+	}
+	s := &filed{Heard: Heard{readout: Default().readout(w, nil), ReceivedAt: minutesPastNoon(h.at)}}
+	if h.of != "" {
+		s.version = &version{resource: h.of}
+		if h.made != 0 {
+			s.version.updatedAt = minutesPastNoon(h.made)
+		}
 	}
 	if h.observed != 0 {
 		s.ObservedAt = minutesPastNoon(h.observed)
@@ -46,18 +54,29 @@ func (h statedAt) heard() *Heard {
 // testimony is an episode with its statements in order of arrival.
 type testimony struct {
 	episode
-	signals []*Heard
+	signals []*filed
 }
 
 // evidence returns what all of it amounts to, by a terminology map.
 func (e *testimony) evidence(maps *mappings) []Evidence {
 	l := &threads{}
+	e.file()
 	for i, h := range e.signals {
 		h := *h
-		h.number, h.readout = int64(i+1), Default().readout(h.wording, maps)
-		l.add(h)
+		if h.readout = Default().readout(h.wording, maps); h.version != nil {
+			e.filed = append(e.filed, &h)
+			continue
+		}
+		h.number = int64(i + 1)
+		l.add(h.Heard)
 	}
 	e.from = []*threads{l}
+	if len(e.filed) > 0 {
+		diagnoses := e.diagnoses
+		defer func() { e.diagnoses = diagnoses }()
+		e.sift()
+		e.addConditions()
+	}
 	return slices.Clone(Default().settled(&e.episode, &reader{c: Default(), maps: maps}))
 }
 
@@ -384,24 +403,24 @@ func TestEvidence(t *testing.T) {
 		},
 		"F7: FHIR: a change of the bag is one infusion": {
 			signals: []statedAt{
-				{at: 10, line: mag, feed: ChannelFHIR},
-				{at: 20, line: mag + stopped, feed: ChannelFHIR},
-				{at: 35, line: mag, feed: ChannelFHIR},
+				{at: 10, line: mag, of: "bag1"},
+				{at: 20, line: mag + stopped, of: "bag1"},
+				{at: 35, line: mag, of: "bag2"},
 			},
 			want: "high-mag signal 10..35",
 		},
 		"F7: a longer gap is not": {
 			signals: []statedAt{
-				{at: 10, line: mag, feed: ChannelFHIR},
-				{at: 20, line: mag + stopped, feed: ChannelFHIR},
-				{at: 36, line: mag, feed: ChannelFHIR},
+				{at: 10, line: mag, of: "bag1"},
+				{at: 20, line: mag + stopped, of: "bag1"},
+				{at: 36, line: mag, of: "bag2"},
 			},
 			want: "high-mag signal 36..36",
 		},
 		"F8: a completed one lends its start": {
 			signals: []statedAt{
-				{at: 20, line: mag + stopped, started: 3, feed: ChannelFHIR},
-				{at: 25, line: mag, feed: ChannelFHIR},
+				{at: 20, line: mag + stopped, started: 3, of: "loading"},
+				{at: 25, line: mag, of: "bag"},
 			},
 			want: "high-mag signal 3..25",
 		},
@@ -437,7 +456,7 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestEvidenceNamesItsSource(t *testing.T) {
-	e := &testimony{signals: []*Heard{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
+	e := &testimony{signals: []*filed{statedAt{at: 1, line: "med|RxNorm| 7044 |"}.heard()}}
 	e.diagnoses = []diagnosed{{Diagnosis: Diagnosis{Code: "o30.12"}, Start: noon, Last: noon, Feed: ChannelHL7}}
 	e.babies = 2
 	got := e.evidence(nil)

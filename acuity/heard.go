@@ -23,14 +23,26 @@ func (h *Heard) binding() binding { return binding{h.visit, h.to} }
 // heardRecord is a statement as its record has it.
 type heardRecord struct {
 	Heard
-	visit string // that it belongs to for good
-	gone  bool
+	version *version // nil: of no resource
+	owner   owner
+	gone    bool
+}
+
+// owner is whom a statement is kept with: a visit, for good; the patient that it
+// names; or its room.
+type owner struct {
+	visit string
+	referralName
 }
 
 // record returns it as it is written.
 func (r *heardRecord) record() HeardState {
 	s := HeardState{Number: r.number, Signal: r.signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
-	s.Room, s.Visit, s.ObservedAt, s.StartedAt = r.Room, r.visit, r.ObservedAt, r.StartedAt
+	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
+	s.Visit, s.Patient, s.Subject = r.owner.visit, r.owner.patient, r.owner.subject
+	if v := r.version; v != nil {
+		s.Resource, s.UpdatedAt = v.resource, v.updatedAt
+	}
 	return s
 }
 

@@ -22,6 +22,7 @@ func (u *Unit) keepHouse(now Instant) {
 			u.markRoom(r, markState|markRebind|markRebuild)
 		}
 	}
+	u.settleReferrals(now)
 	forgot := false
 	for _, v := range u.visits {
 		if u.isOver(v, now) {
@@ -42,6 +43,9 @@ func (u *Unit) isOver(v *visit, now Instant) bool {
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
 		return false
 	}
+	if v.isName() {
+		return v.threads.size+len(v.filed) == 0
+	}
 	return max(v.Touched, v.story.closedAt).Add(forgetVisit) <= now
 }
 
@@ -54,6 +58,7 @@ func (u *Unit) forget(v *visit) {
 		}
 	}
 	u.unseat(v)
+	u.markNames(v)
 	u.delist(v)
 	u.turnOver(v, false)
 	if v.lost {
@@ -79,9 +84,16 @@ func (u *Unit) forget(v *visit) {
 			}
 		}
 	}
+	for _, r := range u.referrals {
+		u.unbind(r, v)
+	}
 	for h := range v.threads.each {
 		u.lose(h)
 	}
+	for i := range v.filed {
+		u.unfile(&v.filed[i])
+	}
+	v.filed = nil
 	delete(u.visits, v.ID)
 	v.marks |= markRetell | markWeave | markState // it is on no list from now on
 	gone := func(o *visit) bool { return o == v }
@@ -96,6 +108,7 @@ func (u *Unit) forget(v *visit) {
 func (u *Unit) learn() {
 	u.table.site(u.locations())
 	u.relabel()
+	u.index()
 	for _, v := range u.visits {
 		for i := range v.Events {
 			u.table.see(v.Events[i].Place)
@@ -190,7 +203,7 @@ func (v *visit) size() int {
 	n := 0
 	for i := range v.Events {
 		e := &v.Events[i]
-		n += 160 + len(e.ID) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
+		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
 			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
 		for j := range e.Diagnoses {
 			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)

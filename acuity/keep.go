@@ -230,7 +230,7 @@ func (u *Unit) save(s *HeardState) {
 	if u.saved == nil {
 		u.saved = map[int64]*heardRecord{}
 	}
-	u.saved[s.Number] = &heardRecord{visit: s.Visit, Heard: Heard{
+	u.saved[s.Number] = &heardRecord{version: versionOf(&s.Signal), owner: owner{s.Visit, referralName{patient: s.Patient, subject: s.Subject}}, Heard: Heard{
 		readout: u.readouts.of(u, wordingOf(&s.Signal, s.Feed)), number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
 	}}
@@ -240,14 +240,33 @@ func (u *Unit) save(s *HeardState) {
 func (u *Unit) hearAgain() {
 	for _, n := range slices.Sorted(maps.Keys(u.saved)) {
 		s := u.saved[n]
-		if v := u.visits[s.visit]; v != nil {
-			s.Heard.visit, s.to = v, toVisit
-			v.threads.add(s.Heard)
-		} else if r := u.room(s.Room); r != nil && s.visit == "" {
+		if v := u.visits[s.owner.visit]; v != nil {
+			s.visit, s.to = v, toVisit
+			if s.version != nil {
+				v.filed = append(v.filed, filed{s.Heard, s.version})
+			} else {
+				v.threads.add(s.Heard)
+			}
+		} else if s.owner.visit != "" {
+			continue
+		} else if s.version != nil || s.owner.referralName != (referralName{}) {
+			u.referAgain(s)
+		} else if r := u.room(s.Room); r != nil {
 			r.threads.add(s.Heard)
 		}
 	}
 	u.saved = nil
+}
+
+// referAgain gives a statement that was restored to the patient whom it names.
+func (u *Unit) referAgain(s *heardRecord) {
+	name := s.owner.referralName
+	if name == (referralName{}) {
+		name.resource = s.version.resource
+	}
+	if r := u.referralOf(name); r != nil {
+		r.said = append(r.said, filed{s.Heard, s.version})
+	}
 }
 
 // Restored makes everything derived from the facts restored. If the verdict is

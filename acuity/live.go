@@ -13,10 +13,14 @@ func (u *Unit) States(write func(key string, s State)) {
 	for id, v := range u.visits {
 		write(u.visitKey(id), &v.VisitState)
 		u.writeAll(&v.threads, id, write)
+		u.writeFiled(v.filed, owner{visit: id}, write)
 	}
 	for _, r := range u.rooms {
 		write(u.roomKey(r.ID), &r.RoomState)
 		u.writeAll(&r.threads, "", write)
+	}
+	for _, r := range u.referrals {
+		u.writeFiled(r.said, owner{referralName: r.referralName}, write)
 	}
 	write(u.hospital+"/"+kindUnit, &u.facts)
 }
@@ -24,7 +28,15 @@ func (u *Unit) States(write func(key string, s State)) {
 // writeAll writes the statements of a visit, or of a room.
 func (u *Unit) writeAll(l *threads, visit string, write func(key string, s State)) {
 	for h := range l.each {
-		s := (&heardRecord{Heard: *h, visit: visit}).record()
+		s := (&heardRecord{Heard: *h, owner: owner{visit: visit}}).record()
+		write(u.heardKey(s.Number), &s)
+	}
+}
+
+// writeFiled writes the statements that a visit or a patient keeps apart.
+func (u *Unit) writeFiled(list []filed, of owner, write func(key string, s State)) {
+	for i := range list {
+		s := (&heardRecord{Heard: list[i].Heard, version: list[i].version, owner: of}).record()
 		write(u.heardKey(s.Number), &s)
 	}
 }

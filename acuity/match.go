@@ -164,6 +164,9 @@ type reader struct {
 // read appends what s says, and returns how far it could be read and the concept
 // that its code is one of many of: the factor that stands for it, 0 if none.
 func (r *reader) read(s *Signal) (matchState, Factor) {
+	if s.Kind == KindCondition {
+		return r.readCondition(s), 0
+	}
 	code := normalCode(s.System, s.Code)
 	if rows := r.maps.find(s.System, code, s.Kind); len(rows) > 0 {
 		return r.bySite(s, rows)

@@ -10,7 +10,7 @@ import (
 type readout struct {
 	maps *mappings // by which it was read
 	wording
-	identity identity
+	identity identity // by the coding that counts
 	state    matchState
 	concept  Factor // see reader.read
 	weight   uint8  // see graver
@@ -42,15 +42,19 @@ type wording struct {
 	Code    string
 	Display string
 	Value   Value
+	also    codings
 }
 
 func wordingOf(s *Signal, feed Channel) wording {
-	return wording{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value}
+	return wording{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also)}
 }
 
 // signal returns the words as those of a signal.
 func (w *wording) signal() Signal {
-	return Signal{Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value}
+	return Signal{
+		Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value,
+		Also: w.also.list(),
+	}
 }
 
 // readout reads one wording.
@@ -59,7 +63,17 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 	out := &readout{maps: maps, wording: w, identity: identityOf(&s)}
 	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
-	out.weight = c.graver(&s, r.matches)
+	for _, other := range s.Also {
+		if out.state == matched {
+			break
+		}
+		s.System, s.Code, s.Display = other.System, other.Code, other.Display
+		r.matches = nil
+		if state, concept := r.read(&s); state > out.state {
+			out.state, out.concept, out.matches, out.identity = state, concept, r.matches, identityOf(&s)
+		}
+	}
+	out.weight = c.graver(&s, out.matches)
 	out.identityHash = maphash.Comparable(seed, out.identity)
 	out.subjectHash = maphash.Comparable(seed, subject{w.Kind == KindMedication, w.System, w.Code, w.Display})
 	return out
@@ -115,9 +129,11 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 		w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
 		w.Feed = Channel(strings.Clone(string(w.Feed)))
 		w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
+		w.also = codings(strings.Clone(string(w.also)))
 		r = u.cat.readout(w, u.maps)
 		if r.key = u.identities[r.identity]; r.key == nil {
-			r.key = &identity{r.identity.medication, r.identity.concept, r.identity.system, r.identity.code}
+			r.key = new(identity)
+			*r.key = r.identity
 			u.identities[r.identity] = r.key
 		}
 		(*m)[w] = r
@@ -153,4 +169,34 @@ func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
 	out.matches, out.known = r.c.appendDiagnosis(nil, d, r.maps)
 	r.diagnoses[w] = out
 	return out
+}
+
+// codings are further codings of a wording as one text, so that wordings can be
+// compared: system, code and display of each, each ended by a NUL.
+type codings string
+
+func codingsOf(list []Coding) codings {
+	if len(list) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range list {
+		for _, part := range [...]string{string(c.System), c.Code, c.Display} {
+			b.WriteString(strings.ReplaceAll(part, "\x00", ""))
+			b.WriteByte(0)
+		}
+	}
+	return codings(b.String())
+}
+
+func (c codings) list() []Coding {
+	var list []Coding
+	for rest := string(c); rest != ""; {
+		var parts [3]string
+		for i := range parts {
+			parts[i], rest, _ = strings.Cut(rest, "\x00")
+		}
+		list = append(list, Coding{System(parts[0]), parts[1], parts[2]})
+	}
+	return list
 }

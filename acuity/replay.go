@@ -45,7 +45,7 @@ func (u *Unit) advance(changes []Change, now Instant) []Change {
 // forgetDerived drops everything that is derived from the facts.
 func (u *Unit) forgetDerived() {
 	for _, v := range u.visits {
-		*v = visit{VisitState: v.VisitState, threads: v.threads, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{VisitState: v.VisitState, threads: v.threads, filed: v.filed, marks: v.marks & (markState | markRetell | markWeave)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
@@ -58,6 +58,12 @@ func (u *Unit) forgetDerived() {
 		}
 	}
 	u.newborns, u.patients = nil, map[string][]*visit{}
+	for _, r := range u.referrals {
+		for i := range r.said {
+			r.said[i].visit, r.said[i].to = nil, notBound
+		}
+	}
+	u.waits = true
 	u.table = roomTable{}
 	u.learn()
 	u.compile()

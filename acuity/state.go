@@ -114,8 +114,8 @@ type NewbornSeen struct {
 // again.
 type HeardState struct {
 	Number int64 // in order of arrival; one counter per hospital
-	// Signal.Visit is the visit that the statement belongs to for good; empty:
-	// it is kept with its room. No patient is named.
+	// Signal.Visit is the visit that the statement belongs to for good; empty: it
+	// is kept with the patient whom it names, else with its room.
 	Signal
 	ReceivedAt Instant
 	Feed       Channel

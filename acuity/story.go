@@ -23,9 +23,10 @@ type story struct {
 
 	class    byte // newest class; I or O by event type where none was sent
 	newborn  bool
-	babies   uint8  // of a multiple birth; 0 unknown
-	service  string // newest
-	patient  string
+	babies   uint8   // of a multiple birth; 0 unknown
+	service  string  // newest
+	patient  string  // by number, if it is known
+	subject  string  // by reference
 	birth    Instant // start of the earliest standing Z37 diagnosis; 0: none
 	cesarean bool    // O82 stands
 
@@ -66,6 +67,7 @@ const (
 	fateApplied        fate = iota
 	fateDuplicate           // the same event again
 	fateOther               // not a type that has an effect
+	fateVoid                // it says that its Encounter never was (F4)
 	fateCancelled           // a cancel took it back
 	fateVoided              // it hung on an admit that was cancelled (R4)
 	fateWaiting             // a cancel that has found nothing yet
@@ -80,7 +82,7 @@ const (
 // reason returns the stable code of an event that had no effect; "" if it had one.
 func (f fate) reason() string {
 	return [...]string{
-		fateApplied: "", fateDuplicate: "duplicate", fateOther: "event_type",
+		fateApplied: "", fateDuplicate: "duplicate", fateOther: "event_type", fateVoid: "",
 		fateCancelled: "cancelled", fateVoided: "admit_cancelled",
 		fateWaiting: "", fateRefused: "cancel_too_late", fateSameRoom: "same_room",
 		fateAfterDischarge: "transfer_after_discharge", fateClosedAlready: "already_discharged",

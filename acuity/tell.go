@@ -59,6 +59,8 @@ func (n *narrator) line(events []Event) {
 		switch {
 		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
 			t.fate = fateDuplicate
+		case e.Void:
+			t.fate = fateVoid
 		case e.Type == EventOther:
 			t.fate = fateOther
 		case n.how.FoldAt != 0 && !strings.HasPrefix(e.ID, foldedID) && !isCancel(e.Type) && e.At <= n.how.FoldAt:
@@ -309,8 +311,11 @@ func (n *narrator) note(t *told) {
 		n.babies = e.Babies
 	}
 	n.newborn = n.newborn || e.Newborn
-	if e.Patient != "" {
+	if e.Patient != "" && (e.Patient != e.Subject || n.patient == "") {
 		n.patient = e.Patient
+	}
+	if e.Subject != "" {
+		n.subject = e.Subject
 	}
 	if e.MotherVisit != "" {
 		n.motherVisit = e.MotherVisit

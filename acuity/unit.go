@@ -25,13 +25,21 @@ type Unit struct {
 	codes  map[string]*CodeState
 	saved  map[int64]*heardRecord // statements that are being restored
 
+	referrals map[referralName]*referral
+
 	newborns []*visit            // ascending by id
 	patients map[string][]*visit // by pseudonym
-	moves    []Instant           // of the last 120 min, ascending
-	unplaced int32               // visits without a room
-	listed   map[string]bool     // newborns whom a census lists with a mother
-	maps     *mappings
-	readouts readouts
+	// referred are the referrals by the names of their patients.
+	referred   map[string][]*referral
+	versions   map[string]*visit // which has the events of a version of an Encounter, by resource
+	encounters map[string]*visit // by the names of their Encounters
+	resources  map[string]holder // who keeps the statements of a resource
+	waits      bool              // what waits is to be counted anew
+	moves      []Instant         // of the last 120 min, ascending
+	unplaced   int32             // visits without a room
+	listed     map[string]bool   // newborns whom a census lists with a mother
+	maps       *mappings
+	readouts   readouts
 	// identities has one of each of those read.
 	identities map[identity]*identity
 	table      roomTable
@@ -71,6 +79,7 @@ const asIs = -2
 type visit struct {
 	VisitState
 	threads threads // statements settled with it
+	filed   []filed // statements of resources, in order of arrival
 	story   story
 	spans   []sojourn // stays by ADT and census together, ascending
 	claimed *room     // where it may be the occupant without visit
@@ -78,9 +87,9 @@ type visit struct {
 	mother  *visit    // of a newborn
 	folds   *folds
 	primary chosen
-	patient string // as in the index by patient
-	baby    bool   // as in the index of newborns
-	lost    bool   // as in the count of those without a room
+	names   [2]string // as in the index by patient
+	baby    bool      // as in the index of newborns
+	lost    bool      // as in the count of those without a room
 	marks   mark
 }
 
@@ -135,23 +144,28 @@ type work struct {
 	weaving weaving
 	spans   []sojourn
 	own     []sojourn
-	episode episode
-	reader  reader
+	// referrals are those marked.
+	referrals []*referral
+	episode   episode
+	reader    reader
 }
 
 // NewUnit returns the unit of a hospital of which nothing is known.
 func NewUnit(hospital string) *Unit {
 	u := &Unit{
-		hospital: hospital,
-		cat:      Default(),
-		visits:   map[string]*visit{},
-		site:     newSite(),
-		seen:     map[string]*SeenState{},
-		codes:    map[string]*CodeState{},
-		patients: map[string][]*visit{},
-		listed:   map[string]bool{},
+		hospital:  hospital,
+		cat:       Default(),
+		visits:    map[string]*visit{},
+		site:      newSite(),
+		seen:      map[string]*SeenState{},
+		codes:     map[string]*CodeState{},
+		patients:  map[string][]*visit{},
+		referrals: map[referralName]*referral{},
+		referred:  map[string][]*referral{},
+		listed:    map[string]bool{},
 	}
 	u.compile()
+	u.index()
 	u.chart.Hospital = hospital
 	u.verdict = u.chart.Verdict(0)
 	return u

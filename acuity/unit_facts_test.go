@@ -137,7 +137,7 @@ func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	if !u.roomVerdict(2).has(mustFactor(t, "high-mag")) {
 		t.Error("what was said of the patient is lost")
 	}
-	if c := last(feed(u, about(8, "", "nobody"))); !slices.Equal(warnings(c), []string{"visit_unknown"}) {
+	if c := last(feed(u, about(8, "", "nobody"))); !slices.Equal(warnings(c), []string{"reference_waiting"}) {
 		t.Errorf("warnings %v", warnings(c))
 	}
 }

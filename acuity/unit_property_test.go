@@ -31,7 +31,7 @@ func (w *world) next() Observation {
 		return Observation{}
 	}
 	o := Observation{Hospital: testHospital, ReceivedAt: w.now, Source: "key"}
-	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'c', 'c', 'n', 'r', 'm', 'm', 't') {
+	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'f', 'f', 'f', 'c', 'c', 'n', 'r', 'm', 'm', 't') {
 	case 'a':
 		o.Channel = ChannelADT
 		for range pick(w.t, "events", 1, 1, 1, 3) {
@@ -43,6 +43,14 @@ func (w *world) next() Observation {
 		o.Room = &RoomRef{ID: room, Label: pick(w.t, "label", "", "", "L1")}
 		for range pick(w.t, "signals", 0, 1, 1, 2, 4) {
 			o.Signals = append(o.Signals, w.signal(room))
+		}
+	case 'f':
+		o.Channel = ChannelFHIR
+		if pick(w.t, "encounter", true, true, false) {
+			o.Events = w.encounter()
+		}
+		for range pick(w.t, "resources", 0, 1, 2, 4) {
+			o.Signals = append(o.Signals, w.resource())
 		}
 	case 'c':
 		o.Channel = ChannelCensus
@@ -69,6 +77,78 @@ func (w *world) next() Observation {
 func factor(id string) Factor {
 	f, _ := FactorByID(id)
 	return f
+}
+
+// encounter makes the events of one version of an Encounter: of one visit or of
+// another, with its number or without.
+func (w *world) encounter() []Event {
+	e := Event{
+		Resource: pick(w.t, "encounter", "E1", "E2", "E3"), UpdatedAt: pick(w.t, "updated", 0, w.ago(-1, 300)),
+		Patient: pick(w.t, "number", "", "p1", "p2"),
+	}
+	e.Encounter, e.Subject = "ref "+e.Resource, "ref "+pick(w.t, "subject", "P1", "P2")
+	e.Visit = pick(w.t, "visit", "v1", "v2", "v6", e.Encounter)
+	if e.Patient == "" {
+		e.Patient = e.Subject
+	}
+	if pick(w.t, "void", false, false, false, true) {
+		e.ID, e.Void, e.At = fmt.Sprint("void ", w.now), true, w.now
+		return []Event{e}
+	}
+	start := w.ago(10, 300)
+	var list []Event
+	for i := range pick(w.t, "places", 1, 1, 2, 3) {
+		n := e
+		if n.Type = A02; i == 0 {
+			n.Type, n.Class = pick(w.t, "class", A01, A04), 'I'
+		}
+		n.At, n.Place = start.Add(time.Duration(i)*10*time.Minute), w.place()
+		list = append(list, n)
+	}
+	if pick(w.t, "finished", false, false, true) {
+		n := e
+		n.Type, n.At = A03, start.Add(time.Hour)
+		list = append(list, n)
+	}
+	for i := range list {
+		list[i].ID = fmt.Sprint(list[i].Resource, list[i].UpdatedAt, list[i].Type, list[i].At, list[i].Visit, list[i].Place)
+	}
+	return list
+}
+
+// resource makes a statement of one version of a resource, about a visit or a
+// patient by whatever name, or about nobody.
+func (w *world) resource() Signal {
+	s := pick(w.t, "resource",
+		Signal{Kind: KindMedication, System: RxNorm, Code: "6585", Resource: "bag1", StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindMedication, System: RxNorm, Code: "29155", Resource: "bag2", StartedAt: w.ago(0, 30)},
+		Signal{Kind: KindMedication, System: RxNorm, Code: "7044", Resource: "bag2"},
+		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Resource: "fhr1", Value: ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
+		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Resource: pick(w.t, "component", "fhr2.0", "fhr2.1"), Value: ParseValue(pick(w.t, "fhr", "Category II", "Category III"))},
+		Signal{Kind: KindObservation, System: SystemLocal, Code: "X1", Resource: "x", Also: []Coding{{LOINC, "39156-5", ""}}, Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
+		Signal{Kind: KindCondition, System: SNOMED, Code: "46764007", Resource: "c1", Also: []Coding{{ICD10CM, "O14.13", "severe"}}, StartedAt: w.ago(0, 300)},
+		Signal{Kind: KindCondition, System: ICD10CM, Code: pick(w.t, "code", "O15.1", "Z37.0", "O82", "X", "O14.13"), Resource: "c2"},
+		Signal{Kind: KindCondition, System: SystemLocal, Code: "X1", Resource: "c3"},
+	)
+	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
+	s.UpdatedAt = pick(w.t, "updated", 0, w.ago(-1, 90))
+	s.Status = pick(w.t, "status", SignalActive, SignalActive, SignalActive, SignalEnded, SignalOnHold, SignalRetracted)
+	switch pick(w.t, "named by", 'v', 'v', 'e', 'p', 's', 'b', 'n') {
+	case 'v':
+		s.Visit = pick(w.t, "visit", "v1", "v2", "v6", "v9")
+	case 'e':
+		s.Visit = pick(w.t, "visit", "ref E1", "ref E2")
+	case 'p':
+		s.Patient = pick(w.t, "patient", "p1", "p2", "p9")
+	case 's':
+		s.Subject = pick(w.t, "patient", "ref P1", "ref P2", "ref P9")
+		s.Patient = pick(w.t, "also", "", s.Subject)
+	case 'b':
+		s.Patient, s.Subject = pick(w.t, "patient", "p1", "p2"), "ref P1"
+	default:
+		s = Signal{Resource: s.Resource, Kind: s.Kind, Status: SignalRetracted, UpdatedAt: s.UpdatedAt}
+	}
+	return s
 }
 
 // ago returns a time between two numbers of minutes before now.

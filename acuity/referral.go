@@ -1,0 +1,428 @@
+package acuity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// referral is what was said about one patient without naming a visit, until it
+// is 24 h old: it is bound to a visit of hers when that is known, by whatever
+// feed (clinical-decisions F3). A retraction that names nothing but its resource
+// waits in one of its own.
+type referral struct {
+	referralName
+	said   []filed // in order of arrival; of a visit, or of nobody: it waits
+	marked bool
+}
+
+// referralName is how a patient was named: by number, by reference, or neither.
+type referralName struct{ patient, subject, resource string }
+
+// holder is who keeps statements that name no room: a visit, or a referral.
+type holder struct {
+	v   *visit
+	ref *referral
+}
+
+// filed returns what the holder keeps.
+func (h holder) filed() []filed {
+	switch {
+	case h.v != nil:
+		return h.v.filed
+	case h.ref != nil:
+		return h.ref.said
+	}
+	return nil
+}
+
+// nameless reports whether the holder is a retraction that waits for its resource.
+func (h holder) nameless() bool { return h.ref != nil && h.ref.resource != "" }
+
+// hearOf takes a statement about a visit, about a patient, or about a resource
+// that is known.
+func (u *Unit) hearOf(in *intake, s *Signal, h filed) {
+	to := u.subjectOf(s)
+	if h.version != nil {
+		to = u.follow(&h, to)
+	}
+	if to == (holder{}) {
+		in.warn("too_many_references", "")
+		return
+	}
+	u.number(&h.Heard)
+	u.file(to, h)
+	if v := to.v; v != nil {
+		v.Touched = u.facts.Clock
+		u.markVisit(v, markState)
+		if r := u.whereIs(v); r != nil {
+			u.markRoom(r, markTouched)
+		}
+		if v.isName() {
+			in.warn("reference_waiting", "")
+		}
+		return
+	}
+	if v := u.bindPatient(to.ref, h.ReceivedAt); v == nil {
+		in.warn("reference_waiting", "")
+	} else if r := u.whereIs(v); r != nil {
+		u.markRoom(r, markTouched)
+	}
+}
+
+// subjectOf returns whom a signal is about, made known if it was not; nobody
+// beyond the cap.
+func (u *Unit) subjectOf(s *Signal) holder {
+	if s.Visit != "" {
+		if v := u.visitCalled(s.Visit); v != nil {
+			return holder{v: v}
+		}
+		names := 0
+		for _, v := range u.visits {
+			if v.isName() {
+				names++
+			}
+		}
+		if names >= capReferrals {
+			return holder{}
+		}
+		return holder{v: u.visit(s.Visit)}
+	}
+	name := referralName{patient: s.Patient, subject: s.Subject}
+	if name == (referralName{}) {
+		name.resource = s.Resource
+	}
+	if r := u.referralOf(name); r != nil {
+		return holder{ref: r}
+	}
+	return holder{}
+}
+
+// referralOf returns the referral of a name; nil beyond the cap.
+func (u *Unit) referralOf(name referralName) *referral {
+	r := u.referrals[name]
+	if r == nil && len(u.referrals) < capReferrals {
+		r = &referral{referralName: referralName{strings.Clone(name.patient), strings.Clone(name.subject), strings.Clone(name.resource)}}
+		u.referrals[r.referralName] = r
+		for _, n := range r.names() {
+			u.referred[n] = append(u.referred[n], r)
+		}
+	}
+	return r
+}
+
+// names returns the names of the patient.
+func (r *referral) names() []string {
+	list := make([]string, 0, 2)
+	if r.patient != "" {
+		list = append(list, r.patient)
+	}
+	if r.subject != "" && r.subject != r.patient {
+		list = append(list, r.subject)
+	}
+	return list
+}
+
+// follow returns who keeps a resource of which a version is to go to somebody:
+// whom its newest version names has all of them.
+func (u *Unit) follow(h *filed, to holder) holder {
+	whole := h.whole()
+	if from, known := u.resources[whole]; known && from != to {
+		var newest *filed
+		list := from.filed()
+		for i := range list {
+			if o := &list[i]; o.whole() == whole && (newest == nil || compareVersions(newest, o) < 0) {
+				newest = o
+			}
+		}
+		switch {
+		case newest == nil:
+		case to == (holder{}) || to.nameless() || !from.nameless() && compareVersions(h, newest) < 0:
+			if to.ref != nil && len(to.ref.said) == 0 {
+				u.dismiss(to.ref)
+			}
+			return from
+		default:
+			u.take(from, to, whole)
+		}
+	}
+	if to != (holder{}) {
+		u.resources[strings.Clone(whole)] = to
+	}
+	return to
+}
+
+// take moves the versions of a resource.
+func (u *Unit) take(from, to holder, whole string) {
+	var taken, left []filed
+	for _, h := range from.filed() {
+		if h.whole() == whole {
+			u.stirBound(h.binding())
+			taken = append(taken, h)
+		} else {
+			left = append(left, h)
+		}
+	}
+	if from.v != nil {
+		from.v.filed = left
+	} else if from.ref.said = left; len(left) == 0 {
+		u.dismiss(from.ref)
+	}
+	for _, h := range taken {
+		u.file(to, h)
+	}
+}
+
+// file adds a statement to what somebody keeps.
+func (u *Unit) file(to holder, h filed) {
+	u.waits = true
+	switch v := to.v; {
+	case v == nil:
+		h.visit, h.to, h.Settled = nil, notBound, false
+		to.ref.said = u.keepFiled(to.ref.said, h, owner{referralName: to.ref.referralName})
+		u.markReferral(to.ref)
+	case h.version == nil:
+		u.hearFor(v, h.Heard)
+	default:
+		h.visit, h.to, h.Settled = v, toVisit, true
+		v.filed = u.keepFiled(v.filed, h, owner{visit: v.ID})
+		u.stirBound(h.binding())
+	}
+}
+
+// unbind makes statements of a visit nobody's.
+func (u *Unit) unbind(r *referral, v *visit) {
+	for i := range r.said {
+		if h := &r.said[i]; h.visit == v {
+			h.visit, h.to = nil, notBound
+			u.markReferral(r)
+		}
+	}
+}
+
+func (u *Unit) markReferral(r *referral) {
+	if !r.marked {
+		r.marked = true
+		u.work.referrals = append(u.work.referrals, r)
+	}
+}
+
+// dismiss forgets a referral.
+func (u *Unit) dismiss(r *referral) {
+	delete(u.referrals, r.referralName)
+	for _, n := range r.names() {
+		left := slices.DeleteFunc(u.referred[n], func(o *referral) bool { return o == r })
+		if len(left) == 0 {
+			delete(u.referred, n)
+		} else {
+			u.referred[n] = left
+		}
+	}
+}
+
+// refer finds anew whose the statements of the marked referrals are.
+func (u *Unit) refer() {
+	for _, r := range u.work.referrals {
+		r.marked = false
+		for i := range r.said {
+			h := &r.said[i]
+			was, is := h.binding(), binding{kind: toNobody}
+			if v := u.bindPatient(r, h.ReceivedAt); v != nil {
+				is = binding{v, toVisit}
+			}
+			if was == is {
+				continue
+			}
+			u.stirBound(was)
+			h.visit, h.to = is.v, is.kind
+			u.stirBound(is)
+		}
+		u.waits = true
+	}
+	u.work.referrals = u.work.referrals[:0]
+}
+
+// bindPatient returns the visit that a statement about a patient belongs to: of
+// those that were open at its receipt the one admitted last; else the first that
+// was admitted within 24 h after it; nil: none yet. A newborn only if the patient
+// is no mother.
+func (u *Unit) bindPatient(r *referral, at Instant) *visit {
+	var best *visit
+	rank := func(v *visit) int {
+		s := &v.story
+		switch {
+		case s.openedAt == 0:
+			return 0
+		case s.openedAt <= at && (s.closedAt == 0 || s.closedAt > at):
+			return 2
+		case s.openedAt > at && s.openedAt <= at.Add(settleAfter):
+			return 1
+		}
+		return 0
+	}
+	better := func(v *visit) bool {
+		x := rank(v)
+		if x == 0 || best == nil {
+			return x > 0
+		}
+		if v.story.newborn != best.story.newborn {
+			return best.story.newborn
+		}
+		if y := rank(best); x != y {
+			return x > y
+		}
+		later := cmp.Or(cmp.Compare(v.story.openedAt, best.story.openedAt), cmp.Compare(v.ID, best.ID))
+		if x == 1 {
+			return later < 0
+		}
+		return later > 0
+	}
+	for _, name := range u.namesOf(r.names()) {
+		for _, v := range u.patients[name] {
+			if better(v) {
+				best = v
+			}
+		}
+	}
+	return best
+}
+
+// namesOf returns the names with all others that visits tell to be of the same
+// patient: a number and a reference.
+func (u *Unit) namesOf(names []string) []string {
+	for i := 0; i < len(names); i++ {
+		for _, v := range u.patients[names[i]] {
+			for _, n := range v.names {
+				if n != "" && !slices.Contains(names, n) {
+					names = append(names, n)
+				}
+			}
+		}
+	}
+	return names
+}
+
+// referralsOf returns the referrals of a visit's patient.
+func (u *Unit) referralsOf(v *visit) []*referral {
+	if len(u.referrals) == 0 {
+		return nil
+	}
+	names := make([]string, 0, 4)
+	for _, n := range v.names {
+		if n != "" {
+			names = append(names, n)
+		}
+	}
+	var list []*referral
+	for _, n := range u.namesOf(names) {
+		for _, r := range u.referred[n] {
+			if !slices.Contains(list, r) {
+				list = append(list, r)
+			}
+		}
+	}
+	return list
+}
+
+// markNames asks for the referrals of a visit's patient anew.
+func (u *Unit) markNames(v *visit) {
+	for _, r := range u.referralsOf(v) {
+		u.markReferral(r)
+	}
+}
+
+// settleReferrals makes final whose the statements are that were received 24 h
+// ago; those of nobody are lost, and with them the names that are nothing else.
+func (u *Unit) settleReferrals(now Instant) {
+	due := func(h *Heard) bool { return h.ReceivedAt.Add(settleAfter) <= now }
+	byName := func(a, b *referral) int {
+		return cmp.Or(cmp.Compare(a.patient, b.patient), cmp.Compare(a.subject, b.subject), cmp.Compare(a.resource, b.resource))
+	}
+	for _, r := range slices.SortedFunc(maps.Values(u.referrals), byName) {
+		var old, left []filed
+		for _, h := range r.said {
+			if due(&h.Heard) {
+				old = append(old, h)
+			} else {
+				left = append(left, h)
+			}
+		}
+		if len(old) == 0 {
+			continue
+		}
+		if r.said = left; len(left) == 0 {
+			u.dismiss(r)
+		}
+		for _, h := range old {
+			if h.visit == nil {
+				u.unfile(&h)
+				continue
+			}
+			u.file(holder{v: h.visit}, h)
+			u.markVisit(h.visit, markState)
+		}
+	}
+	for _, v := range u.visits {
+		if !v.isName() {
+			continue
+		}
+		for _, h := range v.threads.byArrival(due) {
+			u.lose(&h)
+		}
+		v.threads.remove(due)
+		v.filed = slices.DeleteFunc(v.filed, func(h filed) bool {
+			if due(&h.Heard) {
+				u.unfile(&h)
+			}
+			return due(&h.Heard)
+		})
+	}
+	u.index()
+}
+
+// countWaiting counts what waits for something else, as of the hour of the clock.
+func (u *Unit) countWaiting() {
+	if !u.waits {
+		return
+	}
+	u.waits = false
+	hour := u.facts.Clock - u.facts.Clock%hourOf
+	cancels, statements := 0, 0
+	for _, v := range u.visits {
+		n, _ := v.story.cancelsWaiting(hour)
+		cancels += n
+		if v.isName() {
+			statements += v.threads.size + len(v.filed)
+		}
+	}
+	for _, r := range u.referrals {
+		for i := range r.said {
+			if r.said[i].visit == nil {
+				statements++
+			}
+		}
+	}
+	u.chart.Unit.CancelsWaiting, u.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
+}
+
+// gatherFiled adds to an episode the statements that are kept with a visit, or
+// with its patient, for it.
+func (u *Unit) gatherFiled(e *episode, v *visit) {
+	add := func(h *filed) {
+		if h.maps != u.maps {
+			h.readout = u.readouts.of(u, h.wording)
+		}
+		e.filed = append(e.filed, h)
+	}
+	for i := range v.filed {
+		add(&v.filed[i])
+	}
+	for _, r := range u.referralsOf(v) {
+		for i := range r.said {
+			if h := &r.said[i]; h.visit == v {
+				add(h)
+			}
+		}
+	}
+}
