@@ -17,6 +17,11 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	u.dirty.unit = true
 	in := intake{o: o, Change: Change{Outcome: Applied}}
+	if u.repeats(&in) {
+		u.derive()
+		u.conclude(&in)
+		return in.Change
+	}
 	if len(o.Events) > 0 {
 		u.takeEvents(&in)
 	}

@@ -24,6 +24,11 @@ type Change struct {
 	Removed            int32 // rooms that a census took out of the unit
 
 	Preview *Preview // of an observation that only asked
+
+	// Repeats is, of a request that was sent again, the version of the change
+	// that the first one made, and when that was; 0: it repeats none.
+	Repeats   int64
+	RepeatsAt Instant
 }
 
 // Cause says why a verdict was made anew.

@@ -137,10 +137,12 @@ type VisitState struct {
 	Stays []Stay       // by census, ascending; the newest eight
 }
 
-// SeenState is the identity of an event that was taken in within the last 24 h.
+// SeenState is the identity of an event, or of a request, that was taken in
+// within the last 24 h.
 type SeenState struct {
 	ID, Digest string
 	At         Instant // receipt
+	Version    int64   // of the change that a request made; 0 of an event
 }
 
 // MappingState is a row of the terminology map of the hospital.

@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeChange appends the record of c to dst, which it returns.
 func EncodeChange(dst []byte, c *acuity.Change) ([]byte, error) {
-	w := begin(dst, &changeV2)
+	w := begin(dst, &changeV3)
 	w.change(c)
-	return w.end(&changeV2)
+	return w.end(&changeV3)
 }
 
 // DecodeChange reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeChange(b []byte) (*acuity.Change, error) {
-	r, err := open(b, &changeV2)
+	r, err := open(b, &changeV3)
 	if err != nil {
 		return nil, err
 	}
 	c := new(acuity.Change)
 	r.change(c)
-	if err := r.close(&changeV2); err != nil {
+	if err := r.close(&changeV3); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -39,7 +39,7 @@ type ChangeHead struct {
 // every change and want few of them. A fault behind the head stays unnoticed
 // until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
-	p, err := changeV2.payload(b)
+	p, err := changeV3.payload(b)
 	if err != nil {
 		return ChangeHead{}, err
 	}
@@ -54,7 +54,7 @@ func PeekChange(b []byte) (ChangeHead, error) {
 		Effects:   r.long() != 0,
 	}
 	if r.fault != "" {
-		return ChangeHead{}, r.error(&changeV2)
+		return ChangeHead{}, r.error(&changeV3)
 	}
 	return h, nil
 }
@@ -79,6 +79,8 @@ func (w *writer) change(c *acuity.Change) {
 	if w.some(c.Preview != nil) {
 		w.preview(c.Preview)
 	}
+	w.long(c.Repeats)
+	w.at(c.RepeatsAt)
 }
 
 func (r *reader) change(c *acuity.Change) {
@@ -102,6 +104,8 @@ func (r *reader) change(c *acuity.Change) {
 		c.Preview = new(acuity.Preview)
 		r.preview(c.Preview)
 	}
+	c.Repeats = r.long()
+	c.RepeatsAt = r.at()
 }
 
 func (w *writer) preview(p *acuity.Preview) {

@@ -60,7 +60,7 @@ func stateOf[T any](s *Schema) record {
 // records is every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV2, EncodeObservation, DecodeObservation),
-	recordOf(&changeV2, EncodeChange, DecodeChange),
+	recordOf(&changeV3, EncodeChange, DecodeChange),
 	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
 		return &u, DecodeUnitChart(b, &u)
@@ -73,7 +73,7 @@ var records = []record{
 	stateOf[acuity.RoomState](&roomStateV1),
 	stateOf[acuity.VisitState](&visitStateV2),
 	stateOf[acuity.HeardState](&heardStateV2),
-	stateOf[acuity.SeenState](&seenStateV1),
+	stateOf[acuity.SeenState](&seenStateV2),
 	stateOf[acuity.MappingState](&mappingStateV2),
 	stateOf[acuity.CodeState](&codeStateV2),
 	stateOf[acuity.RuleState](&ruleStateV1),

@@ -24,6 +24,7 @@ var (
 	observationV2   = Schema{"observation", 2, 0x802e18f6c4978ee1}
 	changeV1        = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	changeV2        = Schema{"change", 2, 0x75a3db43cca1841a}
+	changeV3        = Schema{"change", 3, 0xf736b2d3bc2673cd}
 	unitChartV2     = Schema{"unit-chart", 2, 0x6262e719939ae94d}
 	ruleStateV1     = Schema{"rule-state", 1, 0x5e612f52cd35d4e1}
 	placeStateV1    = Schema{"place-state", 1, 0x946031ecbe7d9487}
@@ -37,6 +38,7 @@ var (
 	heardStateV1    = Schema{"heard-state", 1, 0xdb342275e5cfd292}
 	heardStateV2    = Schema{"heard-state", 2, 0x696a355d44c28f84}
 	seenStateV1     = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
+	seenStateV2     = Schema{"seen-state", 2, 0x015b38f01f2f9c14}
 	mappingStateV1  = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
 	mappingStateV2  = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
 	codeStateV1     = Schema{"code-state", 1, 0xced1ff49db1bc210}
@@ -48,8 +50,8 @@ var (
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &changeV1, &changeV2, &unitChartV1, &unitChartV2, &roomChartV1,
-	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1,
+	&observationV1, &observationV2, &changeV1, &changeV2, &changeV3, &unitChartV1, &unitChartV2, &roomChartV1,
+	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1,
 	&keyV1, &hospitalV1, &auditV1, &deadLetterV1,

@@ -208,10 +208,10 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 }
 
 func other(r record) *Schema {
-	if r.schema == &changeV2 {
+	if r.schema == &changeV3 {
 		return &observationV2
 	}
-	return &changeV2
+	return &changeV3
 }
 
 func parsedSchema(tb testing.TB, s *Schema) avro.Schema {

@@ -27,9 +27,9 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 		w.heardState(s)
 		return w.end(&heardStateV2)
 	case *acuity.SeenState:
-		w := begin(dst, &seenStateV1)
+		w := begin(dst, &seenStateV2)
 		w.seenState(s)
-		return w.end(&seenStateV1)
+		return w.end(&seenStateV2)
 	case *acuity.MappingState:
 		w := begin(dst, &mappingStateV2)
 		w.mappingState(s)
@@ -75,8 +75,8 @@ func DecodeState(b []byte) (acuity.State, error) {
 		return decodeState(b, &visitStateV2, new(acuity.VisitState), (*reader).visitState)
 	case heardStateV2.Record:
 		return decodeState(b, &heardStateV2, new(acuity.HeardState), (*reader).heardState)
-	case seenStateV1.Record:
-		return decodeState(b, &seenStateV1, new(acuity.SeenState), (*reader).seenState)
+	case seenStateV2.Record:
+		return decodeState(b, &seenStateV2, new(acuity.SeenState), (*reader).seenState)
 	case mappingStateV2.Record:
 		return decodeState(b, &mappingStateV2, new(acuity.MappingState), (*reader).mappingState)
 	case codeStateV2.Record:
@@ -221,12 +221,14 @@ func (w *writer) seenState(s *acuity.SeenState) {
 	w.text(s.ID)
 	w.text(s.Digest)
 	w.at(s.At)
+	w.long(s.Version)
 }
 
 func (r *reader) seenState(s *acuity.SeenState) {
 	s.ID = r.text()
 	s.Digest = r.text()
 	s.At = r.at()
+	s.Version = r.long()
 }
 
 func (w *writer) mappingState(m *acuity.MappingState) {
