@@ -95,24 +95,7 @@ func New(c Config) http.Handler {
 }
 
 // Mount adds the routes of [New] to a router that has the shell already.
-func Mount(r chi.Router, c Config) {
-	s := server{c}
-	for path, route := range map[string]struct {
-		scope access.Scope
-		serve http.HandlerFunc
-	}{
-		"/api/ingest/adt":      {access.IngestADT, s.adt},
-		"/api/ingest/batch":    {access.IngestBatch, s.batch},
-		"/api/ingest/census":   {access.IngestCensus, s.census},
-		"/api/ingest/clinical": {access.IngestClinical, s.clinical},
-		"/api/ingest/fhir":     {access.IngestFHIR, s.fhir},
-		"/api/ingest/hl7":      {access.IngestHL7, s.hl7},
-		"/api/ingest/roster":   {access.IngestRoster, s.roster},
-		"/api/ingest/staffing": {access.IngestStaffing, s.staffing},
-	} {
-		r.With(c.Shell.Allow(route.scope)).Post(path, route.serve)
-	}
-}
+func Mount(r chi.Router, c Config) { api.Mount(r, c.Shell, &server{c}, routes()) }
 
 type server struct{ Config }
 

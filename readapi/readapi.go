@@ -17,7 +17,6 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
-	"svc/internal/access"
 	"svc/internal/api"
 )
 
@@ -82,11 +81,7 @@ func New(cfg Config) http.Handler {
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, cfg Config) {
 	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
-	r.Group(func(r chi.Router) {
-		r.Use(cfg.Shell.Allow(access.ReadUnitState))
-		r.Get("/api/v1/unit-state", s.unitState)
-		r.Get("/api/v1/level", s.level)
-	})
+	api.Mount(r, cfg.Shell, s, routes())
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {

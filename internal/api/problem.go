@@ -55,6 +55,18 @@ func (k Kind) Status() int { return table[k].status }
 // Code is the error code of the kind in the interface.
 func (k Kind) Code() string { return table[k].code }
 
+// Message is what a human is told if there is nothing more exact to say.
+func (k Kind) Message() string { return table[k].message }
+
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i) //nolint:gosec // a dozen
+	}
+	return all
+}
+
 // Problem is what [Fail] answers. Message, Path and Rule name rules and places,
 // never values of the request.
 type Problem struct {

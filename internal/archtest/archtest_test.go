@@ -47,9 +47,10 @@ var rooms = map[string]room{
 		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
-	"internal/archtest": {},
-	"internal/shift":    {imports: []string{"acuity"}},
-	"internal/e2e":      {}, // tests alone
+	"internal/archtest":  {},
+	"internal/discovery": {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
+	"internal/shift":     {imports: []string{"acuity"}},
+	"internal/e2e":       {}, // tests alone
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "internal",

@@ -1,0 +1,98 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+)
+
+// Operation is one method of one path, with all that a partner's developer has to
+// know of it. It is said once, beside its handler: [Mount] routes it, and the
+// OpenAPI document, the capabilities and the page of documentation show it.
+type Operation struct {
+	Method  string
+	Path    string       // as chi routes it: /api/admin/keys/{id}
+	Scope   access.Scope // "": needs no key
+	ID      string       // for generated clients: sendCensus
+	Group   string       // under which the page shows it
+	Summary string       // a few words
+	About   string       // what there is to know beside the types; may be empty
+
+	Parameters []Parameter
+	Bodies     []Body // one for each content type that is taken; the first is that of a request without one
+	// Data is the zero value of what is in data of the answer, in the envelope.
+	// nil: the answer is bare, of the types in Bare.
+	Data any
+	Bare []string
+	// Refuses are the ways to refuse beside those of all operations.
+	Refuses []Kind
+	// Limits are numbers to know, by name, beside those that Bodies tell.
+	Limits map[string]int64
+}
+
+// Parameter is a part of the path, the query or the header of a request.
+type Parameter struct {
+	Name    string
+	In      string // path, query or header
+	About   string
+	Example string
+	Values  []string // if no others are taken
+}
+
+// Body is what is taken of one content type.
+type Body struct {
+	Type     string
+	Shape    any   // zero value of the Go type that says the fields; nil: text
+	Limit    int64 // bytes on the wire
+	Examples []Example
+}
+
+// Example is a body that the running handler takes.
+type Example struct {
+	Name string
+	Text string
+}
+
+// Route is an operation with what serves it.
+type Route[S any] struct {
+	Operation
+	Serve func(s S, w http.ResponseWriter, r *http.Request)
+}
+
+// Operations are what the routes say.
+func Operations[S any](routes []Route[S]) []Operation {
+	all := make([]Operation, len(routes))
+	for i := range routes {
+		all[i] = routes[i].Operation
+	}
+	return all
+}
+
+// Mount routes the operations, each behind its scope.
+func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
+	for _, route := range routes {
+		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }
+		on := r
+		if route.Scope != "" {
+			on = r.With(shell.Allow(route.Scope))
+		}
+		on.MethodFunc(route.Method, route.Path, handler)
+	}
+}
+
+// Refusals are the ways in which an operation may be refused.
+func (o *Operation) Refusals() []Kind {
+	kinds := []Kind{Internal, Unavailable, MethodNotServed}
+	if o.Scope != "" {
+		kinds = append(kinds, Unauthorized, Forbidden, RateLimited)
+	}
+	if len(o.Bodies) > 0 {
+		kinds = append(kinds, Invalid, TooLarge, UnsupportedMedia)
+	}
+	return append(kinds, o.Refuses...)
+}
+
+// ErrorShape is the zero value of the envelope of a refusal.
+func ErrorShape() any { return failure{} }

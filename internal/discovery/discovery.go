@@ -1,0 +1,87 @@
+// Package discovery tells partners what the API is: an OpenAPI document, a list of
+// capabilities, and a page to read. None needs a key.
+//
+// All three are made of the operations that the roles register (see
+// [api.Operation]), of the table of errors, and of the catalogue of factors;
+// nothing is said here that is said there. To add an endpoint: give its role an
+// [api.Route] with path, scope, shapes of body and data and an example, and give
+// its package's Operations to [Config]. Tests then want every mounted route in the
+// document and the other way round, send every example to the running handler, and
+// hold every answer to its schema; go test ./internal/e2e -run TestContract -update
+// writes the answers that the document shows.
+package discovery
+
+import (
+	_ "embed"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/api"
+)
+
+// Config is what there is to be told.
+type Config struct {
+	Shell      *api.Shell
+	Operations []api.Operation // of all roles, wherever they run
+}
+
+type server struct {
+	document, page []byte
+	capabilities   capabilities
+}
+
+// Mount adds the routes to a router that has the shell.
+func Mount(r chi.Router, c Config) error {
+	all := append(c.Operations[:len(c.Operations):len(c.Operations)], Operations()...)
+	s := &server{capabilities: capabilitiesOf(all)}
+	var err error
+	if s.document, err = documentOf(all, c.Shell.DocsURL); err != nil {
+		return err
+	}
+	if s.page, err = pageOf(all, s.capabilities); err != nil {
+		return err
+	}
+	api.Mount(r, c.Shell, s, routes())
+	return nil
+}
+
+// Operations are the ways to discover.
+func Operations() []api.Operation { return api.Operations(routes()) }
+
+func routes() []api.Route[*server] {
+	all := []api.Route[*server]{
+		{Operation: api.Operation{
+			Path: "/api/openapi.json", ID: "getOpenAPI", Summary: "This description, for machines", Bare: []string{"application/json"},
+		}, Serve: (*server).openapi},
+		{Operation: api.Operation{
+			Path: "/api/public/integration-capabilities", ID: "getCapabilities", Data: capabilities{},
+			Summary: "Endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
+		}, Serve: (*server).capable},
+		{Operation: api.Operation{
+			Path: "/docs", ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
+		}, Serve: (*server).docs},
+	}
+	for i := range all {
+		all[i].Method, all[i].Group = http.MethodGet, "Discovery"
+	}
+	return all
+}
+
+func (s *server) openapi(w http.ResponseWriter, _ *http.Request) {
+	bare(w, "application/json", s.document)
+}
+
+func (s *server) docs(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+	bare(w, "text/html; charset=utf-8", s.page)
+}
+
+func (s *server) capable(w http.ResponseWriter, r *http.Request) { api.OK(w, r, s.capabilities) }
+
+func bare(w http.ResponseWriter, kind string, body []byte) {
+	w.Header().Set("Content-Type", kind)
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.Header().Set("Cache-Control", "no-cache")
+	_, _ = w.Write(body) //nolint:errcheck // the client is gone: nobody is left to tell
+}

@@ -1,0 +1,221 @@
+package discovery
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/internal/api"
+)
+
+// documentVersion is the version of the description, not that of the protocol.
+const documentVersion = "1.1.0"
+
+// answers are real answers, by operation: what a test had from the running
+// system when it was told to write them down.
+//
+//go:embed answers.json
+var answers []byte
+
+const about = `Clinical, census, staffing and roster facts of a maternity unit come in, its acuity and staffing verdict goes out.
+
+Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. Times are RFC 3339, answered in UTC with milliseconds. Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
+
+// documentOf writes the OpenAPI document of the operations.
+func documentOf(operations []api.Operation, docs string) ([]byte, error) {
+	var shown map[string]json.RawMessage
+	if err := json.Unmarshal(answers, &shown); err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "svc: maternity acuity and staffing", Version: documentVersion, Description: about,
+			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-proprietary"},
+		},
+		Servers: []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{
+			Schemas: registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"key": {Type: "http", Scheme: "bearer", BearerFormat: "svc_<64 hex>", Description: "An API key of one hospital, with scopes."},
+			},
+		},
+	}
+	if strings.HasPrefix(docs, "http") {
+		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
+	}
+	w := &writer{
+		doc: doc, docs: docs, shown: shown,
+		in:  &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}},
+		out: &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}, closed: true},
+	}
+	w.common()
+	for i := range operations {
+		w.operation(&operations[i])
+	}
+	text, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write the document: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+type writer struct {
+	doc     *huma.OpenAPI
+	docs    string
+	shown   map[string]json.RawMessage
+	in, out *shapes
+}
+
+// common adds what all operations share.
+func (w *writer) common() {
+	schemas := w.doc.Components.Schemas.Map()
+	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+	schemas["Meta"] = &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"requestId", "generatedAt", "hospitalId"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{
+			"requestId": text(), "hospitalId": text(), "generatedAt": {Type: huma.TypeString, Format: "date-time"},
+		},
+	}
+	w.out.of(reflect.TypeOf(api.ErrorShape())) // Failure
+	codes := schemas["FailureError"].Properties["code"]
+	for _, kind := range api.Kinds() {
+		if code := kind.Code(); !slices.Contains(codes.Enum, any(code)) {
+			codes.Enum = append(codes.Enum, code)
+		}
+	}
+}
+
+func (w *writer) operation(o *api.Operation) {
+	op := &huma.Operation{
+		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Group}, Summary: o.Summary, Description: o.About,
+		Responses: map[string]*huma.Response{"200": w.success(o)},
+	}
+	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
+		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group})
+	}
+	if o.Scope != "" {
+		op.Security = []map[string][]string{{"key": {}}}
+		op.Extensions = map[string]any{"x-scope": string(o.Scope)}
+		op.Description = strings.TrimSpace(op.Description + "\n\nScope: `" + string(o.Scope) + "`.")
+	} else {
+		op.Security = []map[string][]string{{}}
+	}
+	w.parameters(op, o)
+	if len(o.Bodies) > 0 {
+		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+	}
+	for i := range o.Bodies {
+		op.RequestBody.Content[o.Bodies[i].Type] = w.body(&o.Bodies[i])
+	}
+	for _, kind := range o.Refusals() {
+		w.refusal(op, kind)
+	}
+	w.doc.AddOperation(op)
+}
+
+func (w *writer) parameters(op *huma.Operation, o *api.Operation) {
+	op.Parameters = []*huma.Param{{
+		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header.",
+		Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[!-~]{1,128}$"},
+	}}
+	for _, p := range o.Parameters {
+		schema := &huma.Schema{Type: huma.TypeString}
+		for _, v := range p.Values {
+			schema.Enum = append(schema.Enum, v)
+		}
+		one := &huma.Param{Name: p.Name, In: p.In, Description: p.About, Required: p.In == "path", Schema: schema}
+		if p.Example != "" {
+			one.Example = p.Example
+		}
+		op.Parameters = append(op.Parameters, one)
+		if p.Name == "If-None-Match" {
+			op.Responses["304"] = &huma.Response{Description: "Unchanged since the entity tag."}
+		}
+	}
+}
+
+func (w *writer) body(b *api.Body) *huma.MediaType {
+	media := &huma.MediaType{Examples: map[string]*huma.Example{}, Schema: &huma.Schema{Type: huma.TypeString}}
+	if b.Shape != nil {
+		media.Schema = w.in.of(reflect.TypeOf(b.Shape))
+	}
+	for _, e := range b.Examples {
+		var value any = e.Text
+		if b.Shape != nil {
+			value = json.RawMessage(e.Text)
+		}
+		media.Examples[key(e.Name)] = &huma.Example{Summary: e.Name, Value: value}
+	}
+	return media
+}
+
+// key makes the name of an example one of the characters that a key may have.
+func key(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' {
+			return '-'
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+func (w *writer) success(o *api.Operation) *huma.Response {
+	r := &huma.Response{Description: "Done.", Content: map[string]*huma.MediaType{}}
+	for _, kind := range o.Bare {
+		media := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		if strings.HasSuffix(kind, "json") {
+			media.Schema = &huma.Schema{Type: huma.TypeObject}
+		}
+		r.Content[kind] = media
+	}
+	if o.Data == nil {
+		return r
+	}
+	name := strings.ToUpper(o.ID[:1]) + o.ID[1:] + "Success"
+	w.doc.Components.Schemas.Map()[name] = &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{
+			"protocol": {Type: huma.TypeString, Enum: []any{api.Protocol}},
+			"ok":       {Type: huma.TypeBoolean, Enum: []any{true}},
+			"data":     w.out.of(reflect.TypeOf(o.Data)),
+			"meta":     {Ref: schemaPrefix + "Meta"},
+		},
+	}
+	media := &huma.MediaType{Schema: &huma.Schema{Ref: schemaPrefix + name}}
+	if answer, ok := w.shown[o.ID]; ok {
+		media.Example = answer
+	}
+	r.Content["application/json"] = media
+	return r
+}
+
+// refusal adds one way of being refused; those of one status share a response.
+func (w *writer) refusal(op *huma.Operation, kind api.Kind) {
+	status := strconv.Itoa(kind.Status())
+	r := op.Responses[status]
+	if r == nil {
+		r = &huma.Response{
+			Description: http.StatusText(kind.Status()),
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: &huma.Schema{Ref: schemaPrefix + "Failure"}, Examples: map[string]*huma.Example{},
+			}},
+		}
+		op.Responses[status] = r
+	}
+	r.Content["application/json"].Examples[kind.Code()] = &huma.Example{
+		Summary: kind.Code(),
+		Value: map[string]any{
+			"protocol": api.Protocol, "ok": false,
+			"error": map[string]any{"code": kind.Code(), "message": kind.Message(), "docs": w.docs},
+		},
+	}
+}

@@ -1,0 +1,187 @@
+package discovery
+
+import (
+	"encoding/json"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// shapes makes schemas of Go types as encoding/json writes and reads them. Its
+// own rules and not those of huma, which leaves out embedded structs that are not
+// exported and has no null for objects.
+type shapes struct {
+	schemas map[string]*huma.Schema // those of the registry of the document
+	named   map[reflect.Type]string
+	closed  bool // an object has no other fields: an answer; a request may have
+}
+
+const schemaPrefix = "#/components/schemas/"
+
+// of returns the schema of a type.
+func (s *shapes) of(t reflect.Type) *huma.Schema {
+	if t.Kind() == reflect.Pointer {
+		return orNull(s.of(t.Elem()))
+	}
+	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal: its zero tells
+		zero, err := json.Marshal(reflect.Zero(t).Interface())
+		switch {
+		case err != nil:
+		case string(zero) == "null":
+			return orNull(&huma.Schema{Type: huma.TypeString, Format: "date-time"})
+		case zero[0] == '"':
+			return &huma.Schema{Type: huma.TypeString}
+		case zero[0] != '{':
+			return &huma.Schema{Type: huma.TypeNumber}
+		}
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return &huma.Schema{Type: huma.TypeBoolean}
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return &huma.Schema{Type: huma.TypeInteger}
+	case reflect.Float32, reflect.Float64:
+		return &huma.Schema{Type: huma.TypeNumber}
+	case reflect.String:
+		return &huma.Schema{Type: huma.TypeString}
+	case reflect.Slice, reflect.Array:
+		if t == rawJSON {
+			return &huma.Schema{}
+		}
+		return &huma.Schema{Type: huma.TypeArray, Items: s.of(t.Elem())}
+	case reflect.Map:
+		return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: s.of(t.Elem())}
+	case reflect.Struct:
+		return s.object(t)
+	default:
+		return &huma.Schema{}
+	}
+}
+
+var (
+	marshaler = reflect.TypeFor[json.Marshaler]()
+	rawJSON   = reflect.TypeFor[json.RawMessage]()
+)
+
+// object returns a reference to the schema of a struct; one without a name is
+// written where it stands.
+func (s *shapes) object(t reflect.Type) *huma.Schema {
+	if name, ok := s.named[t]; ok {
+		return &huma.Schema{Ref: schemaPrefix + name}
+	}
+	o := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}}
+	name := ""
+	if t.Name() != "" {
+		name = s.name(t)
+		s.named[t], s.schemas[name] = name, o
+	}
+	if s.closed {
+		o.AdditionalProperties = false
+	}
+	s.fields(o, t, true)
+	if name == "" {
+		return o
+	}
+	return &huma.Schema{Ref: schemaPrefix + name}
+}
+
+// name returns the name of a type, with that of its package if another type has it.
+func (s *shapes) name(t reflect.Type) string {
+	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
+	if _, taken := s.schemas[name]; taken {
+		path := t.PkgPath()
+		path = path[strings.LastIndexByte(path, '/')+1:]
+		name = strings.ToUpper(path[:1]) + path[1:] + name
+	}
+	return name
+}
+
+// fields adds the fields of a struct, those of embedded ones too. Fields that are
+// there already are not replaced: the outer one counts, as in encoding/json.
+func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
+	var embedded []reflect.StructField
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && tag == "" {
+			embedded = append(embedded, f)
+			continue
+		}
+		if !f.IsExported() || tag == "-" {
+			continue
+		}
+		if tag == "" {
+			tag = f.Name
+		}
+		if _, taken := o.Properties[tag]; taken {
+			continue
+		}
+		omitted := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
+		of := f.Type
+		if omitted && of.Kind() == reflect.Pointer {
+			of = of.Elem() // left out instead of null
+		}
+		o.Properties[tag] = tagged(s.of(of), f.Tag)
+		if always && !omitted {
+			o.Required = append(o.Required, tag)
+		}
+	}
+	for _, f := range embedded {
+		of, there := f.Type, always
+		if of.Kind() == reflect.Pointer {
+			of, there = of.Elem(), false
+		}
+		s.fields(o, of, there)
+	}
+}
+
+// tagged adds what the tags of a field say.
+func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
+	if p.Ref != "" {
+		if tag.Get("doc") != "" {
+			return &huma.Schema{AllOf: []*huma.Schema{p}, Description: tag.Get("doc")}
+		}
+		return p
+	}
+	p.Description = tag.Get("doc")
+	if format := tag.Get("format"); format != "" {
+		p.Format = format
+	}
+	if p.Format == "date-time" && tag.Get("format") != "" { // of a request: an offset may be missing
+		p.Format, p.Pattern = "", dateTime
+		p.Description = strings.TrimSpace("RFC 3339; without an offset the time of the hospital. " + p.Description)
+	}
+	if words := tag.Get("enum"); words != "" {
+		for word := range strings.SplitSeq(words, ",") {
+			p.Enum = append(p.Enum, word)
+		}
+	}
+	for name, to := range map[string]**float64{"minimum": &p.Minimum, "maximum": &p.Maximum} {
+		if n, err := strconv.ParseFloat(tag.Get(name), 64); err == nil {
+			*to = &n
+		}
+	}
+	for name, to := range map[string]**int{
+		"minLength": &p.MinLength, "maxLength": &p.MaxLength, "minItems": &p.MinItems, "maxItems": &p.MaxItems,
+	} {
+		if n, err := strconv.Atoi(tag.Get(name)); err == nil {
+			*to = &n
+		}
+	}
+	return p
+}
+
+const dateTime = `^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}(:?\d{2})?)?)?$`
+
+func orNull(p *huma.Schema) *huma.Schema {
+	if p.Ref != "" || p.Type == "" {
+		return &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
+	}
+	p.Nullable = true
+	if p.Enum != nil {
+		p.Enum = append(p.Enum, nil)
+	}
+	return p
+}

@@ -1,0 +1,39 @@
+package readapi
+
+import (
+	"net/http"
+
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// Operations are the ways to read.
+func Operations() []api.Operation { return api.Operations(routes()) }
+
+func routes() []api.Route[*server] {
+	all := []api.Route[*server]{
+		{Operation: api.Operation{
+			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "The verdict: level, axes, and every room with its score and factors",
+			About: "Judged at the moment of the request. The entity tag changes when, and only when, the data does.",
+			Data:  unitStateShape{},
+		}, Serve: (*server).unitState},
+		{Operation: api.Operation{
+			Path: "/api/v1/level", ID: "getLevel", Summary: "The level alone, cheap to poll", Data: level{},
+		}, Serve: (*server).level},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Method, o.Group, o.Scope = http.MethodGet, "Reads", access.ReadUnitState
+		o.Refuses = []api.Kind{api.Missing}
+		o.Parameters = []api.Parameter{{
+			Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
+		}}
+	}
+	return all
+}
+
+// unitStateShape is a [unitState] for readers: rooms are rooms in it.
+type unitStateShape struct {
+	unitState
+	Rooms []room `json:"rooms"`
+}
