@@ -25,6 +25,8 @@ require golang.org/x/text v0.43.0
 
 require github.com/danielgtaylor/huma/v2 v2.37.2
 
+require github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+
 require (
 	dario.cat/mergo v1.0.0 // indirect
 	github.com/Azure/go-ansiterm v0.0.0-20230124172434-306776ec8161 // indirect

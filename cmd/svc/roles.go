@@ -219,8 +219,7 @@ func (h *house) public() *server {
 // has the envelope.
 func (h *house) front() {
 	h.router = h.shell.Router()
-	h.router.Get("/healthz", healthy)
-	h.router.Get("/readyz", h.readiness)
+	h.describe()
 }
 
 func (h *house) close() {

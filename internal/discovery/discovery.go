@@ -12,8 +12,10 @@
 package discovery
 
 import (
-	_ "embed"
+	"log/slog"
 	"net/http"
+	"slices"
+	"sync"
 
 	"github.com/go-chi/chi/v5"
 
@@ -26,24 +28,20 @@ type Config struct {
 	Operations []api.Operation // of all roles, wherever they run
 }
 
+// server writes each description when it is first asked for.
 type server struct {
-	document, page []byte
-	capabilities   capabilities
+	document, page func() ([]byte, error)
+	capabilities   func() capabilities
+	log            *slog.Logger
 }
 
 // Mount adds the routes to a router that has the shell.
-func Mount(r chi.Router, c Config) error {
-	all := append(c.Operations[:len(c.Operations):len(c.Operations)], Operations()...)
-	s := &server{capabilities: capabilitiesOf(all)}
-	var err error
-	if s.document, err = documentOf(all, c.Shell.DocsURL); err != nil {
-		return err
-	}
-	if s.page, err = pageOf(all, s.capabilities); err != nil {
-		return err
-	}
+func Mount(r chi.Router, c Config) {
+	all := slices.Concat(c.Operations, Operations())
+	s := &server{capabilities: sync.OnceValue(func() capabilities { return capabilitiesOf(all) }), log: c.Shell.Log}
+	s.document = sync.OnceValues(func() ([]byte, error) { return documentOf(all, c.Shell.DocsURL) })
+	s.page = sync.OnceValues(func() ([]byte, error) { return pageOf(all, s.capabilities()) })
 	api.Mount(r, c.Shell, s, routes())
-	return nil
 }
 
 // Operations are the ways to discover.
@@ -68,20 +66,26 @@ func routes() []api.Route[*server] {
 	return all
 }
 
-func (s *server) openapi(w http.ResponseWriter, _ *http.Request) {
-	bare(w, "application/json", s.document)
+func (s *server) openapi(w http.ResponseWriter, r *http.Request) {
+	s.answer(w, r, "application/json", s.document)
 }
 
-func (s *server) docs(w http.ResponseWriter, _ *http.Request) {
+func (s *server) docs(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-	bare(w, "text/html; charset=utf-8", s.page)
+	s.answer(w, r, "text/html; charset=utf-8", s.page)
 }
 
-func (s *server) capable(w http.ResponseWriter, r *http.Request) { api.OK(w, r, s.capabilities) }
+func (s *server) capable(w http.ResponseWriter, r *http.Request) { api.OK(w, r, s.capabilities()) }
 
-func bare(w http.ResponseWriter, kind string, body []byte) {
+func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, body func() ([]byte, error)) {
+	text, err := body()
+	if err != nil {
+		s.log.ErrorContext(r.Context(), "description cannot be written", "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		return
+	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(body) //nolint:errcheck // the client is gone: nobody is left to tell
+	_, _ = w.Write(text) //nolint:errcheck // the client is gone: nobody is left to tell
 }

@@ -1,0 +1,39 @@
+package main
+
+import (
+	"net/http"
+	"slices"
+
+	"svc/ingest"
+	"svc/internal/api"
+	"svc/internal/discovery"
+	"svc/readapi"
+)
+
+// operations are those of all roles: the description of the API is the same
+// whichever of them a process plays.
+func operations() []api.Operation {
+	return slices.Concat(ingest.Operations(), readapi.Operations(), api.Operations(health()))
+}
+
+// describe mounts what every process with a public port answers.
+func (h *house) describe() {
+	api.Mount(h.router, h.shell, h, health())
+	discovery.Mount(h.router, discovery.Config{Shell: h.shell, Operations: operations()})
+}
+
+func health() []api.Route[*house] {
+	all := []api.Route[*house]{
+		{Operation: api.Operation{
+			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
+		}, Serve: func(_ *house, w http.ResponseWriter, r *http.Request) { healthy(w, r) }},
+		{Operation: api.Operation{
+			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
+			About: "Otherwise 503, with a line for each thing that is not.",
+		}, Serve: (*house).readiness},
+	}
+	for i := range all {
+		all[i].Method, all[i].Group, all[i].Bare = http.MethodGet, "Health", []string{"text/plain"}
+	}
+	return all
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/ingest"
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/discovery"
+	"svc/readapi"
+)
+
+// TestEveryRouteIsDescribed compares what is routed with what the OpenAPI document
+// says. A new route fails here until its package registers it with an
+// [api.Operation]; see internal/discovery.
+func TestEveryRouteIsDescribed(t *testing.T) {
+	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
+	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	h := &house{config: &config{}, shell: shell, now: now, checks: map[string]func(context.Context) error{}}
+	h.front()
+	ingest.Mount(h.router, ingest.Config{Shell: shell})
+	readapi.Mount(h.router, readapi.Config{Shell: shell})
+
+	var mounted, described []string
+	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
+		mounted = append(mounted, method+" "+route)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	w := httptest.NewRecorder()
+	h.router.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api/openapi.json", nil))
+	var document struct {
+		OpenAPI string
+		Info    struct{ Version string }
+		Paths   map[string]map[string]struct{ OperationID string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &document); err != nil || document.OpenAPI != "3.1.0" || document.Info.Version != "1.1.0" {
+		t.Fatalf("%v: %+v", err, document)
+	}
+	ids := map[string]bool{}
+	for path, methods := range document.Paths {
+		for method, o := range methods {
+			described = append(described, strings.ToUpper(method)+" "+path)
+			if o.OperationID == "" || ids[o.OperationID] {
+				t.Errorf("%s %s has the operation id %q, which is none or another's", method, path, o.OperationID)
+			}
+			ids[o.OperationID] = true
+		}
+	}
+	slices.Sort(mounted)
+	slices.Sort(described)
+	if !slices.Equal(mounted, described) {
+		t.Errorf("mounted\n%s\ndescribed\n%s", strings.Join(mounted, "\n"), strings.Join(described, "\n"))
+	}
+	for _, o := range slices.Concat(operations(), discovery.Operations()) {
+		if o.Group == "" || o.Summary == "" || o.Data == nil && o.Bare == nil {
+			t.Errorf("%s %s lacks a group, a summary or an answer", o.Method, o.Path)
+		}
+		for _, b := range o.Bodies {
+			if len(b.Examples) == 0 || b.Limit == 0 {
+				t.Errorf("%s %s: the body %s lacks an example or a limit", o.Method, o.Path, b.Type)
+			}
+		}
+		for _, p := range o.Parameters {
+			if p.About == "" || p.In == "path" && (p.Example == "" || !strings.Contains(o.Path, "{"+p.Name+"}")) {
+				t.Errorf("%s %s: nothing is said of %s, or no example", o.Method, o.Path, p.Name)
+			}
+		}
+	}
+}

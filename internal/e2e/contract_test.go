@@ -1,0 +1,378 @@
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// document is the OpenAPI document that a running svc serves, as far as the tests
+// follow it.
+type document struct {
+	raw     any
+	Paths   map[string]map[string]*operation
+	schemas *jsonschema.Compiler
+}
+
+type operation struct {
+	OperationID string
+	Scope       string `json:"x-scope"`
+	Security    []map[string][]string
+	Parameters  []struct {
+		Name, In string
+		Example  string
+	}
+	RequestBody struct{ Content map[string]media }
+	Responses   map[string]struct{ Content map[string]media }
+}
+
+type media struct {
+	Schema   json.RawMessage
+	Example  json.RawMessage
+	Examples map[string]struct{ Value json.RawMessage }
+}
+
+const documentURL = "http://svc.invalid/openapi.json"
+
+// described fetches the document.
+func (p *partner) described(t testing.TB) *document {
+	t.Helper()
+	a := p.get(t, "/api/openapi.json")
+	d := &document{schemas: jsonschema.NewCompiler()}
+	into(t, a.raw, d)
+	var err error
+	if d.raw, err = jsonschema.UnmarshalJSON(bytes.NewReader(a.raw)); err != nil {
+		t.Fatal(err)
+	}
+	d.schemas.AssertFormat()
+	if err := d.schemas.AddResource(documentURL, d.raw); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// schema compiles the schema at a place in the document.
+func (d *document) schema(t testing.TB, place ...string) *jsonschema.Schema {
+	t.Helper()
+	for i := range place {
+		place[i] = strings.NewReplacer("~", "~0", "/", "~1").Replace(place[i])
+	}
+	s, err := d.schemas.Compile(documentURL + "#/" + strings.Join(place, "/"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// holds reports how a JSON text breaks a schema.
+func holds(s *jsonschema.Schema, text []byte) error {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	return s.Validate(value)
+}
+
+// each calls do with every operation: writes first, so that reads find something.
+func (d *document) each(do func(method, path string, o *operation)) {
+	for _, write := range []bool{true, false} {
+		for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+			for _, method := range slices.Sorted(maps.Keys(d.Paths[path])) {
+				if (method == "post") == write {
+					do(method, path, d.Paths[path][method])
+				}
+			}
+		}
+	}
+}
+
+// described answers have a status that the document has, a content type that it
+// has for the status, and a body that holds to the schema of it.
+func (d *document) check(t *testing.T, method, path string, a *answer) {
+	t.Helper()
+	status := strconv.Itoa(a.status)
+	response, ok := d.Paths[path][method].Responses[status]
+	if !ok {
+		t.Errorf("%s %s: the status %s is not described: %s", method, path, status, a.raw)
+		return
+	}
+	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
+	if len(response.Content) == 0 && len(a.raw) == 0 {
+		return
+	}
+	if _, ok := response.Content[kind]; !ok {
+		t.Errorf("%s %s: %s has the content type %q", method, path, status, kind)
+		return
+	}
+	if kind == "application/json" {
+		if err := holds(d.schema(t, "paths", path, method, "responses", status, "content", kind, "schema"), a.raw); err != nil {
+			t.Errorf("%s %s: %v\nin %s", method, path, err, a.raw)
+		}
+	}
+}
+
+// text is an example as it is sent.
+func text(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+// target is the path of an operation with the examples of its parameters.
+func (o *operation) target(path string) string {
+	for _, p := range o.Parameters {
+		if p.In == "path" {
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
+		}
+	}
+	return path
+}
+
+var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
+
+// TestContract holds a running svc to the document that it serves: each example
+// passes, and each answer, good or bad, is of its schema.
+func TestContract(t *testing.T) {
+	dev := startDev(t, t.TempDir(), "-ephemeral")
+	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
+	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
+	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
+	d := p.described(t)
+	examples, shown := 0, map[string]json.RawMessage{}
+	d.each(func(method, path string, o *operation) {
+		verb := strings.ToUpper(method)
+		caller, other := p, admin
+		if o.Scope == "admin" {
+			caller, other = admin, p
+		} else if o.Scope == "" {
+			caller, other = nobody, nil
+		}
+		send := func(by *partner, kind, body string, headers ...string) *answer {
+			a, err := by.do(verb, o.target(path), kind, body, headers...)
+			if err != nil {
+				t.Fatalf("%s %s: %v", method, path, err)
+			}
+			d.check(t, method, path, a)
+			return a
+		}
+		if len(o.RequestBody.Content) == 0 {
+			a := send(caller, "", "")
+			if tag := a.header.Get("ETag"); tag != "" {
+				send(caller, "", "", "If-None-Match", tag)
+			}
+			if a.status == http.StatusOK && a.header.Get("Content-Type") == "application/json" && o.Scope != "" {
+				shown[o.OperationID] = a.raw
+			}
+		}
+		for kind, body := range o.RequestBody.Content {
+			for name, example := range body.Examples {
+				examples++
+				a := send(caller, kind, text(example.Value))
+				if a.status != http.StatusOK {
+					t.Errorf("%s %s: the example %q is refused: %d %s", method, path, name, a.status, a.raw)
+				}
+				if kind != "text/plain" && kind != "application/hl7-v2" {
+					if err := holds(d.schema(t, "paths", path, method, "requestBody", "content", kind, "schema"), example.Value); err != nil {
+						t.Errorf("%s %s: the example %q breaks its schema: %v", method, path, name, err)
+					}
+					if first := slices.Sorted(maps.Keys(body.Examples))[0]; name == first {
+						shown[o.OperationID] = a.raw
+					}
+				}
+			}
+			send(caller, kind, "", "Content-Type", "application/pdf")
+			send(caller, kind, "\x00{")
+			send(caller, kind, `{"rooms":7,"signals":[{}],"nurses":null}`)
+			send(caller, kind, "[]", "Content-Encoding", "gzip")
+		}
+		if other == nil {
+			return
+		}
+		if a := send(nobody, "application/json", "{}"); a.status != http.StatusUnauthorized {
+			t.Errorf("%s %s without a key: %d", method, path, a.status)
+		}
+		if a := send(other, "application/json", "{}"); a.status != http.StatusForbidden {
+			t.Errorf("%s %s with a key for other things: %d", method, path, a.status)
+		}
+	})
+	if examples < 10 {
+		t.Errorf("%d examples", examples)
+	}
+	// The examples that the document shows are answers of the same schemas.
+	d.each(func(method, path string, o *operation) {
+		for status, r := range o.Responses {
+			for kind, m := range r.Content {
+				all := []json.RawMessage{m.Example}
+				for _, e := range m.Examples {
+					all = append(all, e.Value)
+				}
+				for _, e := range all {
+					if e == nil || kind != "application/json" {
+						continue
+					}
+					if err := holds(d.schema(t, "paths", path, method, "responses", status, "content", kind, "schema"), e); err != nil {
+						t.Errorf("%s %s: an example of %s: %v", method, path, status, err)
+					}
+				}
+			}
+		}
+		if _, ok := shown[o.OperationID]; ok && len(o.Responses["200"].Content["application/json"].Example) == 0 && !*writeAnswers {
+			t.Errorf("%s %s shows no answer; go test ./internal/e2e -run TestContract -update-answers", method, path)
+		}
+	})
+	if *writeAnswers {
+		content, err := json.MarshalIndent(shown, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile("../discovery/answers.json", append(content, '\n'), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// TestRequestSchemasAreKept sends what each schema of a request forbids, one fault
+// at a time, and wants it refused; and each value that an enumeration has, which
+// must not be.
+func TestRequestSchemasAreKept(t *testing.T) {
+	dev := startDev(t, t.TempDir(), "-ephemeral")
+	p, admin := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
+	d := p.described(t)
+	tried := 0
+	d.each(func(method, path string, o *operation) {
+		body, ok := o.RequestBody.Content["application/json"]
+		if !ok {
+			return
+		}
+		caller := p
+		if o.Scope == "admin" {
+			caller = admin
+		}
+		var schema any
+		into(t, body.Schema, &schema)
+		for _, example := range body.Examples {
+			var value any
+			into(t, example.Value, &value)
+			d.faults(schema, value, func(what string, refused bool) {
+				tried++
+				text, err := json.Marshal(value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a, err := caller.do(strings.ToUpper(method), o.target(path), "application/json", string(text), "Prefer", "respond-async")
+				if err != nil {
+					t.Fatal(err)
+				}
+				d.check(t, method, path, a)
+				bad := a.status != http.StatusOK || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
+				if bad != refused {
+					t.Errorf("%s %s: %s: %d %s\nto %s", method, path, what, a.status, a.raw, text)
+				}
+			})
+		}
+	})
+	if tried < 200 {
+		t.Errorf("%d requests", tried)
+	}
+}
+
+// faults changes value in place, one thing at a time, and calls try while it is
+// changed. What is said about an optional field that the example does not have is
+// tried too.
+func (d *document) faults(schema, value any, try func(what string, refused bool)) {
+	s := d.follow(schema)
+	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // none: nil
+	object, ok := value.(map[string]any)
+	if !ok {
+		return
+	}
+	set := func(name string, to any, what string, refused bool) {
+		before, was := object[name]
+		if object[name] = to; to == absent {
+			delete(object, name)
+		}
+		try(name+" "+what, refused)
+		if object[name] = before; !was {
+			delete(object, name)
+		}
+	}
+	required, _ := s["required"].([]any) //nolint:errcheck // none: nil
+	for _, name := range required {
+		set(name.(string), absent, "missing", true) //nolint:errcheck,forcetypeassert // a name is a text
+	}
+	for name, raw := range properties {
+		p := d.follow(raw)
+		number := func(key string) (float64, bool) { n, ok := p[key].(float64); return n, ok }
+		if max, ok := number("maximum"); ok {
+			set(name, max+1, "too large", true)
+		}
+		if min, ok := number("minimum"); ok {
+			set(name, min-1, "too small", true)
+		}
+		if most, ok := number("maxLength"); ok {
+			set(name, strings.Repeat("x", int(most)+1), "too long", true)
+		}
+		if least, ok := number("minLength"); ok && least > 0 {
+			set(name, "", "empty", true)
+		}
+		if least, ok := number("minItems"); ok && least > 0 {
+			set(name, []any{}, "empty", true)
+		}
+		if most, ok := number("maxItems"); ok {
+			set(name, make([]any, int(most)+1), "too many", true)
+		}
+		if pattern, ok := p["pattern"].(string); ok && pattern != "" {
+			set(name, "yesterday", "no time", true)
+		}
+		if words, ok := p["enum"].([]any); ok {
+			set(name, "no such word", "none of its words", true)
+			for _, word := range words {
+				set(name, word, fmt.Sprintf("%v", word), false)
+			}
+		}
+		if kind, ok := p["type"].(string); ok {
+			set(name, map[string]any{"string": 7.5, "integer": "7", "number": "x", "boolean": "yes", "array": map[string]any{}, "object": []any{}}[kind], "of another type", true)
+		}
+		switch inner := object[name].(type) {
+		case map[string]any:
+			d.faults(p, inner, func(what string, refused bool) { try(name+"."+what, refused) })
+		case []any:
+			for i, one := range inner {
+				d.faults(p["items"], one, func(what string, refused bool) { try(fmt.Sprintf("%s[%d].%s", name, i, what), refused) })
+			}
+		}
+	}
+}
+
+// absent stands for a field that is taken out.
+var absent = any(struct{}{})
+
+// follow returns a schema, or that which it refers to.
+func (d *document) follow(schema any) map[string]any {
+	s, _ := schema.(map[string]any) //nolint:errcheck // none: nil
+	for {
+		ref, ok := s["$ref"].(string)
+		if !ok {
+			return s
+		}
+		at := d.raw
+		for part := range strings.SplitSeq(strings.TrimPrefix(ref, "#/"), "/") {
+			at = at.(map[string]any)[part] //nolint:errcheck,forcetypeassert // the document compiled
+		}
+		text, _ := json.Marshal(at)  //nolint:errcheck,errchkjson // it was JSON
+		s = map[string]any{}         // numbers as float64
+		_ = json.Unmarshal(text, &s) //nolint:errcheck // it is an object
+	}
+}
