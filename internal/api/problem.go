@@ -62,7 +62,7 @@ func (k Kind) Message() string { return table[k].message }
 func Kinds() []Kind {
 	all := make([]Kind, kinds)
 	for i := range all {
-		all[i] = Kind(i) //nolint:gosec // a dozen
+		all[i] = Kind(i)
 	}
 	return all
 }

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,9 +133,7 @@ func capabilitiesOf(operations []api.Operation) capabilities {
 		if strings.HasPrefix(string(o.Scope), "read:") {
 			c.ReadEndpoints = append(c.ReadEndpoints, e)
 		}
-		for name, n := range o.Limits {
-			c.Limits[name] = n
-		}
+		maps.Copy(c.Limits, o.Limits)
 	}
 	for _, name := range append(access.Scopes(), access.Admin) {
 		s := scope{Scope: name, Grants: []string{}}

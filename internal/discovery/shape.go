@@ -37,7 +37,7 @@ func (s *shapes) of(t reflect.Type) *huma.Schema {
 			return &huma.Schema{Type: huma.TypeNumber}
 		}
 	}
-	switch t.Kind() {
+	switch t.Kind() { //nolint:exhaustive // the rest is in no JSON
 	case reflect.Bool:
 		return &huma.Schema{Type: huma.TypeBoolean}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -102,8 +102,7 @@ func (s *shapes) name(t reflect.Type) string {
 // there already are not replaced: the outer one counts, as in encoding/json.
 func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
-	for i := range t.NumField() {
-		f := t.Field(i)
+	for f := range t.Fields() {
 		tag, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.Anonymous && tag == "" {
 			embedded = append(embedded, f)

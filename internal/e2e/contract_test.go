@@ -154,9 +154,10 @@ func TestContract(t *testing.T) {
 	d.each(func(method, path string, o *operation) {
 		verb := strings.ToUpper(method)
 		caller, other := p, admin
-		if o.Scope == "admin" {
+		switch o.Scope {
+		case "admin":
 			caller, other = admin, p
-		} else if o.Scope == "" {
+		case "":
 			caller, other = nobody, nil
 		}
 		send := func(by *partner, kind, body string, headers ...string) *answer {
