@@ -187,6 +187,9 @@ func sendCanaries(t *testing.T, p *partner, mllp string) {
 		{"clinical", `{"roomId":42,"patientName":"CANARYNAME","signals":[{"kind":"observation","system":"LOINC","code":"32421-5","value":"seen by CANARYNAME, CANARYMRN77"},{"kind":"observation","system":"LOINC","code":"8716-3","display":"vital signs 8812345678","value":"CANARYSTREET"}]}`},
 		{"roster", `{"nurses":[{"externalId":"n1","name":"CANARYNAME","skillLevel":1}]}`},
 		{"staffing", `{"nursesOnDuty":4,"note":"CANARYNAME"}`},
+		{"fhir", everyElement(at)},
+		{"fhir", `[{"resourceType":"Observation","status":"CANARYNAME"},{"resourceType":"Encounter","id":{"value":"CANARYVISIT5"},"status":"finished"}]`},
+		{"fhir", `{"name":"CANARYNAME"`},
 		{"clinical", `{"roomId":"CANARYMRN77","signals":[]}`},
 		{"adt", `{"eventType":"A01","visitId":"CANARYVISIT4","occurredAt":"CANARYNAME"}`},
 	} {
