@@ -248,11 +248,11 @@ func TestMappingReadsWhatWasSaidBefore(t *testing.T) {
 		t.Errorf("expired %v", got)
 	}
 	kinds := map[string]int{}
-	u.Dirty(func(key string, s State) {
+	u.Dirty(func(key []byte, s State) {
 		if code, ok := s.(*CodeState); ok && (code.Count != 1 || !slices.Equal(code.Rooms, []int32{4})) {
 			t.Errorf("worklist %+v", code)
 		}
-		kinds[key]++
+		kinds[string(key)]++
 	})
 	for key, n := range kinds {
 		if n != 1 {

@@ -11,7 +11,7 @@ func (u *Unit) keepHouse(now Instant) {
 	for id, s := range u.seen {
 		if s.At.Add(forgetSeen) <= now {
 			delete(u.seen, id)
-			u.dirty.gone = append(u.dirty.gone, u.seenKey(id))
+			u.dirty.gone = append(u.dirty.gone, string(u.seenKey(id)))
 		}
 	}
 	for _, r := range u.rooms {
@@ -100,7 +100,7 @@ func (u *Unit) forget(v *visit) {
 	u.work.visits = slices.DeleteFunc(u.work.visits, gone)
 	u.work.weave = slices.DeleteFunc(u.work.weave, gone)
 	u.dirty.visits = slices.DeleteFunc(u.dirty.visits, gone)
-	u.dirty.gone = append(u.dirty.gone, u.visitKey(v.ID))
+	u.dirty.gone = append(u.dirty.gone, string(u.visitKey(v.ID)))
 }
 
 // learn fills the table of rooms, and the list of newborns in censuses, from the

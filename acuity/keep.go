@@ -41,11 +41,25 @@ const (
 	kindSwitches = "switches"
 )
 
-func (u *Unit) key(kind, id string) string { return u.hospital + "/" + kind + "/" + id }
-func (u *Unit) roomKey(id int32) string    { return u.key(kindRoom, strconv.Itoa(int(id))) }
-func (u *Unit) visitKey(id string) string  { return u.key(kindVisit, id) }
-func (u *Unit) heardKey(n int64) string    { return u.key(kindHeard, strconv.FormatInt(n, 10)) }
-func (u *Unit) seenKey(id string) string   { return u.key(kindSeen, id) } // a pseudonym of bounded length
+// key writes the key of a record; without id it is that of the one of its kind.
+// It is valid until the next key.
+func (u *Unit) key(kind, id string) []byte {
+	u.keyed = append(append(append(u.keyed[:0], u.hospital...), '/'), kind...)
+	if id != "" {
+		u.keyed = append(append(u.keyed, '/'), id...)
+	}
+	return u.keyed
+}
+
+func (u *Unit) numbered(kind string, n int64) []byte {
+	u.keyed = strconv.AppendInt(append(u.key(kind, ""), '/'), n, 10)
+	return u.keyed
+}
+
+func (u *Unit) roomKey(id int32) []byte   { return u.numbered(kindRoom, int64(id)) }
+func (u *Unit) visitKey(id string) []byte { return u.key(kindVisit, id) }
+func (u *Unit) heardKey(n int64) []byte   { return u.numbered(kindHeard, n) }
+func (u *Unit) seenKey(id string) []byte  { return u.key(kindSeen, id) } // a pseudonym of bounded length
 
 // digest names a text of any length; texts here are pseudonyms or codes.
 func digest(text string) string {
@@ -56,11 +70,11 @@ func digest(text string) string {
 
 // Dirty calls write for each state record that changed since the last call; a
 // nil State takes the record away. A key may come twice, the last one counts.
-// The record is valid until write returns.
-func (u *Unit) Dirty(write func(key string, s State)) {
+// Key and record are valid until write returns.
+func (u *Unit) Dirty(write func(key []byte, s State)) {
 	d := &u.dirty
 	for _, k := range d.gone {
-		write(k, nil)
+		write([]byte(k), nil)
 	}
 	u.writeDirtySite(write)
 	u.writeHeard(write)
@@ -83,7 +97,7 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 		write(u.roomKey(r.ID), &r.RoomState)
 	}
 	if d.unit {
-		write(u.hospital+"/"+kindUnit, &u.facts)
+		write(u.key(kindUnit, ""), &u.facts)
 	}
 	*d = dirty{
 		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), views: d.views,
@@ -93,7 +107,7 @@ func (u *Unit) Dirty(write func(key string, s State)) {
 
 // writeHeard writes the statements that came, or went, or whose owner is decided;
 // of several changes of one the last.
-func (u *Unit) writeHeard(write func(key string, s State)) {
+func (u *Unit) writeHeard(write func(key []byte, s State)) {
 	list := u.dirty.heard
 	slices.SortStableFunc(list, func(a, b heardRecord) int { return cmp.Compare(a.number, b.number) })
 	for i := range list {

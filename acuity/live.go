@@ -1,8 +1,8 @@
 package acuity
 
 // States calls write for every state record there is: what a changelog that
-// begins here must hold. The record is valid until write returns.
-func (u *Unit) States(write func(key string, s State)) {
+// begins here must hold. Key and record are valid until write returns.
+func (u *Unit) States(write func(key []byte, s State)) {
 	u.writeSite(write)
 	for id, s := range u.seen {
 		write(u.seenKey(id), s)
@@ -22,11 +22,11 @@ func (u *Unit) States(write func(key string, s State)) {
 	for _, r := range u.referrals {
 		u.writeFiled(r.said, owner{referralName: r.referralName}, write)
 	}
-	write(u.hospital+"/"+kindUnit, &u.facts)
+	write(u.key(kindUnit, ""), &u.facts)
 }
 
 // writeAll writes the statements of a visit, or of a room.
-func (u *Unit) writeAll(l *threads, visit string, write func(key string, s State)) {
+func (u *Unit) writeAll(l *threads, visit string, write func(key []byte, s State)) {
 	for h := range l.each {
 		s := (&heardRecord{Heard: *h, owner: owner{visit: visit}}).record()
 		write(u.heardKey(s.Number), &s)
@@ -34,7 +34,7 @@ func (u *Unit) writeAll(l *threads, visit string, write func(key string, s State
 }
 
 // writeFiled writes the statements that a visit or a patient keeps apart.
-func (u *Unit) writeFiled(list []filed, of owner, write func(key string, s State)) {
+func (u *Unit) writeFiled(list []filed, of owner, write func(key []byte, s State)) {
 	for i := range list {
 		s := (&heardRecord{Heard: list[i].Heard, version: list[i].version, owner: of}).record()
 		write(u.heardKey(s.Number), &s)

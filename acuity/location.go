@@ -47,7 +47,7 @@ func (u *Unit) takePlace(in *intake, p *Place) {
 	if p.Delete {
 		if u.places[id] != nil {
 			delete(u.places, id)
-			u.dirty.gone = append(u.dirty.gone, u.key(kindPlace, id))
+			u.dirty.gone = append(u.dirty.gone, string(u.key(kindPlace, id)))
 		}
 		return
 	}

@@ -23,7 +23,7 @@ func (u *Unit) takeMapping(in *intake, m *Mapping) {
 	if m.Delete {
 		if u.mappings[m.ID] != nil {
 			delete(u.mappings, m.ID)
-			u.dirty.gone = append(u.dirty.gone, u.key(kindMapping, m.ID))
+			u.dirty.gone = append(u.dirty.gone, string(u.key(kindMapping, m.ID)))
 		}
 		return
 	}

@@ -36,7 +36,7 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 func (u *Unit) twin() *Unit {
 	t := NewUnit(u.hospital)
 	t.plain = u.plain
-	u.States(func(key string, s State) {
+	u.States(func(key []byte, s State) {
 		// The records of rooms, visits and the unit are taken by value, those
 		// of the others are kept as they are.
 		switch r := s.(type) {
@@ -47,7 +47,7 @@ func (u *Unit) twin() *Unit {
 		case *UnitState:
 			s = apart(r)
 		}
-		if err := t.Restore(key, s); err != nil {
+		if err := t.Restore(string(key), s); err != nil {
 			panic("acuity: " + err.Error()) // a key that this unit made
 		}
 	})

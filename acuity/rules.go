@@ -245,7 +245,7 @@ func (*RuleState) state() {}
 
 // takeRule puts a rule in force, or takes it back.
 func (u *Unit) takeRule(in *intake, r *Rule) {
-	key := u.key(kindRule, r.Factor.ID())
+	key := string(u.key(kindRule, r.Factor.ID()))
 	if r.Delete {
 		if u.rules[r.Factor] != nil {
 			delete(u.rules, r.Factor)

@@ -173,7 +173,7 @@ func (u *Unit) setting() Switches {
 }
 
 // writeSite writes the records of the site.
-func (u *Unit) writeSite(write func(key string, s State)) {
+func (u *Unit) writeSite(write func(key []byte, s State)) {
 	for id, m := range u.mappings {
 		write(u.key(kindMapping, id), m)
 	}
@@ -184,12 +184,12 @@ func (u *Unit) writeSite(write func(key string, s State)) {
 		write(u.key(kindPlace, id), p)
 	}
 	if u.switches != nil {
-		write(u.hospital+"/"+kindSwitches, u.switches)
+		write(u.key(kindSwitches, ""), u.switches)
 	}
 }
 
 // writeDirtySite writes those that changed.
-func (u *Unit) writeDirtySite(write func(key string, s State)) {
+func (u *Unit) writeDirtySite(write func(key []byte, s State)) {
 	d := &u.dirty
 	for _, m := range d.mappings {
 		if s := u.mappings[m]; s != nil {
@@ -207,14 +207,14 @@ func (u *Unit) writeDirtySite(write func(key string, s State)) {
 		}
 	}
 	if d.switches {
-		write(u.hospital+"/"+kindSwitches, u.switches)
+		write(u.key(kindSwitches, ""), u.switches)
 	}
 }
 
 // Site calls write for every record that administrators see in lists: the rows
 // of the site, the codes of the worklist, and the rooms that registered
 // themselves. Its keys are those of [Unit.States].
-func (u *Unit) Site(write func(key string, s State)) {
+func (u *Unit) Site(write func(key []byte, s State)) {
 	u.writeSite(write)
 	for k, c := range u.codes {
 		write(u.key(kindCode, digest(k)), c)

@@ -51,6 +51,7 @@ type Unit struct {
 
 	work    work
 	dirty   dirty
+	keyed   []byte // memory of a key
 	plain   bool // derive everything anew at each step, see Fold
 	overdue bool // the verdict differs from what was last told
 }

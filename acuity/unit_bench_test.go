@@ -40,7 +40,7 @@ func busy(hospital string) (*Unit, Instant) {
 				Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR", Value: ParseValue("Category II")}))
 		}
 	}
-	u.Dirty(func(string, State) {})
+	u.Dirty(func([]byte, State) {})
 	u.View(func(int32, *RoomChart) {})
 	return u, now
 }
@@ -57,7 +57,7 @@ func BenchmarkApply(b *testing.B) {
 			s := Signal{Room: int32(n%40) + 1, Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR", Value: Value{Kind: ValueWords, Words: "category ii"}}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelClinical, Room: &RoomRef{ID: s.Room}, Signals: []Signal{s}}, int64(n))
 			if n%64 == 0 {
-				u.Dirty(func(string, State) {})
+				u.Dirty(func([]byte, State) {})
 				u.View(func(int32, *RoomChart) {})
 			}
 		}
@@ -76,7 +76,7 @@ func BenchmarkApply(b *testing.B) {
 			}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelADT, Events: []Event{e}}, int64(n))
 			if n%64 == 0 {
-				u.Dirty(func(string, State) {})
+				u.Dirty(func([]byte, State) {})
 				u.View(func(int32, *RoomChart) {})
 			}
 		}

@@ -13,8 +13,8 @@ import (
 // those taken away with a minus.
 func wrote(u *Unit) []string {
 	keys := map[string]bool{}
-	u.Dirty(func(key string, s State) {
-		key = strings.TrimPrefix(key, testHospital+"/")
+	u.Dirty(func(k []byte, s State) {
+		key := strings.TrimPrefix(string(k), testHospital+"/")
 		if s == nil {
 			key = "-" + key
 		}

@@ -138,7 +138,7 @@ func TestRecordsStaySmall(t *testing.T) {
 		t.Errorf("room 2 has %v, %+v", got, u.roomVerdict(2))
 	}
 	records := 0
-	u.Dirty(func(key string, s State) {
+	u.Dirty(func(key []byte, s State) {
 		records++
 		if n := len(rendered(s)); n > 4*64<<10 { // JSON with all its names; the wire takes a quarter
 			t.Errorf("%s takes %d bytes", key, n)

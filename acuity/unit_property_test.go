@@ -287,7 +287,8 @@ type changelog map[string]State
 
 // write takes what is dirty; the records are copied to the last bit.
 func (l changelog) write(u *Unit) {
-	u.Dirty(func(key string, s State) {
+	u.Dirty(func(k []byte, s State) {
+		key := string(k)
 		switch s := s.(type) {
 		case nil:
 			delete(l, key)

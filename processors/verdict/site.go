@@ -58,14 +58,14 @@ func (l *site) take() map[string][]byte {
 func (h *hospital) all() error {
 	h.site = site{registered: map[string]bool{}}
 	var fault error
-	h.unit.Site(func(key string, s acuity.State) {
+	h.unit.Site(func(key []byte, s acuity.State) {
 		value, err := schemas.EncodeState(h.scratch[:0], s)
 		if err != nil {
 			fault = err
 			return
 		}
 		h.scratch = value
-		h.site.note(h.id, []byte(key), s, value)
+		h.site.note(h.id, key, s, value)
 	})
 	return fault
 }

@@ -188,12 +188,14 @@ func (h *hospital) restore() (next int64, err error) {
 
 func (t *task) Apply(r stream.Record) error {
 	o, err := schemas.DecodeObservation(r.Value)
-	switch unknown := (*schemas.UnknownSchemaError)(nil); {
-	case errors.As(err, &unknown):
-		return &stream.PoisonError{Reason: reasonSchema, Err: err}
-	case err != nil:
+	if err != nil {
+		unknown := (*schemas.UnknownSchemaError)(nil)
+		if errors.As(err, &unknown) {
+			return &stream.PoisonError{Reason: reasonSchema, Err: err}
+		}
 		return &stream.PoisonError{Reason: reasonRecord, Err: err}
-	case string(schemas.HospitalOf(r.Key)) != o.Hospital:
+	}
+	if string(schemas.HospitalOf(r.Key)) != o.Hospital {
 		return &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
 	}
 	h := t.hospital(o.Hospital)
@@ -287,8 +289,8 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, h := range t.touched {
 		h.touched = false
 		var current acuity.State
-		if err := states(&t.bytes, func(write func(string, acuity.State)) {
-			h.unit.Dirty(func(key string, s acuity.State) {
+		if err := states(&t.bytes, func(write func([]byte, acuity.State)) {
+			h.unit.Dirty(func(key []byte, s acuity.State) {
 				current = s
 				write(key, s)
 			})
@@ -314,10 +316,11 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 }
 
 // states emits the state records of a hospital that each yields.
-func states(bytes *arena, each func(func(string, acuity.State)), emit func(key, value []byte)) (err error) {
-	each(func(key string, s acuity.State) {
+func states(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, value []byte)) (err error) {
+	each(func(key []byte, s acuity.State) {
+		key = bytes.take(append(bytes.free(), key...))
 		if s == nil {
-			emit([]byte(key), nil)
+			emit(key, nil)
 			return
 		}
 		value, fault := schemas.EncodeState(bytes.free(), s)
@@ -325,7 +328,7 @@ func states(bytes *arena, each func(func(string, acuity.State)), emit func(key, 
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit([]byte(key), bytes.take(value))
+		emit(key, bytes.take(value))
 	})
 	return err
 }
