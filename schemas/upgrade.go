@@ -1,62 +1,24 @@
 package schemas
 
-import (
-	"fmt"
+import "github.com/hamba/avro/v2"
 
-	"github.com/hamba/avro/v2"
-)
-
-// codec is the library's own codec, for bytes of older versions. Its limits are
-// the second fence: check has looked at the bytes before.
-var codec = avro.Config{
-	MaxByteSliceSize:       maxText,
-	MaxSliceAllocSize:      maxRecord,
-	BlockLength:            maxRecord, // a list is one block, as writer makes it
-	DisableBlockSizeHeader: true,
-}.Freeze()
+// codec is the library's own codec, for the defaults of fields.
+var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
 // upgrade resolves a payload of an older version to the newest one by the rules
 // of Avro: fields by name, missing ones by their default.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
-	from, err := old.parse()
+	b, err := bridgeBetween(old, newest)
 	if err != nil {
 		return nil, err
 	}
-	to, err := newest.parse()
-	if err != nil {
-		return nil, err
-	}
-	return resolve(payload, from, to)
+	return b.cross(payload)
 }
 
-func resolve(payload []byte, from, to avro.Schema) ([]byte, error) {
-	r := reader{buf: payload}
-	check(&r, from)
-	if r.fault == "" && r.pos < len(r.buf) {
-		r.refuse("bytes after the end")
-	}
-	if r.fault != "" {
-		return nil, fmt.Errorf("%w: %s at byte %d", ErrMalformed, r.fault, headerSize+r.where)
-	}
-	both, err := avro.NewSchemaCompatibility().Resolve(to, from)
-	if err != nil {
-		return nil, fmt.Errorf("resolve schema: %w", err)
-	}
-	var value any
-	if err = codec.Unmarshal(both, payload, &value); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
-	}
-	up, err := codec.Marshal(to, value)
-	if err != nil {
-		return nil, fmt.Errorf("resolve schema: %w", err)
-	}
-	return up, nil
-}
-
-// check reads a value of a schema and keeps nothing: counts, lengths and
-// numbers are found to be good before a decoder that trusts them sees them. The
-// library's own decoder allocates what a length asks for (GO-2026-5046, -5047,
-// -5048) and takes an end of bytes inside a number for the end of the value.
+// check reads a value of a schema and keeps nothing. The library's own decoder
+// never sees bytes of others: it allocates what a length asks for (GO-2026-5046,
+// -5047, -5048) and takes an end of bytes inside a number for the end of the
+// value.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:
@@ -80,9 +42,11 @@ func check(r *reader, schema avro.Schema) {
 	case *avro.PrimitiveSchema:
 		checkPrimitive(r, s.Type())
 	default:
-		r.refuse("type that no record of ours uses")
+		r.refuse(unusedType)
 	}
 }
+
+const unusedType = "type that no record of ours uses"
 
 func checkPrimitive(r *reader, t avro.Type) {
 	switch t { //nolint:exhaustive // the default refuses the rest
@@ -97,6 +61,6 @@ func checkPrimitive(r *reader, t avro.Type) {
 	case avro.String, avro.Bytes:
 		r.span()
 	default:
-		r.refuse("type that no record of ours uses")
+		r.refuse(unusedType)
 	}
 }

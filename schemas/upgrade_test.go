@@ -105,10 +105,13 @@ func sample(t *rapid.T) (old, want []byte) {
 }
 
 func TestOlderBytesAreResolved(t *testing.T) {
-	older, newer := versions(t)
+	b, err := newBridge(versions(t))
+	if err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		old, want := sample(t)
-		got, err := resolve(old, older, newer)
+		got, err := b.cross(old)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +119,7 @@ func TestOlderBytesAreResolved(t *testing.T) {
 			t.Fatalf("resolved to\n%x, want\n%x", got, want)
 		}
 		for n := range old {
-			if _, err := resolve(old[:n], older, newer); !errors.Is(err, ErrMalformed) {
+			if _, err := b.cross(old[:n]); !errors.Is(err, ErrMalformed) {
 				t.Fatalf("the first %d of %d bytes: err = %v, want ErrMalformed", n, len(old), err)
 			}
 		}
@@ -149,9 +152,13 @@ func TestOlderVersionIsRead(t *testing.T) {
 
 func FuzzResolve(f *testing.F) {
 	older, newer := versions(f)
+	b, err := newBridge(older, newer)
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Add([]byte("\x04id\x00\x02\x08\x10\x02\x02a\x01\x00\x02ab12345678"))
 	f.Fuzz(func(t *testing.T, payload []byte) {
-		up, err := resolve(payload, older, newer)
+		up, err := b.cross(payload)
 		if err != nil {
 			if !errors.Is(err, ErrMalformed) {
 				t.Fatal(err)
