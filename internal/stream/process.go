@@ -210,8 +210,8 @@ func (l *loop) open(ctx context.Context) error {
 		kgo.FetchMaxBytes(fetchBytes),
 		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
 		kgo.ProducerLinger(0),
-		// The records of a transaction are in memory anyway; the default of
-		// 10,000 would have each further one wait for a goroutine of its own.
+		// The records of a transaction are in memory anyway; beyond the default
+		// of 50,000 each would wait for a goroutine of its own.
 		kgo.MaxBufferedRecords(math.MaxInt32),
 		kgo.ProducerBatchMaxBytes(l.batch),
 		kgo.ConcurrentTransactionsBackoff(time.Millisecond),

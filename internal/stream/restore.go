@@ -218,8 +218,8 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
 		// As stored; decompressed, and with a record each, several times that.
-		kgo.FetchMaxBytes(4<<20),
-		kgo.FetchMaxPartitionBytes(2<<20),
+		kgo.FetchMaxBytes(1<<20),
+		kgo.FetchMaxPartitionBytes(1<<20),
 		kgo.WithPools(&recycle{}),
 	)...)
 	if err != nil {
