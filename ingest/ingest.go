@@ -80,6 +80,7 @@ type Config struct {
 	Shell      *api.Shell // keys, request ids, the clock, the log of requests
 	Log        Log
 	Applied    Applied
+	Repeated   Repeated
 	View       View
 	Zone       func(hospital string) *time.Location // for times without an offset
 	Pseudonyms Pseudonyms
@@ -150,6 +151,7 @@ type receipt struct {
 // submit appends the observation and waits until it shows. If it cannot be taken
 // it answers itself and returns false.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observation) (receipt, bool) {
+	o.Request = s.requestOf(r, o.Hospital)
 	got := receipt{durable: true}
 	var err error
 	if got.position, err = s.append(r.Context(), o); err != nil {
@@ -175,6 +177,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observ
 		s.Shell.Log.ErrorContext(r.Context(), "observation rejected",
 			"hospital", o.Hospital, "position", got.position.String(), "reason", got.change.Reason)
 		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		return receipt{}, false
+	}
+	if !s.repeat(w, r, &got) {
 		return receipt{}, false
 	}
 	got.applied = true

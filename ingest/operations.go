@@ -3,6 +3,7 @@ package ingest
 import (
 	"encoding/json"
 	"net/http"
+	"slices"
 
 	"svc/ingest/hl7"
 	"svc/internal/access"
@@ -88,7 +89,17 @@ func routes() []api.Route[*server] {
 		o.Parameters = []api.Parameter{{
 			Name: "Prefer", In: "header", Example: "respond-async",
 			About: "respond-async: answer as soon as the facts are durable, with applied false and without what they did.",
+		}, {
+			Name: "Idempotency-Key", In: "header", Example: "5f0c2a4e-1",
+			About: "1 to 255 visible characters, new for each request. The same again within 24 hours has no second effect and is answered as the first time, with the header Idempotency-Replayed: true; with another body it is refused.",
 		}}
+		o.Refuses = append(slices.Clip(o.Refuses), api.Conflict, api.TimedOut)
+		serve := all[i].Serve
+		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
+			if r, ok := s.identified(w, r); ok {
+				serve(s, w, r)
+			}
+		}
 	}
 	return all
 }

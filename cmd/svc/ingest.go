@@ -25,6 +25,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Shell:      h.shell,
 		Log:        observationLog{h.cluster.Publisher(h.topic(schemas.Observations())), h.partitions},
 		Applied:    changes{applied},
+		Repeated:   h.repeated,
 		View:       shown{h.follow},
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
