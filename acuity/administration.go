@@ -1,5 +1,7 @@
 package acuity
 
+import "strings"
+
 // What administrators of a hospital say: how its codes, places and feeds are to
 // be read, and what a factor asks for there. It changes verdicts, so it comes by
 // observations as everything else does, and a replay knows it.
@@ -28,7 +30,7 @@ type Mapping struct {
 	ID      string
 	System  System
 	Code    string
-	Kind    SignalKind // 0: diagnoses and signals alike
+	Kind    SignalKind // 0: diagnoses and signals alike; KindCondition: diagnoses alone
 	Factor  Factor     // 0: the code is known and means nothing
 	Op      Comparator // with Than: the value must compare so
 	Than    Milli
@@ -50,6 +52,9 @@ type RuleLine struct {
 	Name string // of the line: demand, floor, add, class, window …
 	Text string // as in the catalogue; "": without such a line
 }
+
+// Compare orders lines by name.
+func (l RuleLine) Compare(o RuleLine) int { return strings.Compare(l.Name, o.Name) }
 
 // Place is a row of the hospital's location table: what the sender calls a place,
 // and which room that is. Names are compared without regard to case and spaces.

@@ -215,7 +215,7 @@ func (u *Unit) noteCode(in *intake, system System, code, display string, kind Si
 	now := u.facts.Clock
 	c.Count++
 	c.Feed, c.LastSeen = in.o.Channel, now
-	hour := int32(now / hourOf) //nolint:gosec // hours since 1970 fit
+	hour := now.Hour()
 	if n := len(c.Hours); n > 0 && c.Hours[n-1].Hour == hour {
 		c.Hours[n-1].Count++
 	} else {

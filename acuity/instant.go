@@ -31,6 +31,9 @@ func (i Instant) Sub(other Instant) time.Duration {
 	return time.Duration(i-other) * time.Millisecond
 }
 
+// Hour returns the hours since the Unix epoch, as [HourCount] has them.
+func (i Instant) Hour() int32 { return int32(i / hourOf) } //nolint:gosec // hours since 1970 fit
+
 // Soonest returns the earlier of two instants, of which 0 means never.
 func Soonest(a, b Instant) Instant {
 	switch {

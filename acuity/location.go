@@ -1,6 +1,10 @@
 package acuity
 
-import "strconv"
+import (
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
 
 // PlaceState is a row of the location table of the hospital.
 type PlaceState struct {
@@ -12,13 +16,37 @@ type PlaceState struct {
 
 func (*PlaceState) state() {}
 
-// ID names the row: what the sender calls the place. A row without a name is
-// about a room alone.
+// The beginnings of the ids of rows: about a room alone, or about a name.
+const (
+	roomRow = "room-"
+	nameRow = "loc-"
+)
+
+// ID names the row by what the sender calls the place, so that it says which; a
+// row without a name is about a room alone.
 func (p *Place) ID() string {
 	if p.PointOfCare == "" && p.Room == "" && p.Bed == "" {
-		return "room-" + strconv.Itoa(int(p.RoomID))
+		return roomRow + strconv.Itoa(int(p.RoomID))
 	}
-	return "loc-" + shortDigest(string(key(nil, p.PointOfCare, p.Room, p.Bed)))
+	return nameRow + base64.RawURLEncoding.EncodeToString(key(nil, p.PointOfCare, p.Room, p.Bed))
+}
+
+// PlaceByID returns the place that the row with an id is about; false if no row
+// can have that id.
+func PlaceByID(id string) (Place, bool) {
+	if text, ok := strings.CutPrefix(id, roomRow); ok {
+		n, err := strconv.ParseInt(text, 10, 32)
+		p := Place{HasRoomID: true, RoomID: int32(n)} //nolint:gosec // 32 bits were asked for
+		return p, err == nil && n >= 0 && p.ID() == id
+	}
+	text, ok := strings.CutPrefix(id, nameRow)
+	b, err := base64.RawURLEncoding.DecodeString(text)
+	names := strings.Split(string(b), "\x00")
+	if !ok || err != nil || len(names) != 3 {
+		return Place{}, false
+	}
+	p := Place{PointOfCare: names[0], Room: names[1], Bed: names[2]}
+	return p, p.ID() == id
 }
 
 // locations returns the location table as rooms are resolved by it.

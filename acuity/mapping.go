@@ -18,6 +18,20 @@ func MappingID(m *Mapping) string {
 		strconv.Itoa(int(m.Kind)), strconv.Itoa(int(m.Op)), strconv.FormatInt(int64(m.Than), 10))
 }
 
+// Terminology is the terminology map of a hospital, for whoever only asks what it
+// knows.
+type Terminology struct{ maps *mappings }
+
+// NewTerminology returns the map with the given rows.
+func NewTerminology(rows []Mapping) Terminology { return Terminology{newMappings(rows)} }
+
+// Knows reports whether a row is about a code of a kind (0: a diagnosis).
+func (t Terminology) Knows(system System, code string, kind SignalKind) bool {
+	d := Diagnosis{System: system, Code: code}
+	of, normal := d.identity()
+	return len(t.maps.find(of, normal, kind)) > 0
+}
+
 // takeMapping takes a row of the terminology map, or takes it back.
 func (u *Unit) takeMapping(in *intake, m *Mapping) {
 	if m.Delete {
@@ -61,8 +75,10 @@ func newMappings(rows []Mapping) *mappings {
 			continue
 		}
 		m.rows++
-		m.codes.of(system, false).add(p, row)
-		if row.Kind == 0 {
+		if row.Kind != KindCondition {
+			m.codes.of(system, false).add(p, row)
+		}
+		if row.Kind == 0 || row.Kind == KindCondition {
 			m.codes.of(system, true).add(p, row)
 		}
 	}

@@ -60,7 +60,7 @@ func (u *Unit) takeSite(in *intake) {
 	for i := range o.Locations {
 		u.takePlace(in, &o.Locations[i])
 	}
-	if s := o.Switches; s != nil && (u.switches == nil || u.switches.Switches != *s) {
+	if s := o.Switches; s != nil { // a new version each time: it is that of all settings
 		u.switches = &SwitchesState{Switches: *s, Version: u.facts.Version + 1, By: o.Source, At: o.ReceivedAt}
 		u.dirty.switches = true
 	}
@@ -212,18 +212,27 @@ func (u *Unit) writeDirtySite(write func(key []byte, s State)) {
 }
 
 // Site calls write for every record that administrators see in lists: the rows
-// of the site, the codes of the worklist, and the rooms that registered
-// themselves. Its keys are those of [Unit.States].
+// of the site, the codes of the worklist, and the rooms that are
+// [Unit.Unknown]. Its keys are those of [Unit.States].
 func (u *Unit) Site(write func(key []byte, s State)) {
 	u.writeSite(write)
 	for k, c := range u.codes {
 		write(u.key(kindCode, digest(k)), c)
 	}
 	for _, r := range u.rooms {
-		if r.Registered {
-			write(u.roomKey(r.ID), &r.RoomState)
+		if s := u.Unknown(r.ID); s != nil {
+			write(u.roomKey(r.ID), s)
 		}
 	}
+}
+
+// Unknown returns a room of the unit that registered itself and that neither a
+// census nor an administrator has confirmed; nil if the room is no such one.
+func (u *Unit) Unknown(id int32) *RoomState {
+	if r := u.room(id); r != nil && r.Registered && r.inUnit {
+		return &r.RoomState
+	}
+	return nil
 }
 
 // shortDigest names a text in 24 digits: what tells two rows apart is in it, so

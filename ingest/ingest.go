@@ -22,6 +22,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/access"
 	"svc/internal/api"
+	"svc/internal/audit"
 )
 
 // Position is the place of an observation in the log.
@@ -86,6 +87,10 @@ type Config struct {
 	Pseudonyms Pseudonyms
 	// Sender returns how HL7 of a key is to be understood; nil: as the standard says.
 	Sender func(key access.Key) hl7.Sender
+	// Settings and Audit are for the acts of administrators; nil: hospitals have
+	// no settings, and acts are not put on record.
+	Settings Settings
+	Audit    audit.Record
 }
 
 // New returns the handler of all paths under /api/ingest that take facts.
@@ -96,7 +101,11 @@ func New(c Config) http.Handler {
 }
 
 // Mount adds the routes of [New] to a router that has the shell already.
-func Mount(r chi.Router, c Config) { api.Mount(r, c.Shell, &server{c}, routes()) }
+func Mount(r chi.Router, c Config) {
+	s := &server{c}
+	api.Mount(r, c.Shell, s, routes())
+	s.mountSite(r)
+}
 
 type server struct{ Config }
 

@@ -13,6 +13,7 @@ import (
 type server struct {
 	charts Charts
 	shell  *api.Shell
+	site   Site
 
 	mu   sync.RWMutex
 	kept map[string]*unit // by hospital

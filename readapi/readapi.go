@@ -69,6 +69,7 @@ const retryAfter = 2 * time.Second
 type Config struct {
 	Charts Charts
 	Shell  *api.Shell
+	Site   Site // what administrators list; nil: no such paths
 }
 
 // New returns the handler of the role's paths.
@@ -80,8 +81,11 @@ func New(cfg Config) http.Handler {
 
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, cfg Config) {
-	s := &server{charts: cfg.Charts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
+	s := &server{charts: cfg.Charts, site: cfg.Site, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
 	api.Mount(r, cfg.Shell, s, routes())
+	if cfg.Site != nil {
+		s.mountSite(r)
+	}
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {

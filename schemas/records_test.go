@@ -80,7 +80,7 @@ var records = []record{
 	stateOf[acuity.PlaceState](&placeStateV1),
 	stateOf[acuity.SwitchesState](&switchesStateV1),
 	recordOf(&keyV1, EncodeKey, DecodeKey),
-	recordOf(&hospitalV1, EncodeHospital, DecodeHospital),
+	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
 }

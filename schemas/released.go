@@ -45,6 +45,7 @@ var (
 	codeStateV2     = Schema{"code-state", 2, 0xe38183262e9ec42d}
 	keyV1           = Schema{"key", 1, 0xa70cd7359ee041c7}
 	hospitalV1      = Schema{"hospital", 1, 0x0693232fca2267d3}
+	hospitalV2      = Schema{"hospital", 2, 0x93962e0b5c007f72}
 	auditV1         = Schema{"audit", 1, 0x68a187920242a7bc}
 	deadLetterV1    = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
 )
@@ -54,7 +55,7 @@ var released = []*Schema{
 	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1,
-	&keyV1, &hospitalV1, &auditV1, &deadLetterV1,
+	&keyV1, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
 }
 
 // Released returns all released versions of all records, the versions of one

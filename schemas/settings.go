@@ -55,18 +55,25 @@ func DecodeKey(b []byte) (*access.Key, error) {
 // EncodeHospital appends the record of h to dst, which it returns. Instants are
 // cut to the millisecond.
 func EncodeHospital(dst []byte, h *access.Hospital) ([]byte, error) {
-	w := begin(dst, &hospitalV1)
+	w := begin(dst, &hospitalV2)
 	w.text(h.ID)
 	w.text(h.Name)
 	w.text(h.Zone)
 	w.at(acuity.At(h.CreatedAt))
-	return w.end(&hospitalV1)
+	w.items(len(h.Senders))
+	for i := range h.Senders {
+		w.text(h.Senders[i].Key)
+		w.bool(h.Senders[i].OriginalMode)
+		w.bool(h.Senders[i].ProductionOnly)
+	}
+	w.done()
+	return w.end(&hospitalV2)
 }
 
 // DecodeHospital reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeHospital(b []byte) (*access.Hospital, error) {
-	r, err := open(b, &hospitalV1)
+	r, err := open(b, &hospitalV2)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +82,10 @@ func DecodeHospital(b []byte) (*access.Hospital, error) {
 	h.Name = r.text()
 	h.Zone = r.text()
 	h.CreatedAt = r.at().Time()
-	if err := r.close(&hospitalV1); err != nil {
+	for l := r.items(); l.next(&r); {
+		h.Senders = append(h.Senders, access.Sender{Key: r.text(), OriginalMode: r.bool(), ProductionOnly: r.bool()})
+	}
+	if err := r.close(&hospitalV2); err != nil {
 		return nil, err
 	}
 	return h, nil

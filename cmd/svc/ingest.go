@@ -6,6 +6,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
+	"svc/ingest/hl7"
+	"svc/internal/access"
 	"svc/internal/board"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -29,6 +31,9 @@ func wireIngest(_ context.Context, h *house) error {
 		View:       shown{h.follow},
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
+		Sender:     h.settings.sender,
+		Settings:   hospitals{h.settings},
+		Audit:      h.audit.record,
 	}
 	ingest.Mount(h.router, config)
 	return h.mllp(ingest.NewMessages(config))
@@ -95,4 +100,26 @@ type shown struct{ follow *board.Follow }
 // Wait implements [ingest.View].
 func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {
 	s.follow.Wait(ctx, p.Partition, p.Offset) //nolint:errcheck // the sender's answer does not depend on it
+}
+
+// hospitals is the settings topic as ingest sees it.
+type hospitals struct{ settings *settings }
+
+// Hospital implements [ingest.Settings].
+func (h hospitals) Hospital(id string) (access.Hospital, bool) {
+	return h.settings.register.Hospital(id)
+}
+
+// PutHospital implements [ingest.Settings].
+func (h hospitals) PutHospital(ctx context.Context, hospital *access.Hospital) error {
+	return h.settings.putHospital(ctx, hospital)
+}
+
+// Key implements [ingest.Settings].
+func (h hospitals) Key(id string) (access.Key, bool) { return h.settings.register.Key(id) }
+
+// sender is how the messages of a key are to be understood.
+func (s *settings) sender(key access.Key) hl7.Sender {
+	sender := s.register.Sender(&key)
+	return hl7.Sender{OriginalMode: sender.OriginalMode, ProductionOnly: sender.ProductionOnly}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"svc/acuity"
+	"svc/internal/access"
 	"svc/internal/board"
 	"svc/readapi"
 	"svc/schemas"
@@ -13,7 +14,7 @@ import (
 
 // wireRead is svc read: the view in, verdicts out.
 func wireRead(_ context.Context, h *house) error {
-	readapi.Mount(h.router, readapi.Config{Charts: charts{h.redis}, Shell: h.shell})
+	readapi.Mount(h.router, readapi.Config{Charts: charts{h.redis}, Shell: h.shell, Site: site{h.redis, h.settings.register}})
 	h.checks["redis"] = h.redis.Ping
 	return nil
 }
@@ -66,3 +67,23 @@ func away(err error) error {
 	}
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
 }
+
+// site is what administrators list as readapi sees it.
+type site struct {
+	board    *board.Board
+	register *access.Register
+}
+
+// Site implements [readapi.Site].
+func (s site) Site(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
+	all, _, err := s.board.Site(ctx, hospital, codes)
+	return all, away(err)
+}
+
+// DecodeState implements [readapi.Site].
+func (site) DecodeState(encoded string) (acuity.State, error) {
+	return schemas.DecodeState([]byte(encoded))
+}
+
+// Hospital implements [readapi.Site].
+func (s site) Hospital(id string) (access.Hospital, bool) { return s.register.Hospital(id) }

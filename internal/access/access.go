@@ -169,6 +169,20 @@ type Hospital struct {
 	Name      string
 	Zone      string // IANA name; times without an offset are read in it
 	CreatedAt time.Time
+	Senders   []Sender
+}
+
+// Sender is how the messages of one key are to be understood. The zero value is
+// what the standard says.
+type Sender struct {
+	Key            string // its id
+	OriginalMode   bool   // acknowledge in original mode whatever the message asks for
+	ProductionOnly bool   // refuse what does not call itself production
+}
+
+// Equal reports whether two hospitals are the same in everything.
+func (h *Hospital) Equal(o *Hospital) bool {
+	return h.ID == o.ID && h.Name == o.Name && h.Zone == o.Zone && h.CreatedAt.Equal(o.CreatedAt) && slices.Equal(h.Senders, o.Senders)
 }
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)

@@ -97,6 +97,18 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
+// Sender returns how the messages of a key are to be understood.
+func (r *Register) Sender(key *Key) Sender {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, s := range r.hospitals[key.Hospital].Senders {
+		if s.Key == key.ID {
+			return s
+		}
+	}
+	return Sender{Key: key.ID}
+}
+
 // Key returns a key by its id, also one that is no longer valid.
 func (r *Register) Key(id string) (Key, bool) {
 	r.mu.RLock()

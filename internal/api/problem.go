@@ -23,6 +23,7 @@ const (
 	TimedOut                     // the body did not arrive in time
 	UnsupportedMedia             // content type or encoding
 	Conflict                     // an idempotency key came back with another body
+	Precondition                 // the thing has another version than the one expected
 	Unprocessable                // well formed, but cannot be applied
 	RateLimited                  // more often than the key may
 	kinds
@@ -45,6 +46,7 @@ var table = [kinds]struct {
 	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "The body did not arrive in time."},
 	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "This endpoint does not take the content type or encoding of the body."},
 	Conflict:         {http.StatusConflict, "invalid_request", "The Idempotency-Key was used with another body."},
+	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "The resource has another version than If-Match says; read it again."},
 	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "The request is understood but cannot be applied."},
 	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "The key has sent more requests than it may; see the header Retry-After."},
 }

@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"acuity":                   {std: domainStd},
 	"schemas":                  {imports: []string{"acuity", "internal/access", "internal/audit", "github.com/hamba/avro"}},
-	"ingest":                   {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/access", "internal/api", "github.com/go-chi/chi"}},
+	"ingest":                   {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":              {goroutines: true},
 	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
@@ -63,7 +63,7 @@ var rooms = map[string]room{
 // domainStd is all of the standard library that the domain may see: no network,
 // no disk, no log, no context.
 var domainStd = []string{
-	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits",
+	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
 

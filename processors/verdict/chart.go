@@ -1,6 +1,7 @@
 package verdict
 
 import (
+	"errors"
 	"slices"
 
 	"svc/acuity"
@@ -29,7 +30,14 @@ func whole(h *hospital) (Chart, error) {
 // changed encodes what changed of the chart of a hospital since the last call.
 func changed(h *hospital) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
+	for _, id := range h.site.rooms {
+		err = errors.Join(err, h.room(id))
+	}
+	h.site.rooms = h.site.rooms[:0]
 	h.unit.View(func(id int32, room *acuity.RoomChart) {
+		if err == nil {
+			err = h.room(id)
+		}
 		if room == nil || err != nil {
 			encoded.Rooms[id] = nil
 			return

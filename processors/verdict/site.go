@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 
 	"svc/acuity"
@@ -10,10 +11,11 @@ import (
 
 // site gathers the records that administrators see in lists, encoded, by their
 // keys without the hospital: rows of the terminology map, rules, locations,
-// switches, the codes of the worklist and the rooms that registered themselves.
+// switches, the codes of the worklist and the rooms that nobody has confirmed.
 type site struct {
-	changed    map[string][]byte // since the last take; nil value: the record is gone
-	registered map[string]bool   // rooms that are listed
+	changed map[string][]byte // since the last take; nil value: the record is gone
+	unknown map[int32]bool    // rooms that are listed
+	rooms   []int32           // whose records were written since
 }
 
 // note takes a record that was written, if it is one of those.
@@ -22,13 +24,10 @@ func (l *site) note(hospital string, key []byte, s acuity.State, value []byte) {
 	switch s := s.(type) {
 	case *acuity.MappingState, *acuity.RuleState, *acuity.PlaceState, *acuity.SwitchesState, *acuity.CodeState:
 	case *acuity.RoomState:
-		if s.Registered == l.registered[string(rest)] && !s.Registered {
-			return
+		if s.Registered || l.unknown[s.ID] {
+			l.rooms = append(l.rooms, s.ID)
 		}
-		if l.registered[string(rest)] = s.Registered; !s.Registered {
-			delete(l.registered, string(rest))
-			value = nil
-		}
+		return
 	case nil:
 		kind, _, _ := bytes.Cut(rest, []byte("/"))
 		if !slices.Contains(siteKinds, string(kind)) {
@@ -37,11 +36,36 @@ func (l *site) note(hospital string, key []byte, s acuity.State, value []byte) {
 	default:
 		return // nearly all: so no text is made of the key before
 	}
-	name := string(rest)
+	l.put(string(rest), value)
+}
+
+func (l *site) put(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
 	l.changed[name] = slices.Clone(value) // apart: the view keeps it
+}
+
+// room brings the list of unknown rooms in line with what the unit says of one.
+func (h *hospital) room(id int32) error {
+	s := h.unit.Unknown(id)
+	if s == nil && !h.site.unknown[id] {
+		return nil // nearly all
+	}
+	name := schemas.RoomKey(h.id, id).String()[len(h.id)+1:]
+	if s == nil {
+		delete(h.site.unknown, id)
+		h.site.put(name, nil)
+		return nil
+	}
+	value, err := schemas.EncodeState(h.scratch[:0], s)
+	if err != nil {
+		return err //nolint:wrapcheck // says what and why
+	}
+	h.scratch = value
+	h.site.unknown[id] = true
+	h.site.put(name, value)
+	return nil
 }
 
 // siteKinds are the kinds of record that can go.
@@ -56,12 +80,16 @@ func (l *site) take() map[string][]byte {
 
 // all notes every record there is.
 func (h *hospital) all() error {
-	h.site = site{registered: map[string]bool{}}
+	h.site = site{unknown: map[int32]bool{}}
 	var fault error
 	h.unit.Site(func(key []byte, s acuity.State) {
+		if r, ok := s.(*acuity.RoomState); ok {
+			fault = errors.Join(fault, h.room(r.ID))
+			return
+		}
 		value, err := schemas.EncodeState(h.scratch[:0], s)
 		if err != nil {
-			fault = err
+			fault = errors.Join(fault, err)
 			return
 		}
 		h.scratch = value

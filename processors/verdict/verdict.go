@@ -120,7 +120,7 @@ type output struct{ key, value []byte }
 func (t *task) hospital(id string) *hospital {
 	h := t.hospitals[id]
 	if h == nil {
-		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, site: site{registered: map[string]bool{}}}
+		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, site: site{unknown: map[int32]bool{}}}
 		t.hospitals[id] = h
 	}
 	return h

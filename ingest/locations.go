@@ -1,0 +1,83 @@
+package ingest
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+type locationAnswer struct {
+	acted
+	ID string `json:"id"`
+}
+
+// setLocation sets a row of the location table.
+func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
+	}
+	o, in := s.begin(w, r, acuity.ChannelLocations)
+	if o == nil {
+		return
+	}
+	o.Locations = []acuity.Place{in.place(body)}
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	answer := locationAnswer{ID: o.Locations[0].ID()}
+	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, answer.ID); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
+	o, in := s.begin(w, r, acuity.ChannelLocations)
+	if o == nil {
+		return
+	}
+	p, ok := acuity.PlaceByID(chi.URLParam(r, "id"))
+	if !ok {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	p.Delete = true
+	o.Locations = []acuity.Place{p}
+	answer := locationAnswer{ID: p.ID()}
+	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+// place reads a row: what the sender calls the place, and which room that is, or
+// that it is outside of the unit, or, with neither, that it is a place of ours.
+func (r *reader) place(body []byte) acuity.Place {
+	b, ok := r.open(body, "")
+	if !ok {
+		return acuity.Place{}
+	}
+	defer b.close()
+	p := acuity.Place{
+		PointOfCare: b.text("pointOfCare", optional, maxLabel), Room: b.text("room", optional, maxLabel), Bed: b.text("bed", optional, maxLabel),
+		Label: b.text("roomLabel", optional, maxLabel), Area: b.text("area", optional, maxLabel),
+		Outside: b.yes("outside") == acuity.Yes, Primary: b.factor("primaryFactor", true),
+	}
+	if id, ok := b.integer("roomId", optional, maxRoomID); ok {
+		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds
+	}
+	switch {
+	case p.PointOfCare == "" && p.Room == "" && !p.HasRoomID:
+		r.fault("pointOfCare", "required")
+	case p.PointOfCare == "" && p.Room == "" && p.Bed != "":
+		r.fault("room", "required") // a bed of no room
+	case p.Outside && p.HasRoomID:
+		r.fault("outside", "withoutRoomId")
+	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
+		r.fault("roomId", "required") // whose label it would be
+	}
+	return p
+}

@@ -1,0 +1,125 @@
+package ingest
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+type ruleAnswer struct {
+	acted
+	FactorID string `json:"factorId"`
+}
+
+// setRule puts a rule in force: the whole of it, also what it said before.
+func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
+	}
+	o, in := s.begin(w, r, acuity.ChannelRules)
+	if o == nil {
+		return
+	}
+	o.Rules = []acuity.Rule{in.rule(body, chi.URLParam(r, "id"))}
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	id := o.Rules[0].Factor.ID()
+	answer := ruleAnswer{FactorID: id}
+	if answer.acted, ok = s.perform(w, r, o, in, actionRuleSet, id); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
+	o, in := s.begin(w, r, acuity.ChannelRules)
+	if o == nil {
+		return
+	}
+	f, ok := acuity.FactorByID(chi.URLParam(r, "id"))
+	if !ok {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	o.Rules = []acuity.Rule{{Factor: f, Delete: true}}
+	answer := ruleAnswer{FactorID: f.ID()}
+	if answer.acted, ok = s.perform(w, r, o, in, actionRuleDelete, f.ID()); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+// rule reads a rule: {factorId, values: {line: text}, comment}. The factor is
+// named by the path or by the body.
+func (r *reader) rule(body []byte, id string) acuity.Rule {
+	b, ok := r.open(body, "")
+	if !ok {
+		return acuity.Rule{}
+	}
+	defer b.close()
+	need := required
+	if id != "" {
+		need = optional
+	}
+	named := b.text("factorId", need, maxName)
+	switch {
+	case id == "":
+		id = named
+	case named != "" && named != id:
+		r.fault("factorId", "path")
+	}
+	rule := acuity.Rule{Comment: b.remark()}
+	f, known := acuity.FactorByID(id)
+	if rule.Factor = f; !known && id != "" {
+		r.unknown = append(r.unknown, api.Detail{Path: "factorId", Rule: "factor"})
+	}
+	raw, ok := b.find("values", required)
+	if !ok {
+		return rule
+	}
+	values, ok := r.open(raw, "values")
+	if !ok {
+		return rule
+	}
+	for _, m := range values.fields {
+		line := acuity.RuleLine{Name: m.name}
+		switch m.raw[0] {
+		case '"':
+			line.Text = unquote(m.raw)
+		case 'n': // null: without such a line
+		default:
+			r.fault("values."+fieldName(m.name), "type:string")
+			continue
+		}
+		rule.Lines = append(rule.Lines, line)
+	}
+	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	if known && len(r.faults) == 0 {
+		for _, fault := range rule.Faults() {
+			path := "values"
+			if fault.Line != "" {
+				path += "." + fieldName(fault.Line)
+			}
+			r.fault(path, fault.Rule)
+		}
+	}
+	return rule
+}
+
+// fieldName is the name of a field that the sender chose, if it looks like one.
+func fieldName(name string) string {
+	for _, c := range name {
+		if c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			return "?"
+		}
+	}
+	if name == "" || len(name) > 40 {
+		return "?"
+	}
+	return name
+}

@@ -1,0 +1,225 @@
+package ingest
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/audit"
+)
+
+// Settings is where hospitals are kept: what changes no verdict of itself.
+type Settings interface {
+	Hospital(id string) (access.Hospital, bool)
+	// PutHospital writes a hospital; when it returns, this process honors it.
+	PutHospital(ctx context.Context, h *access.Hospital) error
+	// Key returns a key by its id, also one that is no longer valid.
+	Key(id string) (access.Key, bool)
+}
+
+// The actions of the audit log.
+const (
+	actionTerminologySet    = "terminology.set"
+	actionTerminologyDelete = "terminology.delete"
+	actionWorklistIgnore    = "terminology.ignore"
+	actionWorklistRestore   = "terminology.restore"
+	actionRuleSet           = "rules.set"
+	actionRuleDelete        = "rules.delete"
+	actionLocationSet       = "locations.set"
+	actionLocationDelete    = "locations.delete"
+	actionSettingsSet       = "settings.set"
+)
+
+// mountSite adds the administration of how a hospital is read. What it says can
+// change verdicts, so it is an observation like any other.
+func (s *server) mountSite(r chi.Router) {
+	r.Group(func(r chi.Router) {
+		r.Use(s.Shell.Allow(access.Admin))
+		r.Post("/api/admin/terminology", s.setTerminology)
+		r.Delete("/api/admin/terminology/{id}", s.deleteTerminology)
+		r.Post("/api/admin/terminology/worklist/ignore", s.markCodes(false))
+		r.Post("/api/admin/terminology/worklist/restore", s.markCodes(true))
+		r.Post("/api/admin/rules", s.setRule)
+		r.Put("/api/admin/rules/{id}", s.setRule)
+		r.Delete("/api/admin/rules/{id}", s.deleteRule)
+		r.Post("/api/admin/locations", s.setLocation)
+		r.Delete("/api/admin/locations/{id}", s.deleteLocation)
+		r.Put("/api/admin/settings", s.setSettings)
+	})
+}
+
+// acted is the answer to an act: what it did to the verdict, or, of a dry run,
+// would do.
+type acted struct {
+	common
+	DryRun  bool          `json:"dryRun"`
+	Changes []verdictMove `json:"changes"` // of level and rooms, as partners are told
+
+	version int64 // of the change
+}
+
+// verdictMove is a change of the level, or of the color of a room.
+type verdictMove struct {
+	RoomID    *int32  `json:"roomId"` // null: the level of the unit
+	RoomLabel *string `json:"roomLabel"`
+	Was       string  `json:"was"`
+	Is        string  `json:"is"`
+	Score     *int32  `json:"score"` // of the room, after
+}
+
+// begin begins the observation of an act, or has answered.
+func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
+	o := s.observe(r, channel)
+	in := s.reader(o)
+	o.Act = in.act(r)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return nil, nil
+	}
+	return o, in
+}
+
+// act reads how the request is meant: ?dryRun=true, If-Match, If-None-Match.
+func (r *reader) act(q *http.Request) *acuity.Act {
+	act := &acuity.Act{}
+	switch q.URL.Query().Get("dryRun") {
+	case "", "false":
+	case "true":
+		act.DryRun = true
+	default:
+		r.fault("dryRun", "enum:true|false")
+	}
+	match, none := q.Header["If-Match"], q.Header["If-None-Match"]
+	switch {
+	case len(match)+len(none) > 1:
+		r.fault("If-Match", "one")
+	case len(match) == 1:
+		version, ok := entityTag(match[0])
+		if act.Expect = version; !ok {
+			r.fault("If-Match", "version")
+		}
+	case len(none) == 1:
+		if act.Expect = acuity.ExpectNone; strings.TrimSpace(none[0]) != "*" {
+			r.fault("If-None-Match", "enum:*")
+		}
+	}
+	if *act == (acuity.Act{}) {
+		return nil
+	}
+	return act
+}
+
+// entityTag reads the version of a resource as If-Match has it: "57", or * for
+// any.
+func entityTag(text string) (int64, bool) {
+	text = strings.TrimSpace(text)
+	if text == "*" {
+		return acuity.ExpectSome, true
+	}
+	text = strings.TrimPrefix(text, "W/")
+	inner, ok := strings.CutPrefix(text, `"`)
+	if inner, ok = strings.CutSuffix(inner, `"`); !ok {
+		return 0, false
+	}
+	version, err := strconv.ParseInt(inner, 10, 64)
+	return version, err == nil && version > 0
+}
+
+// perform puts the act on record, submits it and returns what became of it; if
+// it returns false it has answered.
+func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string) (acted, bool) {
+	dry := o.Act != nil && o.Act.DryRun
+	if !dry && !s.onRecord(w, r, o, action, subjects...) {
+		return acted{}, false
+	}
+	got, ok := s.submit(w, r, o)
+	if !ok {
+		return acted{}, false
+	}
+	reason := ""
+	if got.applied && got.change.Outcome == acuity.Ignored {
+		reason = got.change.Reason
+	}
+	if p := got.change.Preview; got.applied && p != nil {
+		// What the later act does is what is answered.
+		got.change.Outcome, got.change.Level, got.change.Effects = p.Outcome, p.Level, p.Effects
+		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
+		reason = p.Reason
+	}
+	if problem := refused(reason); problem != nil {
+		api.Fail(w, r, *problem)
+		return acted{}, false
+	}
+	a := acted{common: in.answer(got), DryRun: dry, Changes: []verdictMove{}, version: got.change.Version}
+	for i := range got.change.Effects {
+		a.Changes = append(a.Changes, moved(&got.change.Effects[i]))
+	}
+	return a, true
+}
+
+// refused says why an act was not taken; nil: it was.
+func refused(reason string) *api.Problem {
+	switch reason {
+	case acuity.ReasonPrecondition:
+		return &api.Problem{Kind: api.Precondition}
+	case acuity.ReasonNotThere:
+		return &api.Problem{Kind: api.Missing}
+	case acuity.ReasonTooMany:
+		return &api.Problem{
+			Kind: api.Unprocessable, Message: "There are as many as a hospital can have.",
+			Details: []api.Detail{{Path: "", Rule: "maxItems"}},
+		}
+	default:
+		return nil
+	}
+}
+
+func moved(e *acuity.Effect) verdictMove {
+	if e.Kind == acuity.LevelChanged {
+		return verdictMove{Was: e.Prior.String(), Is: e.Level.String()}
+	}
+	return verdictMove{
+		RoomID: &e.RoomID, RoomLabel: &e.RoomLabel, Was: e.PriorColor.String(), Is: e.Color.String(), Score: &e.Score,
+	}
+}
+
+// maxSubjects is how many ids one record of the audit log names.
+const maxSubjects = 50
+
+// onRecord puts an act on record; if it cannot be, the act is not done and the
+// request is answered.
+func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
+	if s.Audit == nil {
+		return true
+	}
+	before := ""
+	if o.Act != nil && o.Act.Expect > 0 {
+		before = strconv.FormatInt(o.Act.Expect, 10)
+	}
+	subject := strings.Join(subjects[:min(len(subjects), maxSubjects)], ",")
+	if more := len(subjects) - maxSubjects; more > 0 {
+		subject += ",+" + strconv.Itoa(more)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), appendWait)
+	defer cancel()
+	err := s.Audit(ctx, audit.Act{
+		Hospital: o.Hospital, At: o.ReceivedAt.Time(), By: o.Source, Action: action, Subject: subject, Before: before,
+	})
+	if err != nil {
+		s.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+	}
+	return err == nil
+}
+
+// remark reads the comment of an administrator: long runs of digits, which could
+// be somebody's number, are masked.
+func (o object) remark() string { return acuity.MaskDisplay(o.text("comment", optional, maxRemark)) }
+
+const maxRemark = 200

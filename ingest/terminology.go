@@ -1,0 +1,245 @@
+package ingest
+
+import (
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// maxMappings is how many rows one request may have.
+const maxMappings = 5000
+
+// noFactor is the factorId of a code that is known and means nothing: the way to
+// switch off what the catalogue makes of it.
+const noFactor = "none"
+
+// The words of a mapping.
+var (
+	mappingKinds   = []string{"medication", "observation", "lab", "device", "diagnosis"}
+	kindsOfMapping = []acuity.SignalKind{
+		acuity.KindMedication, acuity.KindObservation, acuity.KindLab, acuity.KindDevice, acuity.KindCondition,
+	}
+	comparisons   = []string{"<", "<=", ">", ">="}
+	comparatorsOf = []acuity.Comparator{acuity.Less, acuity.LessOrEqual, acuity.Greater, acuity.GreaterOrEqual}
+)
+
+type terminologyAnswer struct {
+	acted
+	Mappings []mappingAnswer `json:"mappings"` // as they are kept, in the order of the request
+}
+
+type mappingAnswer struct {
+	ID       string `json:"id"`
+	System   string `json:"system"`
+	Code     string `json:"code"`
+	FactorID string `json:"factorId"`
+}
+
+func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
+	}
+	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	if o == nil {
+		return
+	}
+	o.Mappings = in.mappings(body)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	ids := make([]string, len(o.Mappings))
+	answer := terminologyAnswer{Mappings: make([]mappingAnswer, len(o.Mappings))}
+	for i := range o.Mappings {
+		m := &o.Mappings[i]
+		ids[i] = m.ID
+		answer.Mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
+	}
+	if answer.acted, ok = s.perform(w, r, o, in, actionTerminologySet, ids...); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+func factorName(f acuity.Factor) string {
+	if f == 0 {
+		return noFactor
+	}
+	return f.ID()
+}
+
+func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
+	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	if o == nil {
+		return
+	}
+	id := chi.URLParam(r, "id")
+	if len(id) > maxID {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	o.Mappings = []acuity.Mapping{{ID: id, Delete: true}}
+	if answer, ok := s.perform(w, r, o, in, actionTerminologyDelete, id); ok {
+		api.OK(w, r, answer)
+	}
+}
+
+// mappings reads the rows of a request: a list, or one row as the body.
+func (r *reader) mappings(body []byte) []acuity.Mapping {
+	b, ok := r.open(body, "")
+	if !ok {
+		return nil
+	}
+	if raw, listed := b.find("mappings", optional); !listed && raw == nil {
+		return []acuity.Mapping{b.mapping()}
+	}
+	defer b.close()
+	list, _ := b.list("mappings", required, maxMappings)
+	if len(list) == 0 && len(r.faults) == 0 {
+		r.fault("mappings", "minItems:1")
+	}
+	var all []acuity.Mapping
+	seen := map[string]bool{}
+	for i, raw := range list {
+		in, ok := r.open(raw, item("mappings", i))
+		if !ok {
+			continue
+		}
+		m := in.mapping()
+		if seen[m.ID] {
+			in.fault(in.path, "unique") // the same code, kind and value: only one can hold
+		}
+		seen[m.ID] = true
+		all = append(all, m)
+	}
+	return all
+}
+
+// mapping reads one row.
+func (o object) mapping() acuity.Mapping {
+	defer o.close()
+	m := acuity.Mapping{Code: o.text("code", required, maxCode), Comment: o.remark()}
+	if raw, ok := o.find("system", required); ok {
+		if raw[0] != '"' {
+			o.fault(o.at("system"), "type:string")
+		} else if system, guessed := acuity.NormalSystem(unquote(raw), m.Code); guessed {
+			o.fault(o.at("system"), "enum:ICD-10-CM|SNOMED-CT|LOINC|RxNorm|local")
+		} else {
+			m.System = system
+		}
+	}
+	if m.Code == "*" {
+		o.fault(o.at("code"), "minLength:1") // every code of the system
+	}
+	if id := o.text("factorId", required, maxName); id != "" && id != noFactor {
+		f, ok := acuity.FactorByID(id)
+		if m.Factor = f; !ok && len(o.unknown) < maxDetails {
+			o.unknown = append(o.unknown, api.Detail{Path: o.at("factorId"), Rule: "factor"})
+		}
+	}
+	if i := o.one("kind", optional, mappingKinds); i >= 0 {
+		m.Kind = kindsOfMapping[i]
+	}
+	value := o.inner("value")
+	if value.reader != nil {
+		if i := value.one("op", required, comparisons); i >= 0 {
+			m.Op = comparatorsOf[i]
+		}
+		m.Than = value.limit("than")
+		value.close()
+		if m.Kind == acuity.KindCondition {
+			o.fault(o.at("value"), "signal") // a diagnosis has no value
+		}
+	}
+	m.ID = acuity.MappingID(&m)
+	return m
+}
+
+// limit reads a number in thousandths.
+func (o object) limit(name string) acuity.Milli {
+	raw, ok := o.find(name, required)
+	if !ok {
+		return 0
+	}
+	if !isNumber(raw) || len(raw) > maxName {
+		o.fault(o.at(name), "type:number")
+		return 0
+	}
+	v := acuity.ParseValue(string(raw))
+	if v.Kind != acuity.ValueNumber {
+		o.fault(o.at(name), "max:1e9")
+	}
+	return v.Number
+}
+
+// maxMarks is how many codes one request may mark.
+const maxMarks = 1000
+
+// markCodes takes codes out of what is to be looked at, or puts them back.
+func (s *server) markCodes(restore bool) http.HandlerFunc {
+	action := actionWorklistIgnore
+	if restore {
+		action = actionWorklistRestore
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		body, ok := readJSON(w, r, maxBody)
+		if !ok {
+			return
+		}
+		o, in := s.begin(w, r, acuity.ChannelTerminology)
+		if o == nil {
+			return
+		}
+		o.Marks = in.marks(body, restore)
+		if problem := in.problem(); problem != nil {
+			api.Fail(w, r, *problem)
+			return
+		}
+		codes := make([]string, len(o.Marks))
+		for i := range o.Marks {
+			codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
+		}
+		if answer, ok := s.perform(w, r, o, in, action, codes...); ok {
+			api.OK(w, r, answer)
+		}
+	}
+}
+
+// marks reads codes of the worklist, as the worklist names them: a list, or one
+// as the body.
+func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
+	b, ok := r.open(body, "")
+	if !ok {
+		return nil
+	}
+	if raw, listed := b.find("codes", optional); !listed && raw == nil {
+		return []acuity.CodeMark{b.mark(restore)}
+	}
+	defer b.close()
+	list, _ := b.list("codes", required, maxMarks)
+	if len(list) == 0 && len(r.faults) == 0 {
+		r.fault("codes", "minItems:1")
+	}
+	var all []acuity.CodeMark
+	for i, raw := range list {
+		if in, ok := r.open(raw, item("codes", i)); ok {
+			all = append(all, in.mark(restore))
+		}
+	}
+	return all
+}
+
+func (o object) mark(restore bool) acuity.CodeMark {
+	defer o.close()
+	m := acuity.CodeMark{
+		System: acuity.System(o.text("system", optional, maxName)), // as it was seen
+		Code:   o.text("code", required, maxCode), Delete: restore,
+	}
+	if i := o.one("kind", optional, mappingKinds); i >= 0 {
+		m.Kind = kindsOfMapping[i]
+	}
+	return m
+}

@@ -1,0 +1,276 @@
+package readapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// Site is where comes what administrators list: how a hospital wants its codes,
+// places and feeds to be read.
+type Site interface {
+	// Site returns the records of a hospital, encoded; with those of the worklist
+	// or without. Errors are or wrap ErrNoUnit or ErrAway.
+	Site(ctx context.Context, hospital string, codes bool) (map[string]string, error)
+	DecodeState(encoded string) (acuity.State, error)
+	Hospital(id string) (access.Hospital, bool)
+}
+
+// mountSite adds the lists of administrators.
+func (s *server) mountSite(r chi.Router) {
+	r.Group(func(r chi.Router) {
+		r.Use(s.shell.Allow(access.Admin))
+		r.Get("/api/admin/terminology", s.terminology)
+		r.Get("/api/admin/terminology/worklist", s.worklist)
+		r.Get("/api/admin/rules", s.rules)
+		r.Get("/api/admin/locations", s.locations)
+		r.Get("/api/admin/settings", s.settings)
+	})
+}
+
+// records is what a hospital's administrators list, decoded.
+type records struct {
+	mappings []*acuity.MappingState
+	rules    []*acuity.RuleState
+	places   []*acuity.PlaceState
+	switches *acuity.SwitchesState
+	codes    []*acuity.CodeState
+	rooms    []*acuity.RoomState // that registered themselves
+}
+
+// read returns the records of the caller's hospital, or has answered. A hospital
+// of which nothing was recorded has none.
+func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
+	all, err := s.site.Site(r.Context(), api.Caller(r.Context()).Hospital, codes)
+	if err != nil && !errors.Is(err, ErrNoUnit) {
+		if !errors.Is(err, ErrAway) {
+			s.shell.Log.ErrorContext(r.Context(), "site cannot be read", "error", err)
+		}
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		return nil, false
+	}
+	out := &records{}
+	for _, encoded := range all {
+		state, err := s.site.DecodeState(encoded)
+		if err != nil {
+			s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
+			api.Fail(w, r, api.Problem{Kind: api.Internal})
+			return nil, false
+		}
+		switch state := state.(type) {
+		case *acuity.MappingState:
+			out.mappings = append(out.mappings, state)
+		case *acuity.RuleState:
+			out.rules = append(out.rules, state)
+		case *acuity.PlaceState:
+			out.places = append(out.places, state)
+		case *acuity.SwitchesState:
+			out.switches = state
+		case *acuity.CodeState:
+			out.codes = append(out.codes, state)
+		case *acuity.RoomState:
+			out.rooms = append(out.rooms, state)
+		}
+	}
+	return out, true
+}
+
+// authored is what every resource says of its last write.
+type authored struct {
+	Version int64    `json:"version"` // for If-Match
+	By      string   `json:"by"`      // id of the key
+	At      api.Time `json:"at"`
+}
+
+// page is a part of a list.
+type page struct{ limit, offset int }
+
+// paged reads ?limit and ?offset, or has answered.
+func paged(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
+	p := page{limit: preset}
+	var faults []api.Detail
+	for _, q := range []struct {
+		name        string
+		into        *int
+		least, most int
+	}{{"limit", &p.limit, 1, most}, {"offset", &p.offset, 0, 1 << 30}} {
+		text := r.URL.Query().Get(q.name)
+		if text == "" {
+			continue
+		}
+		n, err := strconv.Atoi(text)
+		switch {
+		case err != nil:
+			faults = append(faults, api.Detail{Path: q.name, Rule: "type:integer"})
+		case n < q.least:
+			faults = append(faults, api.Detail{Path: q.name, Rule: "min:" + strconv.Itoa(q.least)})
+		case n > q.most:
+			faults = append(faults, api.Detail{Path: q.name, Rule: "max:" + strconv.Itoa(q.most)})
+		}
+		*q.into = n
+	}
+	if faults != nil {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The query breaks the rules listed in details.", Details: faults})
+	}
+	return p, faults == nil
+}
+
+// of returns the part of a list.
+func pageOf[T any](p page, list []T) []T {
+	from := min(p.offset, len(list))
+	return list[from:min(from+p.limit, len(list))]
+}
+
+// list answers with a list, tagged so that who has it gets no copy.
+func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
+	body, err := api.Marshal(data)
+	if err != nil {
+		s.shell.Log.ErrorContext(r.Context(), "list cannot be encoded", "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		return
+	}
+	answer(w, r, func() rendered { return tagged(body) })
+}
+
+type ruleItem struct {
+	FactorID string            `json:"factorId"`
+	Label    string            `json:"label"`
+	Values   map[string]string `json:"values"`   // in force, by the name of the line
+	Defaults map[string]string `json:"defaults"` // of the catalogue
+	Comment  string            `json:"comment"`
+	authored
+}
+
+type ruleList struct {
+	Rules        []ruleItem `json:"rules"`
+	RulesVersion string     `json:"rulesVersion"`
+}
+
+func (s *server) rules(w http.ResponseWriter, r *http.Request) {
+	all, ok := s.read(w, r, false)
+	if !ok {
+		return
+	}
+	slices.SortFunc(all.rules, func(a, b *acuity.RuleState) int { return strings.Compare(a.Factor.ID(), b.Factor.ID()) })
+	out := ruleList{Rules: []ruleItem{}}
+	var inForce []acuity.Rule
+	for _, rule := range all.rules {
+		item := ruleItem{
+			FactorID: rule.Factor.ID(), Label: rule.Factor.Label(), Values: map[string]string{}, Defaults: map[string]string{},
+			Comment: rule.Comment, authored: authored{rule.Version, rule.By, instant(rule.At)},
+		}
+		for _, l := range rule.Lines {
+			item.Values[l.Name] = l.Text
+		}
+		for _, l := range acuity.Default().Lines(rule.Factor) {
+			item.Defaults[l.Name] = l.Text
+		}
+		out.Rules = append(out.Rules, item)
+		inForce = append(inForce, acuity.Rule{Factor: rule.Factor, Lines: rule.Lines})
+	}
+	slices.SortFunc(inForce, func(a, b acuity.Rule) int { return cmp.Compare(a.Factor, b.Factor) })
+	out.RulesVersion = acuity.Default().With(inForce).Version()
+	s.list(w, r, out)
+}
+
+type locationItem struct {
+	ID            string  `json:"id"`
+	PointOfCare   string  `json:"pointOfCare"`
+	Room          string  `json:"room"`
+	Bed           string  `json:"bed"`
+	RoomID        *int32  `json:"roomId"`
+	RoomLabel     string  `json:"roomLabel"`
+	Area          string  `json:"area"`
+	Outside       bool    `json:"outside"`
+	PrimaryFactor *string `json:"primaryFactor"`
+	authored
+}
+
+// unknownLocation is a room that registered itself: send it back as a location,
+// with its roomId or another one, and it is confirmed.
+type unknownLocation struct {
+	RoomID      int32  `json:"roomId"`
+	RoomLabel   string `json:"roomLabel"`
+	PointOfCare string `json:"pointOfCare"`
+	Room        string `json:"room"`
+}
+
+type locationList struct {
+	Locations        []locationItem    `json:"locations"`
+	UnknownLocations []unknownLocation `json:"unknownLocations"`
+}
+
+func (s *server) locations(w http.ResponseWriter, r *http.Request) {
+	all, ok := s.read(w, r, false)
+	if !ok {
+		return
+	}
+	out := locationList{Locations: []locationItem{}, UnknownLocations: []unknownLocation{}}
+	for _, p := range all.places {
+		item := locationItem{
+			ID: p.ID(), PointOfCare: p.PointOfCare, Room: p.Room, Bed: p.Bed, RoomLabel: p.Label, Area: p.Area,
+			Outside: p.Outside, authored: authored{p.Version, p.By, instant(p.At)},
+		}
+		if p.HasRoomID {
+			item.RoomID = &p.RoomID
+		}
+		if p.Primary != 0 {
+			id := p.Primary.ID()
+			item.PrimaryFactor = &id
+		}
+		out.Locations = append(out.Locations, item)
+	}
+	slices.SortFunc(out.Locations, func(a, b locationItem) int {
+		return cmp.Or(strings.Compare(a.PointOfCare, b.PointOfCare), strings.Compare(a.Room, b.Room), strings.Compare(a.Bed, b.Bed), strings.Compare(a.ID, b.ID))
+	})
+	for _, room := range all.rooms {
+		out.UnknownLocations = append(out.UnknownLocations, unknownLocation{room.ID, room.Label, room.PointOfCare, room.Room})
+	}
+	slices.SortFunc(out.UnknownLocations, func(a, b unknownLocation) int { return cmp.Compare(a.RoomID, b.RoomID) })
+	s.list(w, r, out)
+}
+
+type senderItem struct {
+	KeyID          string `json:"keyId"`
+	OriginalMode   bool   `json:"originalMode"`
+	ProductionOnly bool   `json:"productionOnly"`
+}
+
+type settingsItem struct {
+	Timezone           string       `json:"timezone"`
+	TrustA08Location   bool         `json:"trustA08Location"`
+	StaffingFromRoster bool         `json:"staffingFromRoster"`
+	Senders            []senderItem `json:"senders"`
+	authored
+}
+
+func (s *server) settings(w http.ResponseWriter, r *http.Request) {
+	all, ok := s.read(w, r, false)
+	if !ok {
+		return
+	}
+	hospital, known := s.site.Hospital(api.Caller(r.Context()).Hospital)
+	if !known {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	out := settingsItem{Timezone: hospital.Zone, Senders: []senderItem{}}
+	if sw := all.switches; sw != nil {
+		out.TrustA08Location, out.StaffingFromRoster = sw.TrustA08Location, sw.StaffingFromRoster
+		out.authored = authored{sw.Version, sw.By, instant(sw.At)}
+	}
+	for _, sender := range hospital.Senders {
+		out.Senders = append(out.Senders, senderItem{sender.Key, sender.OriginalMode, sender.ProductionOnly})
+	}
+	s.list(w, r, out)
+}

@@ -1,0 +1,190 @@
+package readapi
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// noFactor is the factorId of a code that is known and means nothing.
+const noFactor = "none"
+
+// kindNames are the kinds of a mapping and of a code; no kind is null.
+var kindNames = [...]string{
+	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab",
+	acuity.KindDevice: "device", acuity.KindCondition: "diagnosis",
+}
+
+var comparisons = [...]string{
+	acuity.Equal: "=", acuity.Less: "<", acuity.LessOrEqual: "<=", acuity.Greater: ">", acuity.GreaterOrEqual: ">=",
+}
+
+type mappingItem struct {
+	ID       string        `json:"id"`
+	System   string        `json:"system"`
+	Code     string        `json:"code"`
+	FactorID string        `json:"factorId"`
+	Label    string        `json:"label"` // of the factor
+	Kind     *string       `json:"kind"`  // null: diagnoses and signals alike
+	Value    *mappingValue `json:"value"` // null: whatever it is
+	Comment  string        `json:"comment"`
+	authored
+}
+
+type mappingValue struct {
+	Op   string  `json:"op"`
+	Than decimal `json:"than"`
+}
+
+type terminologyList struct {
+	Mappings []mappingItem `json:"mappings"` // by system and code
+	Total    int           `json:"total"`
+}
+
+func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
+	part, ok := paged(w, r, 1000, 20_000)
+	if !ok {
+		return
+	}
+	all, ok := s.read(w, r, false)
+	if !ok {
+		return
+	}
+	slices.SortFunc(all.mappings, func(a, b *acuity.MappingState) int {
+		return cmp.Or(cmp.Compare(a.System, b.System), strings.Compare(a.Code, b.Code), strings.Compare(a.ID, b.ID))
+	})
+	out := terminologyList{Mappings: []mappingItem{}, Total: len(all.mappings)}
+	for _, m := range pageOf(part, all.mappings) {
+		out.Mappings = append(out.Mappings, mappingOf(m))
+	}
+	s.list(w, r, out)
+}
+
+func mappingOf(m *acuity.MappingState) mappingItem {
+	item := mappingItem{
+		ID: m.ID, System: string(m.System), Code: m.Code, FactorID: noFactor, Comment: m.Comment,
+		authored: authored{m.Version, m.By, instant(m.At)},
+	}
+	if m.Factor != 0 {
+		item.FactorID, item.Label = m.Factor.ID(), m.Factor.Label()
+	}
+	if m.Kind != 0 {
+		item.Kind = &kindNames[m.Kind]
+	}
+	if m.Op != acuity.Equal || m.Than != 0 {
+		item.Value = &mappingValue{comparisons[m.Op], decimal{int64(m.Than), 3}}
+	}
+	return item
+}
+
+// The states of a code of the worklist.
+const (
+	codeUnmapped = "unmapped"
+	codeIgnored  = "ignored"
+	codeMapped   = "mapped"
+)
+
+type codeItem struct {
+	System      string       `json:"system"`
+	Code        string       `json:"code"`
+	Display     string       `json:"display"`
+	Kind        string       `json:"kind"`
+	Feed        string       `json:"feed"` // of the newest
+	Count24h    int64        `json:"count24h"`
+	CountTotal  int64        `json:"countTotal"`
+	FirstSeenAt api.Time     `json:"firstSeenAt"`
+	LastSeenAt  api.Time     `json:"lastSeenAt"`
+	Rooms       []int32      `json:"rooms"` // at most twenty
+	Status      string       `json:"status"`
+	Suggestions []suggestion `json:"suggestions"`
+}
+
+type suggestion struct {
+	FactorID string `json:"factorId"`
+	Score    int32  `json:"score"`
+	Reason   string `json:"reason"`
+}
+
+type worklistList struct {
+	Items []codeItem `json:"items"` // what comes most first
+	Total int        `json:"total"` // with the status asked for
+}
+
+// listed is a code with what the order of the list needs.
+type listedCode struct {
+	*acuity.CodeState
+	status string
+	recent int64
+}
+
+func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
+	part, ok := paged(w, r, 100, 1000)
+	if !ok {
+		return
+	}
+	wanted := r.URL.Query().Get("status")
+	if wanted != "" && wanted != codeUnmapped && wanted != codeIgnored && wanted != codeMapped {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: []api.Detail{{Path: "status", Rule: "enum:unmapped|ignored|mapped"}}})
+		return
+	}
+	all, ok := s.read(w, r, true)
+	if !ok {
+		return
+	}
+	rows := make([]acuity.Mapping, len(all.mappings))
+	for i, m := range all.mappings {
+		rows[i] = m.Mapping
+	}
+	known := acuity.NewTerminology(rows)
+	since := acuity.At(s.shell.Now()).Hour() - 24
+	list := make([]listedCode, 0, len(all.codes))
+	for _, c := range all.codes {
+		l := listedCode{CodeState: c, status: codeUnmapped}
+		switch {
+		case known.Knows(c.System, c.Code, c.Kind):
+			l.status = codeMapped
+		case c.Ignored:
+			l.status = codeIgnored
+		}
+		if wanted != "" && wanted != l.status {
+			continue
+		}
+		for _, h := range c.Hours {
+			if h.Hour > since {
+				l.recent += int64(h.Count)
+			}
+		}
+		list = append(list, l)
+	}
+	slices.SortFunc(list, func(a, b listedCode) int {
+		return cmp.Or(cmp.Compare(b.recent, a.recent), cmp.Compare(b.Count, a.Count), cmp.Compare(a.System, b.System),
+			strings.Compare(a.Code, b.Code), cmp.Compare(a.Kind, b.Kind))
+	})
+	out := worklistList{Items: []codeItem{}, Total: len(list)}
+	for _, l := range pageOf(part, list) {
+		out.Items = append(out.Items, codeOf(&l))
+	}
+	s.list(w, r, out)
+}
+
+func codeOf(l *listedCode) codeItem {
+	item := codeItem{
+		System: string(l.System), Code: l.Code, Display: l.Display, Kind: kindNames[l.Kind], Feed: string(l.Feed),
+		Count24h: l.recent, CountTotal: l.Count, FirstSeenAt: instant(l.FirstSeen), LastSeenAt: instant(l.LastSeen),
+		Rooms: l.Rooms, Status: l.status, Suggestions: []suggestion{},
+	}
+	if l.Kind == 0 {
+		item.Kind = kindNames[acuity.KindCondition]
+	}
+	if item.Rooms == nil {
+		item.Rooms = []int32{}
+	}
+	for _, s := range acuity.Suggest(l.System, l.Code, l.Display, l.Kind) {
+		item.Suggestions = append(item.Suggestions, suggestion{s.Factor.ID(), s.Score, s.Reason})
+	}
+	return item
+}
