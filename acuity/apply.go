@@ -58,8 +58,8 @@ type intake struct {
 	// versions are those of Encounters.
 	versions []intakeVersion
 	unsaid   []Location // places of events that a version replaced
-	census   bool // a census was taken
-	present  int  // rooms in the unit before it
+	census   bool       // a census was taken
+	present  int        // rooms in the unit before it
 }
 
 // intakeEvent is where an event went.
@@ -142,6 +142,9 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 // store adds an event to the set of its visit.
 func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	stored := *e
+	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
+		stored.Encounter = e.Visit // the reference was all the name it gave
+	}
 	stored.Visit, stored.ReceivedAt, stored.Feed, stored.Warnings = v.ID, in.o.ReceivedAt, in.o.Channel, nil
 	if stored.ID != "" {
 		stored.Digest = "" // the identity has it
@@ -155,7 +158,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 		u.waits = true
 	}
 	v.Events = append(tight(v.Events, 4), stored)
-	u.call(v, e.Encounter)
+	u.call(v, stored.Encounter)
 	v.Touched = u.facts.Clock
 	v.fold(u)
 	u.meet(&stored)

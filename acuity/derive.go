@@ -229,19 +229,15 @@ func (u *Unit) visitOf(patient string, not *visit) *visit {
 
 // enlist keeps the indexes by patient and of newborns.
 func (u *Unit) enlist(v *visit) {
-	names := [2]string{v.story.patient, v.story.subject}
-	if names[1] == names[0] {
-		names[1] = ""
-	}
 	u.markNames(v)
-	if names != v.names {
+	if !v.isCalled(&v.story) {
 		u.delist(v)
-		for _, p := range names {
-			if p != "" {
+		for _, p := range append([]string{v.story.patient}, v.story.referred...) {
+			if p != "" && !slices.Contains(v.names, p) {
+				v.names = append(v.names, p)
 				u.patients[p] = append(u.patients[p], v)
 			}
 		}
-		v.names = names
 		u.markNames(v)
 	}
 	if v.story.newborn != v.baby {
@@ -262,9 +258,6 @@ func byVisitID(v *visit, id string) int { return cmp.Compare(v.ID, id) }
 // delist takes a visit out of the index by patient.
 func (u *Unit) delist(v *visit) {
 	for _, p := range v.names {
-		if p == "" {
-			continue
-		}
 		left := slices.DeleteFunc(u.patients[p], func(o *visit) bool { return o == v })
 		if len(left) == 0 {
 			delete(u.patients, p)
@@ -272,7 +265,27 @@ func (u *Unit) delist(v *visit) {
 			u.patients[p] = left
 		}
 	}
-	v.names = [2]string{}
+	v.names = nil
+}
+
+// isCalled reports whether the index has the patient under her names in a story.
+func (v *visit) isCalled(s *story) bool {
+	n := 0
+	if s.patient != "" {
+		n++
+		if !slices.Contains(v.names, s.patient) {
+			return false
+		}
+	}
+	for _, p := range s.referred {
+		if p == s.patient {
+			continue
+		}
+		if n++; !slices.Contains(v.names, p) {
+			return false
+		}
+	}
+	return n == len(v.names)
 }
 
 // move puts a visit into its rooms, and asks for the charts of all rooms that

@@ -71,8 +71,8 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 // visitOfVersion returns the visit that a version of an Encounter is about: that
 // of its identifier, else the one that another version of it named.
 func (u *Unit) visitOfVersion(e *Event, holder *visit) *visit {
-	if holder != nil && (e.Void || e.Visit == "" || e.Visit == e.Encounter) {
-		return holder
+	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
+		return holder // it has no identifier
 	}
 	switch id := e.Visit; {
 	case id != "":

@@ -1,6 +1,9 @@
 package acuity
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // hourOf is an hour of the hospital's clock.
 const hourOf Instant = 3_600_000
@@ -161,7 +164,7 @@ func (v *visit) base(s *story) []Event {
 		return nil
 	}
 	e := Event{
-		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: s.patient, MotherVisit: s.motherVisit,
+		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.referred, "")[0]), MotherVisit: s.motherVisit,
 		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
 	}
 	for i := range s.told {

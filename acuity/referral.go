@@ -294,7 +294,7 @@ func (u *Unit) namesOf(names []string) []string {
 	for i := 0; i < len(names); i++ {
 		for _, v := range u.patients[names[i]] {
 			for _, n := range v.names {
-				if n != "" && !slices.Contains(names, n) {
+				if !slices.Contains(names, n) {
 					names = append(names, n)
 				}
 			}
@@ -308,12 +308,7 @@ func (u *Unit) referralsOf(v *visit) []*referral {
 	if len(u.referrals) == 0 {
 		return nil
 	}
-	names := make([]string, 0, 4)
-	for _, n := range v.names {
-		if n != "" {
-			names = append(names, n)
-		}
-	}
+	names := slices.Clone(v.names)
 	var list []*referral
 	for _, n := range u.namesOf(names) {
 		for _, r := range u.referred[n] {

@@ -56,13 +56,22 @@ func (h *filed) plain() Heard {
 
 // versionAt is the time by which versions of one resource are put in order: when
 // they were made, else what they are about, so that an older fact never
-// overrides a newer one (F13). A retraction is about nothing: it counts from its
-// receipt.
+// overrides a newer one (F13). A retraction is about nothing, and an end may have
+// no time: they count from their receipt.
 func (h *filed) versionAt() Instant {
-	if h.version.updatedAt != 0 || h.Status == SignalRetracted {
+	switch {
+	case h.version.updatedAt != 0 || h.takesBack():
 		return h.madeAt()
+	case h.Status == SignalEnded:
+		return h.firstOf(h.ObservedAt, 0)
 	}
 	return h.firstOf(h.ObservedAt, h.StartedAt)
+}
+
+// takesBack reports whether a statement takes back a whole resource. A component
+// that is retracted only says nothing in that version.
+func (h *filed) takesBack() bool {
+	return h.Status == SignalRetracted && !strings.Contains(h.version.resource, ".")
 }
 
 // compareVersions orders the versions of one resource; of two that came together
@@ -71,7 +80,7 @@ func compareVersions(a, b *filed) int {
 	return cmp.Or(
 		cmp.Compare(a.versionAt(), b.versionAt()),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt),
-		compareBool(b.Status == SignalRetracted, a.Status == SignalRetracted),
+		compareBool(b.takesBack(), a.takesBack()),
 	)
 }
 
@@ -110,7 +119,7 @@ func (e *episode) sift() {
 		if n.version == nil || compareVersions(n.version, h) < 0 {
 			n.version = h
 		}
-		if h.Status == SignalRetracted && (n.retraction == nil || compareVersions(n.retraction, h) < 0) {
+		if h.takesBack() && (n.retraction == nil || compareVersions(n.retraction, h) < 0) {
 			n.retraction = h
 		}
 		s.newest[h.whole()] = n

@@ -23,12 +23,12 @@ type story struct {
 
 	class    byte // newest class; I or O by event type where none was sent
 	newborn  bool
-	babies   uint8   // of a multiple birth; 0 unknown
-	service  string  // newest
-	patient  string  // by number, if it is known
-	subject  string  // by reference
-	birth    Instant // start of the earliest standing Z37 diagnosis; 0: none
-	cesarean bool    // O82 stands
+	babies   uint8    // of a multiple birth; 0 unknown
+	service  string   // newest
+	patient  string   // as HL7 and JSON name her, the newest
+	referred []string // further names of the patient, of the Encounters
+	birth    Instant  // start of the earliest standing Z37 diagnosis; 0: none
+	cesarean bool     // O82 stands
 
 	motherVisit, motherPatient string
 }

@@ -294,6 +294,13 @@ func (n *narrator) count(t *told) {
 	n.moves = append(n.moves, t.at)
 }
 
+// refer keeps a name of the patient.
+func (n *narrator) refer(name string) {
+	if name != "" && !slices.Contains(n.referred, name) {
+		n.referred = append(n.referred, name)
+	}
+}
+
 // note keeps what an event says beside the place.
 func (n *narrator) note(t *told) {
 	e := t.event
@@ -311,11 +318,12 @@ func (n *narrator) note(t *told) {
 		n.babies = e.Babies
 	}
 	n.newborn = n.newborn || e.Newborn
-	if e.Patient != "" && (e.Patient != e.Subject || n.patient == "") {
+	switch {
+	case e.Resource != "":
+		n.refer(e.Patient)
+		n.refer(e.Subject)
+	case e.Patient != "":
 		n.patient = e.Patient
-	}
-	if e.Subject != "" {
-		n.subject = e.Subject
 	}
 	if e.MotherVisit != "" {
 		n.motherVisit = e.MotherVisit

@@ -88,9 +88,9 @@ type visit struct {
 	mother  *visit    // of a newborn
 	folds   *folds
 	primary chosen
-	names   [2]string // as in the index by patient
-	baby    bool      // as in the index of newborns
-	lost    bool      // as in the count of those without a room
+	names   []string // as in the index by patient
+	baby    bool     // as in the index of newborns
+	lost    bool     // as in the count of those without a room
 	marks   mark
 }
 
