@@ -52,7 +52,6 @@ func (r *heardRecord) record() HeardState {
 // no part of it (scoring-decisions 25).
 type identity struct {
 	medication bool
-	concept    Factor // of one identity over many codes; then system and code are empty
 	system     System
 	code       string
 }
