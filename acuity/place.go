@@ -231,6 +231,9 @@ func (t *roomTable) labelled(l *Location, room string) int32 {
 	}
 	// The closest first: a bed splits a room only if a label says so (P2).
 	if l.Bed != "" {
+		if id := look(t.byLabel, l.Label); id != noRoom { // as FHIR displays it, bed and all (F10)
+			return id
+		}
 		if id := look(t.byArea, l.PointOfCare, room, "-", l.Bed); id != noRoom {
 			return id
 		}

@@ -10,7 +10,9 @@
 package fhir
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"svc/acuity"
@@ -99,6 +101,7 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 		return nil, d.refused
 	}
 	d.apply()
+	d.report()
 	return &d.facts, nil
 }
 
@@ -109,6 +112,7 @@ type decoder struct {
 	Options
 	facts   Facts
 	refused *Fault
+	issues  []placedIssue
 
 	containers []container
 	resources  []resource
@@ -146,17 +150,33 @@ func (d *decoder) full() bool {
 	return true
 }
 
+// placedIssue is an issue with the place of its resource in the body.
+type placedIssue struct {
+	Issue
+	container, index int32
+}
+
 // issue notes something about a resource; field is the path within it.
 func (d *decoder) issue(r *resource, severity, code, field string) {
-	if len(d.facts.Issues) == maxIssues {
+	if len(d.issues) == maxIssues {
 		return
 	}
-	i := Issue{severity, code, d.path(r)}
+	i := placedIssue{Issue{severity, code, d.path(r)}, r.container, r.index}
 	if field != "" {
 		i.Expression += "." + field
 	}
-	if n := len(d.facts.Issues); n == 0 || d.facts.Issues[n-1] != i {
-		d.facts.Issues = append(d.facts.Issues, i)
+	if n := len(d.issues); n == 0 || d.issues[n-1] != i {
+		d.issues = append(d.issues, i)
+	}
+}
+
+// report brings the issues into the order of the body.
+func (d *decoder) report() {
+	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
+		return cmp.Or(cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index))
+	})
+	for i := range d.issues {
+		d.facts.Issues = append(d.facts.Issues, d.issues[i].Issue)
 	}
 }
 
