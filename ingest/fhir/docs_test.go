@@ -1,0 +1,49 @@
+package fhir
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// The codes of issues in docs/fhir.md are those of the code, and the corpus has a
+// message for each.
+func TestIssuesAreDocumented(t *testing.T) {
+	read := func(pattern string) string {
+		var b strings.Builder
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Write(text)
+		}
+		return b.String()
+	}
+	codes := func(form, text string) []string {
+		var all []string
+		for _, m := range regexp.MustCompile(form).FindAllStringSubmatch(text, -1) {
+			all = append(all, m[1])
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	documented := codes("(?m)^\\| `([a-z_]+)` \\| (?:error|warning|information)", read("../../docs/fhir.md"))
+	raised := codes(`d\.(?:warn|reject|useless|issue)\([^"\n]*"([a-z_]+)"`, read("*.go"))
+	if !slices.Equal(documented, raised) {
+		t.Errorf("the page has\n%v\nthe code\n%v", documented, raised)
+	}
+	if seen := codes(`(?m)^(?:error|warning|information) ([a-z_]+) at `, read("testdata/*.golden")); !slices.Equal(seen, raised) {
+		t.Errorf("the corpus has\n%v\nthe code\n%v", seen, raised)
+	}
+}
