@@ -1,0 +1,56 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"
+
+// TestGeneratedClient makes a client from the document that svc serves, as a
+// partner would, compiles a program with it, and has it do the tour.
+func TestGeneratedClient(t *testing.T) {
+	if os.Getenv("SVC_E2E") == "" {
+		t.Skip("needs the Go module proxy: make e2e")
+	}
+	dev := startDev(t, t.TempDir(), "-ephemeral")
+	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
+	dir := t.TempDir()
+	write := func(name string, content []byte) {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program, err := os.ReadFile("testdata/client/main.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write("go.mod", []byte("module partner\n\ngo 1.26.0\n"))
+	write("openapi.json", document)
+	write("main.go", program)
+	write("api/doc.go", []byte("package api\n"))
+	run := func(args ...string) string {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "SVC="+dev.BaseURL, "KEY="+dev.APIKey)
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Fatalf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	run("run", generator, "-generate", "types,client", "-package", "api", "-o", "api/client.go", "openapi.json")
+	run("mod", "tidy")
+	got := run("run", ".")
+	const want = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
+	if !strings.HasSuffix(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
