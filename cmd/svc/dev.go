@@ -104,7 +104,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	h, err := build(ctx, &config{
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
-		PseudonymKey: pseudonyms, DocsURL: "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+		PseudonymKey: pseudonyms, DocsURL: "http://" + listener.Addr().String() + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
