@@ -1,0 +1,254 @@
+package ingest_test
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest/fhir"
+	"svc/ingest/hl7"
+)
+
+// evening is when the messages of these tests are received: all the same time, so
+// that the order is all that differs.
+var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
+
+// decoded is a message of HL7, or a body of FHIR if it begins with a brace, as an
+// observation.
+func decoded(t *testing.T, text string) acuity.Observation {
+	t.Helper()
+	name := func(kind, value string) string { return kind + " " + value }
+	o := acuity.Observation{Hospital: "st-test", ReceivedAt: evening, Channel: acuity.ChannelHL7}
+	if strings.HasPrefix(text, "{") {
+		facts, fault := fhir.Decode([]byte(text), fhir.Options{Pseudonym: name, Zone: time.UTC, ReceivedAt: evening, Source: "key"})
+		if fault != nil || facts.Applied != facts.Received {
+			t.Fatalf("%v %+v", fault, facts)
+		}
+		o.Channel, o.Events, o.Signals = acuity.ChannelFHIR, facts.Events, facts.Signals
+		return o
+	}
+	var m hl7.Message
+	if err := m.Scan([]byte(text), hl7.Charset{}); err != nil {
+		t.Fatal(err)
+	}
+	e, fault := m.Facts(hl7.Options{
+		Pseudonym: func(dst []byte, kind string, value []byte) []byte { return append(dst, name(kind, string(value))...) },
+		Zone:      time.UTC, ReceivedAt: evening,
+	})
+	if fault != nil {
+		t.Fatalf("refused: %+v", fault)
+	}
+	o.Events = []acuity.Event{e}
+	return o
+}
+
+// adt is an ADT message of one visit. at and occurred are times of the day; more
+// are segments or, for PV1, the place and the class.
+func adt(kind, at, occurred, place, class string, more ...string) string {
+	lines := append([]string{
+		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,
+		`EVN||20260304` + at + `00||||` + occurred, `PID|1||MRN1^^^STMARY^MR`,
+		`PV1|1|` + class + `|` + place + strings.Repeat("|", 16) + `VN1`,
+	}, more...)
+	return strings.Join(lines, "\r") + "\r"
+}
+
+// encounter is a version of the Encounter of the same visit.
+func encounter(status, updated, places, end string) string {
+	if end != "" {
+		end = `,"end":"2026-03-04T` + end + `:00Z"`
+	}
+	return `{"resourceType":"Encounter","id":"e1","meta":{"lastUpdated":"2026-03-04T` + updated + `:00Z"},"status":"` + status + `",
+"class":{"code":"IMP"},"identifier":[{"type":{"coding":[{"code":"VN"}]},"value":"VN1"}],"subject":{"reference":"Patient/p1"},
+"period":{"start":"2026-03-04T08:10:00Z"` + end + `},"location":[` + places + `]}`
+}
+
+func stays(room, start string) string {
+	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"2026-03-04T` + start + `:00Z"}}`
+}
+
+// resource is a resource that names its visit or patient by a field.
+func resource(kind, id, status, updated, about, rest string) string {
+	return `{"resourceType":"` + kind + `","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T` + updated + `:00Z"},` + status + `,` + about + `,` + rest + `}`
+}
+
+const (
+	ofVisit   = `"encounter":{"reference":"Encounter/e1"}`
+	ofContext = `"context":{"reference":"Encounter/e1"}`
+	ofPatient = `"subject":{"reference":"Patient/p1"}`
+	magnesium = `"medicationCodeableConcept":{"coding":[{"system":"http://www.nlm.nih.gov/research/umls/rxnorm","code":"6585"}]}`
+	severe    = `"code":{"coding":[{"system":"http://snomed.info/sct","code":"1"},{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}`
+	strip     = `"code":{"coding":[{"system":"http://loinc.org","code":"11949-4"}]},"valueCodeableConcept":{"text":"Category `
+)
+
+func administered(id, status, updated, from, to string) string {
+	if to != "" {
+		to = `,"end":"2026-03-04T` + to + `:00Z"`
+	}
+	return resource("MedicationAdministration", id, `"status":"`+status+`"`, updated, ofContext,
+		magnesium+`,"effectivePeriod":{"start":"2026-03-04T`+from+`:00Z"`+to+`}`)
+}
+
+func observed(id, status, updated, when, category string) string {
+	return resource("Observation", id, `"status":"`+status+`"`, updated, ofVisit,
+		`"effectiveDateTime":"2026-03-04T`+when+`:00Z",`+strip+category+`"}`)
+}
+
+func diagnosed(status, verification, updated, about string) string {
+	return resource("Condition", "c1", `"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"verificationStatus":{"coding":[{"code":"`+verification+`"}]}`,
+		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
+}
+
+// visits are the feeds of one visit each, as they come over the wire, cancels
+// and retractions among them.
+var visits = map[string][]string{
+	"admit, two transfers, one of them cancelled": {
+		adt("A04", "0800", "", `OBTRI^T1`, "O"), adt("A01", "0815", "", `LDR^L1`, "I", `DG1|1||O14.13^^I10||20260304081000`),
+		adt("A02", "0900", "", `OBOR^OR1`, "I"), adt("A12", "0910", "20260304090000", `LDR^L1`, "I"), adt("A02", "1000", "", `MBU^31`, "I"),
+		adt("A08", "1010", "", `MBU^31`, "I", `DG1|1||O99.213^^I10`),
+	},
+	"a discharge taken back, an admit cancelled and sent anew": {
+		adt("A01", "0800", "", `LDR^L1`, "I"), adt("A11", "0805", "20260304080000", `LDR^L1`, "I"), adt("A01", "0820", "", `LDR^L2`, "I"),
+		adt("A03", "1200", "", `LDR^L2`, "I"), adt("A13", "1210", "20260304120000", `LDR^L2`, "I"), adt("A02", "1230", "", `MBU^31`, "I"),
+	},
+	"versions of an Encounter among messages of HL7": {
+		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), encounter("finished", "12:00", stays("L1", "08:10"), "12:00"),
+		encounter("in-progress", "12:30", stays("L1", "08:10")+","+stays("L2", "12:10"), ""),
+		adt("A01", "0800", "", `LDR^L7`, "I"), adt("A02", "1100", "", `OBOR^OR1`, "I"), adt("A12", "1105", "20260304110000", `LDR^L7`, "I"),
+	},
+	"an Encounter that was cancelled": {
+		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), encounter("cancelled", "09:00", "", ""),
+		adt("A01", "0800", "", `LDR^L7`, "I"), diagnosed("active", "confirmed", "08:40", ofVisit),
+		administered("m1", "in-progress", "08:50", "08:50", ""),
+	},
+	"a loading dose, two bags, one of them in error": {
+		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), administered("load", "in-progress", "08:20", "08:20", ""),
+		administered("load", "completed", "08:45", "08:20", "08:40"), administered("bag1", "in-progress", "08:50", "08:45", ""),
+		administered("bag2", "in-progress", "09:30", "09:30", ""), administered("bag2", "entered-in-error", "09:40", "09:30", ""),
+		diagnosed("active", "confirmed", "08:40", ofPatient),
+	},
+	"observations that are corrected, and conditions that are refuted": {
+		adt("A01", "0810", "", `LDR^L1`, "I"), encounter("in-progress", "08:15", stays("L1", "08:10"), ""),
+		observed("o1", "preliminary", "21:50", "21:45", "III"), observed("o1", "corrected", "22:00", "21:45", "II"),
+		observed("o2", "final", "21:40", "21:30", "I"), diagnosed("active", "provisional", "08:40", ofPatient),
+		diagnosed("active", "refuted", "09:00", ofPatient),
+	},
+	"an infusion on hold, known before the visit": {
+		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),
+		administered("m2", "in-progress", "10:00", "09:55", ""), observed("o1", "final", "22:10", "22:10", "II"),
+		observed("o1", "entered-in-error", "22:20", "22:10", "II"), adt("A01", "0800", "", `ANTE^A1`, "I"),
+		encounter("in-progress", "08:15", stays("A1", "08:10"), ""),
+	},
+}
+
+// state is what a unit comes to: who is where, with what evidence, and what waits.
+func state(list []acuity.Observation) string {
+	u := acuity.NewUnit("st-test")
+	for i := range list {
+		u.Apply(&list[i], int64(i))
+	}
+	return chart(u.Chart())
+}
+
+// folded is the same by the plain reference.
+func folded(list []acuity.Observation) string { return chart(acuity.Fold(list, evening).Chart) }
+
+func chart(c *acuity.Chart) string {
+	text, err := json.Marshal([]any{c.Rooms, c.Unit.Moves, c.Unit.Unplaced, c.Unit.StatementsWaiting, c.Unit.CancelsWaiting})
+	if err != nil {
+		panic(err)
+	}
+	return strings.ReplaceAll(string(text), "null", "[]")
+}
+
+// permutations calls visit with each order of n things.
+func permutations(n int, visit func([]int)) {
+	order := make([]int, 0, n)
+	var next func()
+	next = func() {
+		if len(order) == n {
+			visit(order)
+		}
+		for i := range n {
+			if !slices.Contains(order, i) {
+				order = append(order, i)
+				next()
+				order = order[:len(order)-1]
+			}
+		}
+	}
+	next()
+}
+
+// Any order in which the messages of a visit arrive, in any mixture of feeds, ends
+// in the same state: decoded from their bytes, with cancels before what they
+// cancel, retractions before what they take back, and any message sent again.
+func TestOrderOfMessagesMeansNothing(t *testing.T) {
+	for name, texts := range visits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := newOrders(t, texts)
+			permutations(len(texts), o.try)
+		})
+	}
+	t.Run("a long visit", func(t *testing.T) {
+		t.Parallel()
+		var texts []string
+		for _, name := range []string{
+			"admit, two transfers, one of them cancelled", "versions of an Encounter among messages of HL7",
+			"a loading dose, two bags, one of them in error", "observations that are corrected, and conditions that are refuted",
+		} {
+			for _, text := range visits[name] {
+				if !slices.Contains(texts, text) {
+					texts = append(texts, text)
+				}
+			}
+		}
+		o := newOrders(t, texts)
+		for range 10_000 {
+			o.try(o.random.Perm(len(texts)))
+		}
+	})
+}
+
+// orders are the observations of one visit, of which every order is to end as the
+// first.
+type orders struct {
+	*testing.T
+	said   []acuity.Observation
+	want   string
+	random *rand.Rand
+}
+
+func newOrders(t *testing.T, texts []string) *orders {
+	t.Helper()
+	o := &orders{T: t, random: rand.New(rand.NewPCG(1, 2))}
+	for _, text := range texts {
+		o.said = append(o.said, decoded(t, text))
+	}
+	o.want = state(o.said)
+	if !strings.Contains(o.want, `"Evidence":[{`) {
+		t.Fatalf("nobody is anywhere: %s", o.want)
+	}
+	return o
+}
+
+// try says all in an order, and one of them again.
+func (o *orders) try(order []int) {
+	list := make([]acuity.Observation, 0, len(order)+1)
+	for _, i := range order {
+		list = append(list, o.said[i])
+	}
+	list = slices.Insert(list, o.random.IntN(len(list)+1), o.said[o.random.IntN(len(o.said))])
+	got := state(list)
+	if got != o.want {
+		o.Fatalf("in the order %v\n got %s\nwant %s", order, got, o.want)
+	}
+	if o.random.IntN(100) == 0 && got != folded(list) {
+		o.Fatalf("in the order %v\n    got %s\nfolded %s", order, got, folded(list))
+	}
+}
