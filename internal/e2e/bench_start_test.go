@@ -19,15 +19,20 @@ import (
 )
 
 // BenchmarkRestore has a processor take over one partition in which 200
-// hospitals have made 100,000 changes in seven days: from its start to ready, and
-// what the restore read of it. Checkpoints keep that short however long the
-// log is.
+// hospitals have made 300,000 changes in seven days: from its start to ready, and
+// what the restore read of it, which is the last checkpoint and what follows.
 func BenchmarkRestore(b *testing.B) {
-	const records, hospitals, rooms = 100_000, 200, 20
+	const records, hospitals, rooms = 300_000, 200, 20
 	s := bench(b, 1)
 	s.fill(b, 1, records, hospitals, rooms, 7*24*time.Hour/records)
 	n, private := s.measured("restored")
 	n.rate(b, private, records)
+	eventually(b, time.Minute, func() error {
+		if written, err := figure(private, "svc_process_checkpoints_total"); err != nil || written == 0 {
+			return fmt.Errorf("%v checkpoints, error %w", written, err)
+		}
+		return nil
+	})
 	n.stop()
 	for b.Loop() {
 		s.restore(b)

@@ -26,7 +26,7 @@ const (
 	// Of one fetch, as stored, and of one partition of it. A poll hands out one
 	// partition after the other, and partitions are applied in parallel: what
 	// it brings must be of several.
-	fetchBytes          = 2 << 20
+	fetchBytes          = 1 << 20
 	fetchPartitionBytes = 64 << 10
 
 	handOver = 10 * time.Millisecond // between two looks for an assignment
