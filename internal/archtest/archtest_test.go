@@ -35,14 +35,15 @@ var rooms = map[string]room{
 	"ingest/mllp":              {goroutines: true},
 	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
+	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/feeds", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},
 	"internal/api":             {imports: []string{"internal/access", "internal/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/audit":           {}, // what an administrative act is: roles and schemas share the word
 	"internal/limit":           {}, // how often a caller may ask: shared by the shell of every role and by Redis
 	"internal/limit/limittest": {imports: []string{"internal/limit"}, goroutines: true},
-	"internal/board":           {imports: []string{"internal/limit", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
-	"internal/board/boardtest": {imports: []string{"internal/board"}, goroutines: true},
+	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
+	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds"}, goroutines: true},
+	"internal/feeds":           {},
 	"internal/stream": {
 		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,

@@ -38,6 +38,8 @@ func Run(t *testing.T, s Server) {
 		"who waits is told":                         told,
 		"who waits looks for himself":               looks,
 		"when keys were used":                       used,
+		"feeds add up":                              counted,
+		"how far a partition is":                    progressed,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)

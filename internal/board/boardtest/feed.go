@@ -1,0 +1,92 @@
+package boardtest
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/board"
+	"svc/internal/feeds"
+)
+
+// clock is a board at a time of the test's own.
+func clock(t *testing.T, s Server, now *time.Time) *board.Board {
+	t.Helper()
+	cfg := config(s.URL, "")
+	cfg.Now = func() time.Time { return *now }
+	b, err := board.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// counted: two instances add up, a restart keeps what Redis has, and windows go on.
+func counted(t *testing.T, s Server) {
+	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
+	one, two := clock(t, s, &now), clock(t, s, &now)
+	hl7 := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
+	census := feeds.Feed{Hospital: "north", Channel: "census", Source: "key_2"}
+	other := feeds.Feed{Hospital: "south", Channel: "hl7", Source: "key_3"}
+	sum := func(n int64, first, last time.Time) *feeds.Sum {
+		return &feeds.Sum{
+			Counts:        feeds.Counts{Received: n, Applied: n - 3, Duplicates: 1, Ignored: 1, Rejected: 1, Warnings: 2},
+			FirstReceived: first, LastReceived: last, LastApplied: last, LastEvent: first.Add(-time.Hour),
+		}
+	}
+	add := func(b *board.Board, sums map[feeds.Feed]*feeds.Sum) {
+		t.Helper()
+		if left, err := b.AddFeeds(t.Context(), sums); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	add(one, map[feeds.Feed]*feeds.Sum{hl7: sum(10, now.Add(-time.Second), now), census: sum(5, now, now), other: sum(7, now, now)})
+	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(20, now, now)})
+	begin := now
+	now = now.Add(40 * time.Second) // another day, another block of every level
+	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
+
+	list, err := clock(t, s, &now).Feeds(t.Context(), "north")
+	if err != nil || len(list) != 2 || list[0].Feed != census || list[1].Feed != hl7 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	h := &list[1]
+	for window, want := range map[int]int64{feeds.MinuteWindow: 130, feeds.HourWindow: 130, feeds.DayWindow: 130} {
+		if got := h.Window(window, now); got.Received != want || got.Applied != want-9 || got.Duplicates != 3 || got.Ignored != 3 || got.Rejected != 3 || got.Warnings != 6 {
+			t.Errorf("window %d: %+v", window, got)
+		}
+	}
+	if !h.LastReceived.Equal(now) || !h.LastApplied.Equal(now) || !h.LastEvent.Equal(now.Add(-10*time.Second-time.Hour)) {
+		t.Errorf("%+v", h)
+	}
+	var gap time.Duration
+	for _, b := range h.Buckets[feeds.DayWindow] {
+		gap = max(gap, b.Gap)
+	}
+	if want := now.Add(-10 * time.Second).Sub(begin); gap != want {
+		t.Errorf("gap %v, want %v", gap, want)
+	}
+	now = now.Add(2 * time.Minute)
+	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
+		t.Errorf("the minute goes on: %+v", got)
+	}
+	now = now.Add(7 * 24 * time.Hour)
+	if list, err := one.Feeds(t.Context(), "north"); err != nil || len(list) > 0 {
+		t.Errorf("a week later: %+v %v", list, err)
+	}
+}
+
+func progressed(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	if p, position, pulse, err := v.Progress(t.Context(), "north"); p != partition || position != -1 || !pulse.IsZero() || err != nil {
+		t.Errorf("before anything: %d %d %v %v", p, position, pulse, err)
+	}
+	if err := v.Pulse(t.Context(), []int32{1, partition}); err != nil {
+		t.Fatal(err)
+	}
+	v.whole(41, unit("north", 1))
+	v.settle(t, 41)
+	if p, position, pulse, err := v.Progress(t.Context(), "north"); p != partition || position != 41 || pulse.IsZero() || err != nil {
+		t.Errorf("%d %d %v %v", p, position, pulse, err)
+	}
+}

@@ -1,0 +1,196 @@
+package board
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"svc/internal/feeds"
+)
+
+//go:embed feed.lua
+var feedSource string
+
+var feedScript = redis.NewScript(feedSource)
+
+// feedsKept is how long a feed that fell silent is told of.
+const feedsKept = 7 * 24 * time.Hour
+
+func (b *Board) feedsKey(hospital string) string {
+	return b.key(b.cfg.Partition(hospital), "feeds:"+hospital)
+}
+
+func (b *Board) blockKey(hospital string, l feeds.Level, at time.Time) string {
+	return b.feedsKey(hospital) + ":" + l.Name + strconv.FormatInt(at.UnixMilli()/l.Block.Milliseconds(), 10)
+}
+
+// AddFeeds adds what came in to the buckets of now, one step for each hospital.
+// What it could not add it returns. The counts lie beside the view, and are lost
+// with it.
+func (b *Board) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (left map[feeds.Feed]*feeds.Sum, err error) {
+	of := map[string][]feeds.Feed{}
+	for f := range sums {
+		of[f.Hospital] = append(of[f.Hospital], f)
+	}
+	now := b.cfg.Now()
+	for hospital, all := range of {
+		keys := []string{b.feedsKey(hospital)}
+		var buckets, keep []any
+		for _, l := range feeds.Levels() {
+			keys = append(keys, b.blockKey(hospital, l, now))
+			buckets = append(buckets, now.UnixMilli()/l.Width.Milliseconds())
+			keep = append(keep, l.Keep.Milliseconds())
+		}
+		args := append(append(buckets, keep...), feedsKept.Milliseconds())
+		for _, f := range all {
+			s := sums[f]
+			args = append(args, f.Channel+"/"+f.Source, milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
+				milliseconds(s.LastApplied), milliseconds(s.LastEvent),
+				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings)
+		}
+		if fault := b.call(ctx, func() error { return b.script(ctx, feedScript, keys, args...) }); fault != nil {
+			err = fmt.Errorf("add to feeds: %w", fault)
+			if left == nil {
+				left = map[feeds.Feed]*feeds.Sum{}
+			}
+			for _, f := range all {
+				left[f] = sums[f]
+			}
+		}
+	}
+	return left, err
+}
+
+// script runs a script that a Redis that was restarted has forgotten.
+func (b *Board) script(ctx context.Context, s *redis.Script, keys []string, args ...any) error {
+	err := s.EvalSha(ctx, b.redis, keys, args...).Err()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		if err = s.Load(ctx, b.redis).Err(); err == nil {
+			err = s.EvalSha(ctx, b.redis, keys, args...).Err()
+		}
+	}
+	return err
+}
+
+func milliseconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Feeds returns the feeds of a hospital by channel and source, in one round trip.
+func (b *Board) Feeds(ctx context.Context, hospital string) ([]feeds.History, error) {
+	now := b.cfg.Now()
+	pipe := b.redis.Pipeline()
+	newest := pipe.HGetAll(ctx, b.feedsKey(hospital))
+	var blocks [3][]*redis.MapStringStringCmd
+	for i, l := range feeds.Levels() {
+		for _, at := range []time.Time{now.Add(-l.Block), now} {
+			blocks[i] = append(blocks[i], pipe.HGetAll(ctx, b.blockKey(hospital, l, at)))
+		}
+	}
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return nil, err
+	}
+	all := map[string]*feeds.History{}
+	for field, value := range newest.Val() {
+		name := field[1:]
+		h := all[name]
+		if h == nil {
+			channel, source, _ := strings.Cut(name, "/")
+			h = &feeds.History{Feed: feeds.Feed{Hospital: hospital, Channel: channel, Source: source}}
+			all[name] = h
+		}
+		ms, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			return nil, fmt.Errorf("read feeds: %w", err)
+		}
+		at := map[byte]*time.Time{'r': &h.LastReceived, 'a': &h.LastApplied, 'e': &h.LastEvent}[field[0]]
+		if at != nil {
+			*at = time.UnixMilli(ms).UTC()
+		}
+	}
+	for i, l := range feeds.Levels() {
+		for _, block := range blocks[i] {
+			for field, value := range block.Val() {
+				number, rest, _ := strings.Cut(field, "/")
+				h := all[rest]
+				if h == nil {
+					continue
+				}
+				bucket, err := readBucket(number, value, l)
+				if err != nil {
+					return nil, fmt.Errorf("read feeds: %w", err)
+				}
+				h.Buckets[i] = append(h.Buckets[i], bucket)
+			}
+		}
+	}
+	list := make([]feeds.History, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if h := all[name]; now.Sub(h.LastReceived) < feedsKept {
+			list = append(list, *h)
+		}
+	}
+	return list, nil
+}
+
+func readBucket(number, value string, l feeds.Level) (b feeds.Bucket, err error) {
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		return b, err
+	}
+	var gap int64
+	_, err = fmt.Sscan(value, &b.Received, &b.Applied, &b.Duplicates, &b.Ignored, &b.Rejected, &b.Warnings, &gap)
+	b.At, b.Gap = time.UnixMilli(n*l.Width.Milliseconds()), time.Duration(gap)*time.Millisecond
+	return b, err
+}
+
+// pulseKept is how long the last sign of a processor is told.
+const pulseKept = 7 * 24 * time.Hour
+
+// Pulse notes that a processor has these partitions now.
+func (b *Board) Pulse(ctx context.Context, partitions []int32) error {
+	if len(partitions) == 0 {
+		return nil
+	}
+	now := strconv.FormatInt(b.cfg.Now().UnixMilli(), 10)
+	pipe := b.redis.Pipeline()
+	for _, partition := range partitions {
+		key := b.key(partition, "pulse")
+		pipe.HSet(ctx, key, "at", now)
+		pipe.PExpire(ctx, key, pulseKept)
+	}
+	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+}
+
+// Progress tells how far the partition of a hospital is: the last input that the
+// view shows, -1 before any, and when a processor last said that it has the
+// partition, zero if none did. The errors are those of the package.
+func (b *Board) Progress(ctx context.Context, hospital string) (partition int32, position int64, pulse time.Time, err error) {
+	partition = b.cfg.Partition(hospital)
+	pipe := b.redis.Pipeline()
+	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldPosition)
+	at := pipe.HGet(ctx, b.key(partition, "pulse"), "at")
+	if err = b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return partition, -1, pulse, err
+	}
+	position = -1
+	if text, ok := sentinel.Val()[0].(string); ok {
+		if position, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return partition, -1, pulse, fmt.Errorf("read progress: %w", err)
+		}
+	}
+	if ms, fault := at.Int64(); fault == nil {
+		pulse = time.UnixMilli(ms).UTC()
+	}
+	return partition, position, pulse, nil
+}

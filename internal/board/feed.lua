@@ -1,0 +1,38 @@
+-- Adds what came in by some feeds of a hospital.
+-- KEYS hash of the newest times, then for each level the hash of its block
+-- ARGV bucket of each level, ms that the block of each level is kept, ms that the
+--      newest times are kept; then for each feed: its name, first and last time
+--      received, last applied, last event (ms, 0 none), six counts
+local at = 8
+while at <= #ARGV do
+  local name, first = ARGV[at], tonumber(ARGV[at + 1])
+  local before = tonumber(redis.call('HGET', KEYS[1], 'r' .. name) or '0')
+  local gap = 0
+  if first > 0 and before > 0 and first > before then
+    gap = first - before
+  end
+  for i, field in ipairs({'r', 'a', 'e'}) do
+    local value = ARGV[at + 1 + i]
+    if value ~= '0' and (field ~= 'r' or tonumber(value) > before) then
+      redis.call('HSET', KEYS[1], field .. name, value)
+    end
+  end
+  for level = 1, 3 do
+    local bucket = ARGV[level] .. '/' .. name
+    local sums = {}
+    for n in string.gmatch(redis.call('HGET', KEYS[1 + level], bucket) or '0 0 0 0 0 0 0', '%d+') do
+      sums[#sums + 1] = tonumber(n)
+    end
+    for i = 1, 6 do
+      sums[i] = string.format('%d', sums[i] + tonumber(ARGV[at + 4 + i]))
+    end
+    sums[7] = string.format('%d', math.max(sums[7], gap))
+    redis.call('HSET', KEYS[1 + level], bucket, table.concat(sums, ' '))
+  end
+  at = at + 11
+end
+for level = 1, 3 do
+  redis.call('PEXPIRE', KEYS[1 + level], ARGV[3 + level])
+end
+redis.call('PEXPIRE', KEYS[1], ARGV[7])
+return 1

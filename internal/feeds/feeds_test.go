@@ -1,0 +1,107 @@
+package feeds_test
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/feeds"
+)
+
+var midnight = time.Date(2031, 4, 5, 0, 0, 0, 0, time.UTC)
+
+// arrivals makes the history of a day in which a message comes after each gap.
+func arrivals(gaps ...time.Duration) (h feeds.History, end time.Time) {
+	at := midnight
+	quarters := map[time.Time]time.Duration{}
+	for _, gap := range gaps {
+		at = at.Add(gap)
+		quarter := at.Truncate(15 * time.Minute)
+		quarters[quarter] = max(quarters[quarter], gap)
+	}
+	for quarter, gap := range quarters {
+		h.Buckets[feeds.DayWindow] = append(h.Buckets[feeds.DayWindow], feeds.Bucket{At: quarter, Gap: gap, Counts: feeds.Counts{Received: 1}})
+	}
+	h.LastReceived = at
+	return h, at
+}
+
+func every(gap time.Duration, lasting time.Duration) (gaps []time.Duration) {
+	for range int(lasting / gap) {
+		gaps = append(gaps, gap)
+	}
+	return gaps
+}
+
+func join(all ...[]time.Duration) (gaps []time.Duration) {
+	for _, some := range all {
+		gaps = append(gaps, some...)
+	}
+	return gaps
+}
+
+func TestRhythm(t *testing.T) {
+	for name, tt := range map[string]struct {
+		gaps     []time.Duration
+		expected time.Duration
+		stale    time.Duration // after so long a silence; 0: never
+	}{
+		"nothing":            {nil, 0, 0},
+		"too few":            {every(time.Hour, 4*time.Hour), 0, 0},
+		"each hour":          {every(time.Hour, 23*time.Hour), time.Hour, 3 * time.Hour},
+		"each ten seconds":   {every(10*time.Second, 20*time.Hour), time.Minute, 5 * time.Minute},
+		"each three minutes": {every(3*time.Minute, 20*time.Hour), 3 * time.Minute, 9 * time.Minute},
+		"an outage of three hours": {
+			join(every(time.Minute, 10*time.Hour), []time.Duration{3 * time.Hour}, every(time.Minute, 10*time.Hour)), time.Minute, 5 * time.Minute,
+		},
+		"a slow night": {
+			join(every(20*time.Minute, 6*time.Hour), every(time.Minute, 16*time.Hour)), 20 * time.Minute, time.Hour,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, end := arrivals(tt.gaps...)
+			if got := h.Expected(end); got != tt.expected {
+				t.Errorf("expected %v, want %v", got, tt.expected)
+			}
+			if tt.stale == 0 {
+				if h.Stale(end.Add(12 * time.Hour)) {
+					t.Error("stale without a rhythm")
+				}
+				return
+			}
+			if h.Stale(end.Add(tt.stale)) || !h.Stale(end.Add(tt.stale+time.Second)) {
+				t.Errorf("not stale exactly after %v", tt.stale)
+			}
+		})
+	}
+}
+
+// TestDayGoesOn: what is older than a day is no rhythm any more.
+func TestDayGoesOn(t *testing.T) {
+	h, end := arrivals(every(time.Hour, 20*time.Hour)...)
+	if h.Expected(end.Add(25*time.Hour)) != 0 {
+		t.Error("a rhythm of the day before")
+	}
+}
+
+func TestTally(t *testing.T) {
+	var tally feeds.Tally
+	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
+	if len(tally.Take()) > 0 {
+		t.Error("something of nothing")
+	}
+	later := midnight.Add(time.Second)
+	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 2, Warnings: 1}, FirstReceived: later, LastReceived: later})
+	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 1, Applied: 1}, FirstReceived: midnight, LastReceived: midnight, LastApplied: later, LastEvent: midnight})
+	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Ignored: 1}})
+	got := tally.Take()[f]
+	want := feeds.Sum{
+		Counts:        feeds.Counts{Received: 3, Applied: 1, Ignored: 1, Warnings: 1},
+		FirstReceived: midnight, LastReceived: later, LastApplied: later, LastEvent: midnight,
+	}
+	if got == nil || *got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if len(tally.Take()) > 0 {
+		t.Error("taken twice")
+	}
+}
