@@ -49,7 +49,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	}
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	if len(o.Events) > 0 {
-		if got, ok = s.submit(w, r, o); !ok {
+		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
 	}

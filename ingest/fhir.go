@@ -55,7 +55,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	if len(o.Events)+len(o.Signals) > 0 {
 		var ok bool
-		if got, ok = s.submit(w, r, o); !ok {
+		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
 	}

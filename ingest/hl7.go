@@ -69,10 +69,11 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, *problem)
 		return
 	}
+	s.refused(o, len(x.results)-len(x.events))
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	if o.Events = x.events; len(o.Events) > 0 {
 		var ok bool
-		if got, ok = s.submit(w, r, o); !ok {
+		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
 	}

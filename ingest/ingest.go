@@ -91,6 +91,8 @@ type Config struct {
 	// no settings, and acts are not put on record.
 	Settings Settings
 	Audit    audit.Record
+	// Took is told of everything that came in; nil: nobody counts.
+	Took func(Intake)
 }
 
 // New returns the handler of all paths under /api/ingest that take facts.
@@ -135,7 +137,7 @@ func (s *server) take(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 		api.Fail(w, r, *problem)
 		return taken{}, false
 	}
-	got, ok := s.submit(w, r, o)
+	got, ok := s.submit(w, r, in, o)
 	return taken{o, in, got}, ok
 }
 
@@ -158,8 +160,9 @@ type receipt struct {
 }
 
 // submit appends the observation and waits until it shows. If it cannot be taken
-// it answers itself and returns false.
-func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observation) (receipt, bool) {
+// it answers itself and returns false. What an administrator says has no reader, and
+// counts for no feed.
+func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
 	o.Request = s.requestOf(r, o.Hospital)
 	got := receipt{durable: true}
 	var err error
@@ -171,6 +174,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, o *acuity.Observ
 			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 		}
 		return receipt{}, false
+	}
+	if in != nil {
+		s.took(o, len(in.warnings), got.position)
 	}
 	if respondAsync(r) {
 		w.Header().Set("Preference-Applied", "respond-async")

@@ -32,21 +32,27 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 		return nil, ErrForbidden
 	}
 	o := m.s.observed(key, acuity.ChannelHL7)
-	x, problem := m.s.reader(o).exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
+	in := m.s.reader(o)
+	x, problem := in.exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
 	if problem != nil { // nothing that could be answered by its control id
-		return m.refuse(o, 100), nil
+		return m.refuse(o, 1, 100), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
-		if _, err = m.s.append(ctx, o); errors.Is(err, ErrTooLarge) {
-			return m.refuse(o, 102), nil // sending it again would not help
-		} else if err != nil {
+		at, err := m.s.append(ctx, o)
+		switch {
+		case errors.Is(err, ErrTooLarge):
+			return m.refuse(o, len(x.results), 102), nil // sending it again would not help
+		case err != nil:
 			return nil, err
 		}
+		m.s.took(o, len(in.warnings), at)
 	}
+	m.s.refused(o, len(x.results)-len(x.events))
 	return x.ack, nil
 }
 
-func (m *Messages) refuse(o *acuity.Observation, condition int) []byte {
+func (m *Messages) refuse(o *acuity.Observation, messages, condition int) []byte {
+	m.s.refused(o, messages)
 	return hl7.AppendError(nil, hl7.Acknowledgment{
 		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(),
 		Fault: &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"},

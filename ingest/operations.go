@@ -96,9 +96,11 @@ func routes() []api.Route[*server] {
 		o.Refuses = append(slices.Clip(o.Refuses), api.Conflict, api.TimedOut)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
-			if r, ok := s.identified(w, r); ok {
-				serve(s, w, r)
-			}
+			s.counted(w, r, func(w http.ResponseWriter) {
+				if r, ok := s.identified(w, r); ok {
+					serve(s, w, r)
+				}
+			})
 		}
 	}
 	return all

@@ -138,7 +138,7 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	if !dry && !s.onRecord(w, r, o, action, subjects...) {
 		return acted{}, false
 	}
-	got, ok := s.submit(w, r, o)
+	got, ok := s.submit(w, r, nil, o)
 	if !ok {
 		return acted{}, false
 	}

@@ -17,7 +17,9 @@ import (
 // answer from the tail of the verdicts.
 func wireIngest(_ context.Context, h *house) error {
 	applied := stream.NewApplied(answered)
-	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), applied.See)
+	counts := &intakes{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
+	h.run("counts", counts.keep(h))
+	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), counts.see)
 	h.run("tail", tail.Run)
 	h.ready = append(h.ready, tail.Ready())
 
@@ -34,6 +36,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Sender:     h.settings.sender,
 		Settings:   hospitals{h.settings},
 		Audit:      h.audit.record,
+		Took:       counts.took,
 	}
 	ingest.Mount(h.router, config)
 	return h.mllp(ingest.NewMessages(config))

@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"math"
+	"time"
 
 	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
+
+// pulseEvery is how often a processor says which partitions it has.
+const pulseEvery = time.Second
 
 // wireProcess is svc process: observations in, verdicts out, the view after.
 func wireProcess(_ context.Context, h *house) error {
@@ -16,6 +20,15 @@ func wireProcess(_ context.Context, h *house) error {
 	projector := h.redis.Projector(h.generation, view.again)
 	view.projector = projector
 	h.run("view", projector.Run)
+
+	h.run("pulse", func(ctx context.Context) error {
+		for pause(ctx, pulseEvery) == nil {
+			if err := h.redis.Pulse(ctx, view.owned()); err != nil {
+				h.log.DebugContext(ctx, "no pulse", "error", err)
+			}
+		}
+		return ctx.Err()
+	})
 
 	stats := &stream.Stats{}
 	config := stream.Config{

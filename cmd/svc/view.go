@@ -63,6 +63,13 @@ func (v *view) Disown(partition int32) {
 	v.projector.Release(partition)
 }
 
+// owned are the partitions that are ours.
+func (v *view) owned() []int32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Keys(v.partitions))
+}
+
 // again answers the projector's call for all of a partition.
 func (v *view) again(partition int32) {
 	v.mu.Lock()

@@ -79,6 +79,17 @@ func (a *Applied[T]) See(r Record) {
 	}
 }
 
+// Known returns the change of the input at position, if it has been seen and is
+// still kept.
+func (a *Applied[T]) Known(input Position) (change T, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if s := &a.part(input.Partition).ring[input.Offset%kept]; s.filled && s.input == input.Offset {
+		return s.change, true
+	}
+	return change, false
+}
+
 // Wait returns once the change of the input at position has been seen, or that
 // of a later one. known is false if the input is applied but its change is no
 // longer kept. The error is that of ctx.

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/feeds"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// intakes counts what this process takes in, and what becomes of it. What a
+// process that dies had counted since the last second is lost.
+type intakes struct {
+	tally   feeds.Tally
+	applied *stream.Applied[[]byte]
+	now     func() time.Time
+
+	mu      sync.Mutex
+	pending map[stream.Position]kept // in the log, not applied yet
+}
+
+// kept is an observation of ours in the log.
+type kept struct {
+	feed     feeds.Feed
+	messages int
+}
+
+// pendingAtMost bounds what is remembered while the processor is away; what is
+// more is counted as received alone.
+const pendingAtMost = 100_000
+
+// took implements [ingest.Config.Took].
+func (n *intakes) took(in ingest.Intake) {
+	feed := feeds.Feed{Hospital: in.Hospital, Channel: string(in.Channel), Source: in.Source}
+	at := in.At.Time()
+	sum := &feeds.Sum{
+		Counts:        feeds.Counts{Received: int64(in.Received), Rejected: int64(in.Rejected), Warnings: int64(in.Warnings)},
+		FirstReceived: at, LastReceived: at,
+	}
+	if in.Event != 0 {
+		sum.LastEvent = in.Event.Time()
+	}
+	n.tally.Add(feed, sum)
+	if in.Position == nil {
+		return
+	}
+	position := stream.Position(*in.Position)
+	n.mu.Lock()
+	if len(n.pending) < pendingAtMost {
+		n.pending[position] = kept{feed, in.Received}
+	}
+	n.mu.Unlock()
+	// The change may have overtaken the acknowledgement of its own input.
+	if value, known := n.applied.Known(position); known {
+		n.settle(position, value)
+	}
+}
+
+// see takes one record of the tail of the verdicts.
+func (n *intakes) see(r stream.Record) {
+	n.applied.See(r)
+	if value, input, ok := answered(r); ok {
+		n.settle(stream.Position{Partition: r.Partition, Offset: input}, value)
+	}
+}
+
+// settle counts what became of an observation, once.
+func (n *intakes) settle(at stream.Position, change []byte) {
+	n.mu.Lock()
+	k, ours := n.pending[at]
+	delete(n.pending, at)
+	n.mu.Unlock()
+	if !ours {
+		return
+	}
+	c, err := schemas.DecodeChange(change)
+	if err != nil {
+		return // of a newer release: counted as received alone
+	}
+	sum := &feeds.Sum{Counts: feeds.Counts{Warnings: int64(len(c.Warnings))}}
+	if k.messages > 1 && len(c.Items) == k.messages {
+		for i := range c.Items {
+			settled(&sum.Counts, c.Items[i].Outcome, 1)
+		}
+	} else {
+		settled(&sum.Counts, c.Outcome, int64(k.messages))
+	}
+	if sum.Applied > 0 {
+		sum.LastApplied = n.now()
+	}
+	n.tally.Add(k.feed, sum)
+}
+
+func settled(c *feeds.Counts, outcome acuity.Outcome, n int64) {
+	switch outcome {
+	case acuity.Applied, acuity.Time:
+		c.Applied += n
+	case acuity.Duplicate:
+		c.Duplicates += n
+	case acuity.Ignored:
+		c.Ignored += n
+	case acuity.Rejected:
+		c.Rejected += n
+	}
+}
+
+// countsEvery is how often the counts go to Redis.
+const countsEvery = time.Second
+
+// keep hands the counts on once a second, best effort: what Redis does not take
+// waits for the next time.
+func (n *intakes) keep(h *house) func(context.Context) error {
+	hand := func(ctx context.Context) {
+		left, err := h.redis.AddFeeds(ctx, n.tally.Take())
+		if err != nil {
+			h.log.DebugContext(ctx, "counts of feeds not kept", "error", err)
+		}
+		for feed, sum := range left {
+			n.tally.Add(feed, sum)
+		}
+	}
+	return func(ctx context.Context) error {
+		for pause(ctx, countsEvery) == nil {
+			hand(ctx)
+		}
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		hand(last)
+		return ctx.Err()
+	}
+}

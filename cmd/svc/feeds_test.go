@@ -1,0 +1,53 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/feeds"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// TestCountsOfAFeed: received at once, what became of it when the change is seen,
+// be that before or after; those of other processes are not counted.
+func TestCountsOfAFeed(t *testing.T) {
+	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	n := &intakes{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
+	change := func(offset int64, c acuity.Change) stream.Record {
+		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
+		value, err := schemas.EncodeChange(nil, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return stream.Record{Key: []byte("north"), Value: value, Partition: 2, Offset: 100 + offset}
+	}
+	took := func(offset int64, received int) {
+		n.took(ingest.Intake{
+			Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: received,
+			Position: &ingest.Position{Partition: 2, Offset: offset},
+		})
+	}
+	took(0, 1)
+	n.see(change(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "x"}}}))
+	n.see(change(0, acuity.Change{Outcome: acuity.Applied})) // again: not counted
+	n.see(change(1, acuity.Change{Outcome: acuity.Duplicate}))
+	took(1, 1)                                               // overtaken by its change
+	n.see(change(2, acuity.Change{Outcome: acuity.Applied})) // of another process
+	took(3, 3)
+	n.see(change(3, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{
+		{Outcome: acuity.Applied}, {Outcome: acuity.Ignored}, {Outcome: acuity.Duplicate},
+	}}))
+	took(4, 1)
+	n.see(change(4, acuity.Change{Outcome: acuity.Rejected, Reason: "r"}))
+	took(5, 1) // pending
+	n.took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
+
+	got := n.tally.Take()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
+	want := feeds.Counts{Received: 9, Applied: 2, Duplicates: 2, Ignored: 1, Rejected: 3, Warnings: 1}
+	if got == nil || got.Counts != want || !got.LastApplied.Equal(at) || len(n.pending) != 1 {
+		t.Errorf("%+v, want %+v; %d pending", got, want, len(n.pending))
+	}
+}

@@ -1,0 +1,109 @@
+package ingest
+
+import (
+	"net/http"
+	"path"
+
+	"svc/acuity"
+	"svc/internal/api"
+)
+
+// Intake is what one request, or one frame of MLLP, came to: for the counts of its
+// feed. What became of the messages that were kept, the change at Position tells:
+// one outcome, or if there are several messages one for each.
+type Intake struct {
+	Hospital string
+	Channel  acuity.Channel
+	Source   string // id of the key
+	At       acuity.Instant
+
+	Received int // messages of HL7, else one body
+	Rejected int // of them, before anything was kept
+	Warnings int
+	Event    acuity.Instant // newest time that it tells of; 0: none
+	Position *Position      // nil: nothing was kept
+}
+
+// took tells of what was kept.
+func (s *server) took(o *acuity.Observation, warnings int, at Position) {
+	if s.Took == nil {
+		return
+	}
+	in := Intake{
+		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt,
+		Received: 1, Warnings: warnings, Event: newest(o), Position: &at,
+	}
+	if o.Channel == acuity.ChannelHL7 {
+		in.Received = len(o.Events)
+	}
+	s.Took(in)
+}
+
+// refused tells of n messages of which nothing was kept.
+func (s *server) refused(o *acuity.Observation, n int) {
+	if s.Took == nil || n == 0 {
+		return
+	}
+	s.Took(Intake{
+		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: n, Rejected: n,
+	})
+}
+
+// newest is the newest time that an observation tells of, not after its receipt.
+func newest(o *acuity.Observation) (at acuity.Instant) {
+	take := func(t acuity.Instant) {
+		if t <= o.ReceivedAt {
+			at = max(at, t)
+		}
+	}
+	for i := range o.Events {
+		take(o.Events[i].At)
+	}
+	for i := range o.Signals {
+		take(o.Signals[i].ObservedAt)
+		take(o.Signals[i].StartedAt)
+	}
+	switch {
+	case o.Census != nil:
+		take(o.Census.AsOf)
+	case o.Staffing != nil:
+		take(o.Staffing.AsOf)
+	case o.Roster != nil:
+		take(o.Roster.AsOf)
+	}
+	return at
+}
+
+// counted serves a request and tells if its body was refused, by the status of the
+// answer. A request that is refused because another came under its identity (409)
+// was kept; of HL7 that is refused message by message (422) the handler itself tells.
+func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
+	if s.Took == nil {
+		serve(w)
+		return
+	}
+	channel := acuity.Channel(path.Base(r.URL.Path))
+	seen := &statusWriter{ResponseWriter: w}
+	serve(seen)
+	switch {
+	case seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
+	case channel == acuity.ChannelHL7 && seen.status == api.Unprocessable.Status():
+	default:
+		s.refused(s.observe(r, channel), 1)
+	}
+}
+
+// statusWriter remembers the status of an answer.
+type statusWriter struct {
+	http.ResponseWriter
+	status int
+}
+
+// WriteHeader implements [http.ResponseWriter].
+func (w *statusWriter) WriteHeader(status int) {
+	w.status = status
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for [http.ResponseController].
+func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
