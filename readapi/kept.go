@@ -12,6 +12,7 @@ import (
 
 type server struct {
 	charts Charts
+	health Health
 	shell  *api.Shell
 	site   Site
 

@@ -11,6 +11,7 @@ package readapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
@@ -59,6 +60,8 @@ type Room struct {
 var (
 	ErrNoUnit = errors.New("no record was ever applied for the hospital")
 	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
+	// ErrIncomplete is the ErrAway of charts that are not all there yet.
+	ErrIncomplete = fmt.Errorf("being made anew: %w", ErrAway)
 )
 
 // retryAfter is what a reader is told to wait when the view is away: a view is
@@ -68,6 +71,7 @@ const retryAfter = 2 * time.Second
 // Config is what the role needs.
 type Config struct {
 	Charts Charts
+	Health Health
 	Shell  *api.Shell
 	Site   Site // what administrators list; nil: no such paths
 }
@@ -81,7 +85,7 @@ func New(cfg Config) http.Handler {
 
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, cfg Config) {
-	s := &server{charts: cfg.Charts, site: cfg.Site, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
+	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
 	api.Mount(r, cfg.Shell, s, routes())
 	if cfg.Site != nil {
 		s.mountSite(r)

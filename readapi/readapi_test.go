@@ -32,6 +32,7 @@ var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 // house is the read API over charts in memory, at a clock of its own.
 type house struct {
 	http.Handler
+	health  *sick
 	now     acuity.Instant
 	chart   *acuity.Chart
 	token   readapi.Token
@@ -84,7 +85,7 @@ func (h *house) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 }
 
 func newHouse(chart *acuity.Chart) *house {
-	h := &house{now: noon, chart: chart, token: readapi.Token{Generation: "g", Version: 1}}
+	h := &house{health: &sick{}, now: noon, chart: chart, token: readapi.Token{Generation: "g", Version: 1}}
 	register := access.NewRegister(func() time.Time { return h.now.Time() })
 	for token, key := range map[string]access.Key{
 		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
@@ -94,7 +95,7 @@ func newHouse(chart *acuity.Chart) *house {
 		key.Hash = access.Hash(token)
 		register.SetKey(key)
 	}
-	h.Handler = readapi.New(readapi.Config{Charts: h, Shell: &api.Shell{
+	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Shell: &api.Shell{
 		Now: func() time.Time { return h.now.Time() }, Lookup: register.Lookup,
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
 	}})

@@ -5,6 +5,7 @@
 //	svc ingest|process|read       one role, for real servers
 //	svc run ingest,process,read   several roles in one process
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
+//	svc status                    tells how the feeds of a hospital are doing
 //	svc keys …, svc hospitals …   administration
 //
 // `svc help` lists them, `svc ROLE -help` the options of one.
@@ -57,6 +58,7 @@ func commands() map[string]command {
 		"read":      {"read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
 		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
 		"send":      {"send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
+		"status":    {"status [flags]", "tell how the feeds of a hospital are doing", runStatus},
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
 	}
@@ -99,7 +101,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "keys", "hospitals"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -22,12 +22,18 @@ func wireProcess(_ context.Context, h *house) error {
 	h.run("view", projector.Run)
 
 	h.run("pulse", func(ctx context.Context) error {
-		for pause(ctx, pulseEvery) == nil {
-			if err := h.redis.Pulse(ctx, view.owned()); err != nil {
+		for {
+			owned, wait := view.owned(), pulseEvery
+			if err := h.redis.Pulse(ctx, owned); err != nil {
 				h.log.DebugContext(ctx, "no pulse", "error", err)
 			}
+			if len(owned) == 0 { // who asks right after the start is told at once
+				wait = pulseEvery / 20
+			}
+			if err := pause(ctx, wait); err != nil {
+				return err
+			}
 		}
-		return ctx.Err()
 	})
 
 	stats := &stream.Stats{}

@@ -14,7 +14,13 @@ import (
 
 // wireRead is svc read: the view in, verdicts out.
 func wireRead(_ context.Context, h *house) error {
-	readapi.Mount(h.router, readapi.Config{Charts: charts{h.redis}, Shell: h.shell, Site: site{h.redis, h.settings.register}})
+	letters := followDeadLetters(h.cluster, h.topic(schemas.DeadLetters()), h.log)
+	h.run("dead letters", letters.table.Run)
+	h.ready = append(h.ready, letters.table.Ready())
+	readapi.Mount(h.router, readapi.Config{
+		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
+		Site: site{h.redis, h.settings.register},
+	})
 	h.checks["redis"] = h.redis.Ping
 	return nil
 }
@@ -64,6 +70,8 @@ func away(err error) error {
 		return nil
 	case errors.Is(err, board.ErrNoUnit):
 		return readapi.ErrNoUnit
+	case errors.Is(err, board.ErrNotWhole):
+		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
 	}
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
 }

@@ -1,0 +1,244 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/api"
+	"svc/internal/feeds"
+)
+
+// Health is where the status of a hospital's feeds and pipeline comes from.
+type Health interface {
+	// Feeds returns what came in by each feed.
+	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
+	// Pipeline returns how far what came in is applied.
+	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
+	// Worklist returns the codes that nobody understood and how often they came in
+	// the last 24 h.
+	Worklist(ctx context.Context, hospital string) (codes int, hits int64, err error)
+}
+
+// Pipeline is how far what came in is applied.
+type Pipeline struct {
+	Topics      []Topic
+	Heartbeat   time.Time // of the processor that has the hospital; zero: none was ever seen
+	DeadLetters int       // of the hospital
+	LogAway     bool      // Kafka does not answer, so lags are not known
+}
+
+// Topic is one topic of the pipeline.
+type Topic struct {
+	Name       string
+	Partitions int32
+	Lag        int64     // records of the hospital's partition that the view does not show yet
+	Oldest     time.Time // receipt of the oldest of them; zero: none, or not known
+}
+
+// The words of status, best first.
+const (
+	statusOK       = "ok"
+	statusDegraded = "degraded"
+	statusStale    = "stale"
+	statusDown     = "down"
+)
+
+// Reasons are why the status is not ok, and what each makes of it.
+var statusReasons = []struct{ reason, status string }{
+	{"view_away", statusDown},             // Redis does not answer, or says what is not understood
+	{"log_away", statusDown},              // Kafka does not answer: nothing can be taken in
+	{"processor_silent", statusDown},      // no processor has had the hospital for ten seconds
+	{"feed_stale", statusStale},           // a feed is silent for longer than is usual for it
+	{"nothing_recorded", statusStale},     // no record was ever applied
+	{"view_incomplete", statusDegraded},   // the view is being made anew
+	{"processing_behind", statusDegraded}, // something has waited to be applied for more than ten seconds
+	{"dead_letters", statusDegraded},      // records that could not be applied
+}
+
+// Our defaults.
+const (
+	heartbeatWithin = 10 * time.Second
+	appliedWithin   = 10 * time.Second
+)
+
+// statusAnswer is the data of GET /api/ingest/status.
+type statusAnswer struct {
+	Status      string            `json:"status"`
+	Reasons     []string          `json:"reasons"`
+	Feeds       []feedStatus      `json:"feeds"`
+	Pipeline    pipelineStatus    `json:"pipeline"`
+	UnitState   unitStatus        `json:"unitState"`
+	Terminology terminologyStatus `json:"terminology"`
+}
+
+type feedStatus struct {
+	Channel       string                `json:"channel"`
+	Source        string                `json:"source"`
+	LastReceived  api.Time              `json:"lastReceivedAt"`
+	LastApplied   api.Time              `json:"lastAppliedAt"`
+	LastEvent     api.Time              `json:"lastEventAt"`
+	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: no rhythm yet
+	Stale         bool                  `json:"stale"`
+	Windows       map[string]feedCounts `json:"windows"`
+}
+
+type feedCounts struct {
+	Received   int64 `json:"received"`
+	Applied    int64 `json:"applied"`
+	Duplicates int64 `json:"duplicates"`
+	Ignored    int64 `json:"ignored"`
+	Rejected   int64 `json:"rejected"`
+	Warnings   int64 `json:"warnings"`
+}
+
+type pipelineStatus struct {
+	Topics      []topicStatus `json:"topics"`
+	Heartbeat   api.Time      `json:"processorHeartbeatAt"`
+	DeadLetters int           `json:"deadLetters"`
+}
+
+type topicStatus struct {
+	Name       string `json:"name"`
+	Partitions int32  `json:"partitions"`
+	Lag        int64  `json:"lag"`
+	Oldest     int64  `json:"oldestUnprocessedSeconds"` // 0: nothing waits
+}
+
+// unitStatus has nulls for what is not known, or not there.
+type unitStatus struct {
+	Recorded       *bool    `json:"recorded"`
+	Version        *int64   `json:"version"`
+	Level          *string  `json:"level"`
+	AsOf           api.Time `json:"asOf"`       // since when the verdict holds
+	Age            *int64   `json:"ageSeconds"` // since something was last applied
+	RoomsKnown     *int     `json:"roomsKnown"`
+	RoomsOccupied  *int     `json:"roomsOccupied"`
+	Unplaced       *int32   `json:"unplacedPatients"`
+	CancelsWaiting *int32   `json:"cancelsWaiting"`
+}
+
+type terminologyStatus struct {
+	UnmappedCodes    *int   `json:"unmappedCodes"`
+	UnmappedHits     *int64 `json:"unmappedHits24h"`
+	UnknownLocations *int32 `json:"unknownLocations"`
+}
+
+// status answers also when nothing else does: what is away is what it tells.
+func (s *server) status(w http.ResponseWriter, r *http.Request) {
+	ctx, hospital, now := r.Context(), api.Caller(r.Context()).Hospital, s.shell.Now()
+	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
+	blame := func(when bool, reason string) {
+		if when && !slices.Contains(a.Reasons, reason) {
+			a.Reasons = append(a.Reasons, reason)
+		}
+	}
+	away := func(err error) {
+		if err != nil {
+			s.shell.Log.WarnContext(ctx, "status is not whole", "error", err)
+			blame(true, "view_away")
+		}
+	}
+
+	p, err := s.health.Pipeline(ctx, hospital)
+	away(err)
+	blame(p.LogAway, "log_away")
+	a.Pipeline = pipelineStatus{Topics: []topicStatus{}, Heartbeat: api.Time(p.Heartbeat), DeadLetters: p.DeadLetters}
+	for _, t := range p.Topics {
+		waits := int64(0)
+		if !t.Oldest.IsZero() {
+			waits = seconds(now.Sub(t.Oldest))
+		}
+		blame(time.Duration(waits)*time.Second > appliedWithin, "processing_behind")
+		a.Pipeline.Topics = append(a.Pipeline.Topics, topicStatus{t.Name, t.Partitions, t.Lag, waits})
+	}
+	blame(err == nil && now.Sub(p.Heartbeat) > heartbeatWithin, "processor_silent")
+	blame(p.DeadLetters > 0, "dead_letters")
+
+	all, err := s.health.Feeds(ctx, hospital)
+	away(err)
+	for i := range all {
+		a.Feeds = append(a.Feeds, feedOf(&all[i], now))
+		blame(a.Feeds[i].Stale, "feed_stale")
+	}
+
+	j, err := s.current(ctx, hospital)
+	switch recorded := err == nil; {
+	case recorded:
+		a.UnitState, a.Terminology.UnknownLocations = j.health(now), &j.head.UnknownLocations
+		fallthrough
+	case errors.Is(err, ErrNoUnit):
+		a.UnitState.Recorded = &recorded
+		blame(!recorded, "nothing_recorded")
+		codes, hits, fault := s.health.Worklist(ctx, hospital)
+		if away(fault); fault == nil {
+			a.Terminology.UnmappedCodes, a.Terminology.UnmappedHits = &codes, &hits
+		}
+	case errors.Is(err, ErrIncomplete):
+		blame(true, "view_incomplete")
+	default:
+		away(err)
+	}
+	a.rank()
+	w.Header().Set("Cache-Control", "no-store")
+	api.OK(w, r, a)
+}
+
+// rank puts the reasons in order; the first decides.
+func (a *statusAnswer) rank() {
+	var ranked []string
+	for _, row := range statusReasons {
+		if !slices.Contains(a.Reasons, row.reason) {
+			continue
+		}
+		if len(ranked) == 0 {
+			a.Status = row.status
+		}
+		ranked = append(ranked, row.reason)
+	}
+	if ranked != nil {
+		a.Reasons = ranked
+	}
+}
+
+func feedOf(h *feeds.History, now time.Time) feedStatus {
+	f := feedStatus{
+		Channel: h.Channel, Source: h.Source,
+		LastReceived: api.Time(h.LastReceived), LastApplied: api.Time(h.LastApplied), LastEvent: api.Time(h.LastEvent),
+		Stale: h.Stale(now), Windows: map[string]feedCounts{},
+	}
+	if expected := h.Expected(now); expected > 0 {
+		every := seconds(expected)
+		f.ExpectedEvery = &every
+	}
+	for window, name := range []string{feeds.MinuteWindow: "1m", feeds.HourWindow: "1h", feeds.DayWindow: "24h"} {
+		f.Windows[name] = feedCounts(h.Window(window, now))
+	}
+	return f
+}
+
+// health is what status tells of the unit.
+func (j *judgment) health(now time.Time) unitStatus {
+	v := j.verdict(make([]acuity.RoomVerdict, len(j.parts)), j.from)
+	if j.from != j.head.Clock {
+		v.AsOf = j.from
+	}
+	level, age := v.Level.String(), seconds(now.Sub(j.head.Clock.Time()))
+	known, occupied := len(j.rooms), 0
+	for _, r := range j.rooms {
+		if r.chart.Status == acuity.RoomOccupied {
+			occupied++
+		}
+	}
+	return unitStatus{
+		Version: &j.head.Version, Level: &level, AsOf: api.Time(v.AsOf.Time()), Age: &age,
+		RoomsKnown: &known, RoomsOccupied: &occupied,
+		Unplaced: &j.head.Unplaced, CancelsWaiting: &j.head.CancelsWaiting,
+	}
+}
+
+// seconds rounds up; a clock that runs behind gives none.
+func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }

@@ -1,0 +1,127 @@
+package readapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/feeds"
+	"svc/readapi"
+)
+
+// sick is a pipeline as a test says it is.
+type sick struct {
+	feeds    []feeds.History
+	pipeline readapi.Pipeline
+	err      error
+}
+
+func (s *sick) Feeds(context.Context, string) ([]feeds.History, error) { return s.feeds, s.err }
+func (s *sick) Pipeline(context.Context, string) (readapi.Pipeline, error) {
+	return s.pipeline, s.err
+}
+func (s *sick) Worklist(context.Context, string) (int, int64, error) { return 3, 14, s.err }
+
+// hourly is a feed with a message each hour, the last one ago.
+func hourly(now time.Time, ago time.Duration) feeds.History {
+	h := feeds.History{Feed: feeds.Feed{Hospital: "north", Channel: "census", Source: "key_9"}, LastReceived: now.Add(-ago)}
+	for n := range 20 {
+		h.Buckets[feeds.DayWindow] = append(h.Buckets[feeds.DayWindow], feeds.Bucket{
+			At: now.Add(-ago - time.Duration(n)*time.Hour), Gap: time.Hour, Counts: feeds.Counts{Received: 2, Applied: 1, Rejected: 1},
+		})
+	}
+	return h
+}
+
+func TestStatus(t *testing.T) {
+	now := noon.Time()
+	well := func() *sick {
+		return &sick{
+			feeds: []feeds.History{hourly(now, time.Hour)},
+			pipeline: readapi.Pipeline{
+				Heartbeat: now.Add(-time.Second), Topics: []readapi.Topic{{Name: "t", Partitions: 3, Lag: 2, Oldest: now.Add(-9 * time.Second)}},
+			},
+		}
+	}
+	for name, tt := range map[string]struct {
+		change  func(h *house, s *sick)
+		status  string
+		reasons []string
+	}{
+		"well":               {func(*house, *sick) {}, "ok", []string{}},
+		"a silent feed":      {func(_ *house, s *sick) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
+		"a silent processor": {func(_ *house, s *sick) { s.pipeline.Heartbeat = now.Add(-11 * time.Second) }, "down", []string{"processor_silent"}},
+		"no processor ever":  {func(_ *house, s *sick) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
+		"behind":             {func(_ *house, s *sick) { s.pipeline.Topics[0].Oldest = now.Add(-11 * time.Second) }, "degraded", []string{"processing_behind"}},
+		"dead letters":       {func(_ *house, s *sick) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
+		"no Kafka":           {func(_ *house, s *sick) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
+		"no Redis":           {func(h *house, s *sick) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
+		"a view made anew":   {func(h *house, _ *sick) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
+		"nothing yet":        {func(h *house, _ *sick) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
+		"all at once": {func(_ *house, s *sick) {
+			s.feeds = append(s.feeds, hourly(now, 4*time.Hour))
+			s.pipeline = readapi.Pipeline{DeadLetters: 2, LogAway: true}
+		}, "down", []string{"log_away", "processor_silent", "feed_stale", "dead_letters"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, s := newHouse(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
+				Version: 7, Clock: noon - 5000, Since: noon - 9000, Unplaced: 2, UnknownLocations: 4, CancelsWaiting: 1,
+			}, Rooms: []acuity.RoomChart{{ID: 1, Status: acuity.RoomOccupied}, {ID: 2, Status: acuity.RoomEmpty}}}), well()
+			tt.change(h, s)
+			*h.health = *s
+			text := data(t, h.do(t, http.MethodGet, "/api/ingest/status", "Authorization", "Bearer svc_narrow"))
+			var got struct {
+				Status    string
+				Reasons   []string
+				UnitState struct{ Recorded *bool }
+			}
+			if err := json.Unmarshal([]byte(text), &got); err != nil {
+				t.Fatal(err)
+			}
+			if got.Status != tt.status || !slices.Equal(got.Reasons, tt.reasons) {
+				t.Errorf("%s %q, want %s %q", got.Status, got.Reasons, tt.status, tt.reasons)
+			}
+			if known := h.err == nil || errors.Is(h.err, readapi.ErrNoUnit); (got.UnitState.Recorded != nil) != known {
+				t.Errorf("%s", text)
+			}
+			if name == "well" && text != wellStatus {
+				t.Errorf("got  %s\nwant %s", text, wellStatus)
+			}
+		})
+	}
+	h := newHouse(&acuity.Chart{Hospital: "north"})
+	if r := h.get(t, "/api/ingest/status"); r.StatusCode != http.StatusForbidden {
+		t.Errorf("without the scope: %d", r.StatusCode)
+	}
+}
+
+const wellStatus = `{"status":"ok","reasons":[],` +
+	`"feeds":[{"channel":"census","source":"key_9","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":null,"lastEventAt":null,"expectedEverySeconds":3600,"stale":false,` +
+	`"windows":{"1h":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"1m":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"24h":{"received":40,"applied":20,"duplicates":0,"ignored":0,"rejected":20,"warnings":0}}}],` +
+	`"pipeline":{"topics":[{"name":"t","partitions":3,"lag":2,"oldestUnprocessedSeconds":9}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":0},` +
+	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
+	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
+
+// TestStatusPage holds docs/status.md to the reasons.
+func TestStatusPage(t *testing.T) {
+	page, err := os.ReadFile("../docs/status.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| ([a-z]+) \\|").FindAllStringSubmatch(string(page), -1) {
+		got = append(got, fmt.Sprint(row[1], " ", row[2]))
+	}
+	if want := readapi.StatusReasons(); !slices.Equal(got, want) {
+		t.Errorf("the page has %s\nthe code     %s", strings.Join(got, ", "), strings.Join(want, ", "))
+	}
+}
