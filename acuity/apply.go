@@ -154,6 +154,9 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 		before = v.Events[n-1]
 	}
 	stored.own(&before)
+	if s := u.seen[stored.ID]; s != nil {
+		stored.ID = s.ID // one text for both
+	}
 	if v.isName() {
 		u.waits = true
 	}

@@ -133,11 +133,12 @@ func (u *Unit) differ(in *intake) {
 		if !changed && r.marks&markTouched == 0 {
 			continue
 		}
-		now := is.active(nil)
+		now := is.active(u.work.active[:0])
+		u.work.active = now
 		u.compare(c, r, r.Active, now, was, is)
 		u.passed(in, r, now)
 		if !slices.Equal(r.Active, now) {
-			r.Active = now
+			r.Active = slices.Clone(now)
 			u.markRoom(r, markState)
 		}
 	}

@@ -76,7 +76,7 @@ func (u *Unit) stirEvidence(h *Heard, lost bool) {
 	if h.to == notBound {
 		return
 	}
-	if u.foldsOf(h).stir(h.readout, lost) || h.visit == nil {
+	if u.foldsOf(h).stir(h, lost) || h.visit == nil {
 		u.stirOwner(u.room(h.Room), h.binding())
 	}
 }

@@ -139,19 +139,22 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 			switch rapid.IntRange(0, 9).Draw(t, "step") {
 			default:
 				h := said[0].Heard
-				h.number = number
+				h.number = 2 * number
+				if rapid.IntRange(0, 4).Draw(t, "brought from elsewhere") == 0 {
+					h.number = 2*rapid.Int64Range(1, number).Draw(t, "heard before") - 1
+				}
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
 					h.to = theirs.kind
 				}
 				if l.add(h); h.binding() == kept.of {
-					kept.folds.stir(h.readout, false)
+					kept.folds.stir(&h, false)
 				}
 			case 0: // one is lost
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					i := rapid.IntRange(0, len(th.said)-1).Draw(t, "lost")
 					if h := th.said[i]; h.binding() == kept.of {
-						kept.folds.stir(h.readout, true)
+						kept.folds.stir(&h, true)
 					}
 					l.drop(th, i)
 				}

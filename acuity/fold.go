@@ -53,7 +53,8 @@ func (d *folds) forget() {
 
 // stir notes that a statement came, or is lost. It returns whether that can
 // matter.
-func (d *folds) stir(r *readout, lost bool) bool {
+func (d *folds) stir(h *Heard, lost bool) bool {
+	r := h.readout
 	if r.concept == 0 && !r.counts() {
 		return false
 	}
@@ -71,7 +72,7 @@ func (d *folds) stir(r *readout, lost bool) bool {
 		}
 		for j := range d.list {
 			if f := &d.list[j]; f.has(m) {
-				f.stale, f.more = f.stale || lost, true
+				f.stale, f.more = f.stale || lost || h.number <= f.upTo, true
 			}
 		}
 		return true

@@ -47,18 +47,18 @@ func (r *heardRecord) record() HeardState {
 }
 
 // identity says which statements replace each other: the newest of them wins.
-// FHR category, MEWS and BMI are one identity each over all their codes; of all
-// others the code decides, and whether it is a medication. Display and start are
-// no part of it (scoring-decisions 25).
+// FHR category, MEWS and BMI are one each over all their codes, see folded; of
+// all others the code decides, and whether it is a medication. Display and start
+// are no part of it (scoring-decisions 25).
 type identity struct {
 	medication bool
 	system     System
 	code       string
 }
 
-// identityOf returns the identity by code alone.
-func identityOf(s *Signal) identity {
-	return identity{
+// newIdentity returns the identity by code alone.
+func newIdentity(s *Signal) *identity {
+	return &identity{
 		medication: s.Kind == KindMedication,
 		system:     s.System,
 		code:       normalCode(s.System, s.Code),

@@ -10,13 +10,13 @@ import (
 type readout struct {
 	maps *mappings // by which it was read
 	wording
-	identity identity // by the coding that counts
+	identity *identity // by the coding that counts; one for all of a unit's
 	state    matchState
 	concept  Factor // see reader.read
 	weight   uint8  // see graver
 	matches  []match
 
-	key *identity // the same for all of one identity that a unit has read; nil: read alone
+	next *readout // looks the same at first, see glance
 
 	// What tells most others apart at once: of the identity, and of what
 	// sameSubject compares.
@@ -60,7 +60,7 @@ func (w *wording) signal() Signal {
 // readout reads one wording.
 func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 	r, s := reader{c: c, maps: maps}, w.signal()
-	out := &readout{maps: maps, wording: w, identity: identityOf(&s)}
+	out := &readout{maps: maps, wording: w, identity: newIdentity(&s)}
 	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
 	for _, other := range s.Also {
@@ -70,18 +70,18 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 		s.System, s.Code, s.Display = other.System, other.Code, other.Display
 		r.matches = nil
 		if state, concept := r.read(&s); state > out.state {
-			out.state, out.concept, out.matches, out.identity = state, concept, r.matches, identityOf(&s)
+			out.state, out.concept, out.matches, out.identity = state, concept, r.matches, newIdentity(&s)
 		}
 	}
 	out.weight = c.graver(&s, out.matches)
-	out.identityHash = maphash.Comparable(seed, out.identity)
+	out.identityHash = maphash.Comparable(seed, *out.identity)
 	out.subjectHash = maphash.Comparable(seed, subject{w.Kind == KindMedication, w.System, w.Code, w.Display})
 	return out
 }
 
 // is reports whether two readouts are of one identity.
 func (r *readout) is(o *readout) bool {
-	return r.key != nil && r.key == o.key || r.identityHash == o.identityHash && r.identity == o.identity
+	return r.identity == o.identity || r.identityHash == o.identityHash && *r.identity == *o.identity
 }
 
 // counts reports whether the statement has a say: one that says nothing readable
@@ -97,49 +97,73 @@ func (r *readout) known() matchState {
 	return r.state
 }
 
-// readouts are those of a unit. Feeds repeat few words again and again.
-type readouts map[wording]*readout
+// readouts are those of a unit, by what tells most of them apart. Feeds repeat
+// few words again and again.
+type readouts map[glance]*readout
+
+// glance is what of a wording is looked at first.
+type glance struct {
+	code, words string
+	number      Milli
+	status      SignalStatus
+}
 
 // capReadouts bounds what is remembered; beyond it, it begins anew.
 const capReadouts = 512
 
-// use has statements read by the map of the unit, if they were not.
+// use has statements read by the map of the unit, if they were not. Which of
+// several codings counts, and so their identity, may be another by it.
 func (m *readouts) use(u *Unit, l *threads) *threads {
 	if l.maps == u.maps {
 		return l
 	}
-	for i := range l.list {
-		t := &l.list[i]
-		for j := range t.said {
-			t.said[j].readout = m.of(u, t.said[j].wording)
-		}
-		t.of = t.said[0].readout
+	list := l.byArrival(func(*Heard) bool { return true })
+	*l = threads{maps: u.maps}
+	for i := range list {
+		list[i].readout = m.of(u, list[i].wording)
+		l.add(list[i])
 	}
-	l.maps = u.maps
 	return l
 }
 
 // of reads a wording; all equal ones share what it says.
 func (m *readouts) of(u *Unit, w wording) *readout {
-	r := (*m)[w]
-	if r == nil || r.maps != u.maps {
-		if len(*m) >= capReadouts || *m == nil {
-			*m, u.identities = readouts{}, map[identity]*identity{}
+	at := glance{w.Code, w.Value.Words, w.Value.Number, w.Status}
+	first := (*m)[at]
+	for r := first; r != nil; r = r.next {
+		if r.wording == w && r.maps == u.maps {
+			return r
 		}
-		w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
-		w.Feed = Channel(strings.Clone(string(w.Feed)))
-		w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
-		w.also = codings(strings.Clone(string(w.also)))
-		r = u.cat.readout(w, u.maps)
-		if r.key = u.identities[r.identity]; r.key == nil {
-			r.key = new(identity)
-			*r.key = r.identity
-			u.identities[r.identity] = r.key
-		}
-		(*m)[w] = r
 	}
+	if len(u.identities) >= capReadouts || len(*m) >= capReadouts || first.many() || *m == nil {
+		*m, u.identities, first = readouts{}, map[identity]*identity{}, nil
+	}
+	w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
+	w.Feed = Channel(strings.Clone(string(w.Feed)))
+	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
+	w.also = codings(strings.Clone(string(w.also)))
+	r := u.cat.readout(w, u.maps)
+	if known := u.identities[*r.identity]; known != nil {
+		r.identity = known
+	} else {
+		u.identities[*r.identity] = r.identity
+	}
+	r.next = first
+	(*m)[glance{w.Code, w.Value.Words, w.Value.Number, w.Status}] = r
 	return r
 }
+
+// many reports whether it is one of many that look the same at first.
+func (r *readout) many() bool {
+	n := 0
+	for ; r != nil; r = r.next {
+		n++
+	}
+	return n >= maxAlike
+}
+
+// maxAlike bounds how many wordings are remembered that look the same at first.
+const maxAlike = 32
 
 // diagnosisReadout is what a diagnosis says by its code, whenever it is made.
 type diagnosisReadout struct {

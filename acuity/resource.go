@@ -183,7 +183,7 @@ func compareFiled(a, b *filed) int {
 // sameThing reports whether two statements are about one thing.
 func (h *filed) sameThing(o *filed) bool {
 	if h.version == nil || o.version == nil {
-		return h.version == o.version && h.Kind == o.Kind && h.identity == o.identity
+		return h.version == o.version && h.Kind == o.Kind && *h.identity == *o.identity
 	}
 	return h.version.resource == o.version.resource
 }
@@ -264,7 +264,7 @@ func between(list []filed, h *filed) int {
 // the same thing; an observation with a newer one of the same code; one that
 // nothing knows; else the oldest.
 func leastOf(list []filed) int {
-	sameCode := func(a, b *filed) bool { return !a.runs() && !b.runs() && a.identity == b.identity }
+	sameCode := func(a, b *filed) bool { return !a.runs() && !b.runs() && *a.identity == *b.identity }
 	for _, same := range [...]func(a, b *filed) bool{(*filed).sameThing, sameCode} {
 		for i := range list {
 			for j := i + 1; j < len(list); j++ {

@@ -52,8 +52,8 @@ type Unit struct {
 	work    work
 	dirty   dirty
 	keyed   []byte // memory of a key
-	plain   bool // derive everything anew at each step, see Fold
-	overdue bool // the verdict differs from what was last told
+	plain   bool   // derive everything anew at each step, see Fold
+	overdue bool   // the verdict differs from what was last told
 }
 
 // room is a room with what is derived for it.
