@@ -104,9 +104,7 @@ func New(c Config) http.Handler {
 
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, c Config) {
-	s := &server{c}
-	api.Mount(r, c.Shell, s, routes())
-	s.mountSite(r)
+	api.Mount(r, c.Shell, &server{c}, routes())
 }
 
 type server struct{ Config }

@@ -103,7 +103,7 @@ func routes() []api.Route[*server] {
 			})
 		}
 	}
-	return all
+	return append(all, siteRoutes()...)
 }
 
 // factors: a body that names a factor that does not exist is refused as a whole.

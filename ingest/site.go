@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/access"
 	"svc/internal/api"
@@ -35,24 +33,6 @@ const (
 	actionLocationDelete    = "locations.delete"
 	actionSettingsSet       = "settings.set"
 )
-
-// mountSite adds the administration of how a hospital is read. What it says can
-// change verdicts, so it is an observation like any other.
-func (s *server) mountSite(r chi.Router) {
-	r.Group(func(r chi.Router) {
-		r.Use(s.Shell.Allow(access.Admin))
-		r.Post("/api/admin/terminology", s.setTerminology)
-		r.Delete("/api/admin/terminology/{id}", s.deleteTerminology)
-		r.Post("/api/admin/terminology/worklist/ignore", s.markCodes(false))
-		r.Post("/api/admin/terminology/worklist/restore", s.markCodes(true))
-		r.Post("/api/admin/rules", s.setRule)
-		r.Put("/api/admin/rules/{id}", s.setRule)
-		r.Delete("/api/admin/rules/{id}", s.deleteRule)
-		r.Post("/api/admin/locations", s.setLocation)
-		r.Delete("/api/admin/locations/{id}", s.deleteLocation)
-		r.Put("/api/admin/settings", s.setSettings)
-	})
-}
 
 // acted is the answer to an act: what it did to the verdict, or, of a dry run,
 // would do.

@@ -178,33 +178,36 @@ func (o object) limit(name string) acuity.Milli {
 // maxMarks is how many codes one request may mark.
 const maxMarks = 1000
 
-// markCodes takes codes out of what is to be looked at, or puts them back.
-func (s *server) markCodes(restore bool) http.HandlerFunc {
-	action := actionWorklistIgnore
-	if restore {
-		action = actionWorklistRestore
+// ignoreCodes takes codes out of what is to be looked at.
+func (s *server) ignoreCodes(w http.ResponseWriter, r *http.Request) {
+	s.markCodes(w, r, actionWorklistIgnore, false)
+}
+
+// restoreCodes puts them back.
+func (s *server) restoreCodes(w http.ResponseWriter, r *http.Request) {
+	s.markCodes(w, r, actionWorklistRestore, true)
+}
+
+func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return
 	}
-	return func(w http.ResponseWriter, r *http.Request) {
-		body, ok := readJSON(w, r, maxBody)
-		if !ok {
-			return
-		}
-		o, in := s.begin(w, r, acuity.ChannelTerminology)
-		if o == nil {
-			return
-		}
-		o.Marks = in.marks(body, restore)
-		if problem := in.problem(); problem != nil {
-			api.Fail(w, r, *problem)
-			return
-		}
-		codes := make([]string, len(o.Marks))
-		for i := range o.Marks {
-			codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
-		}
-		if answer, ok := s.perform(w, r, o, in, action, codes...); ok {
-			api.OK(w, r, answer)
-		}
+	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	if o == nil {
+		return
+	}
+	o.Marks = in.marks(body, restore)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return
+	}
+	codes := make([]string, len(o.Marks))
+	for i := range o.Marks {
+		codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
+	}
+	if answer, ok := s.perform(w, r, o, in, action, codes...); ok {
+		api.OK(w, r, answer)
 	}
 }
 

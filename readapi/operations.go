@@ -29,12 +29,13 @@ func routes() []api.Route[*server] {
 			Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
 		}}
 	}
-	return append(all, api.Route[*server]{Operation: api.Operation{
+	all = append(all, api.Route[*server]{Operation: api.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
 		Summary: "How the feeds are doing: what came in, how far it is applied, what is wrong",
 		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
 		Data:    statusAnswer{},
 	}, Serve: (*server).status})
+	return append(all, siteRoutes()...)
 }
 
 // unitStateShape is a [unitState] for readers: rooms are rooms in it.

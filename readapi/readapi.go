@@ -87,9 +87,6 @@ func New(cfg Config) http.Handler {
 func Mount(r chi.Router, cfg Config) {
 	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
 	api.Mount(r, cfg.Shell, s, routes())
-	if cfg.Site != nil {
-		s.mountSite(r)
-	}
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {

@@ -9,8 +9,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/access"
 	"svc/internal/api"
@@ -26,16 +24,40 @@ type Site interface {
 	Hospital(id string) (access.Hospital, bool)
 }
 
-// mountSite adds the lists of administrators.
-func (s *server) mountSite(r chi.Router) {
-	r.Group(func(r chi.Router) {
-		r.Use(s.shell.Allow(access.Admin))
-		r.Get("/api/admin/terminology", s.terminology)
-		r.Get("/api/admin/terminology/worklist", s.worklist)
-		r.Get("/api/admin/rules", s.rules)
-		r.Get("/api/admin/locations", s.locations)
-		r.Get("/api/admin/settings", s.settings)
-	})
+// siteRoutes are the lists of administrators.
+func siteRoutes() []api.Route[*server] {
+	pages := []api.Parameter{
+		{Name: "limit", In: "query", About: "How many are listed.", Example: "100"},
+		{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0"},
+	}
+	all := []api.Route[*server]{
+		{Operation: api.Operation{
+			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map", Parameters: pages,
+			Data: terminologyList{}, Refuses: []api.Kind{api.Invalid},
+		}, Serve: (*server).terminology},
+		{Operation: api.Operation{
+			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
+			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
+			Parameters: append([]api.Parameter{
+				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
+			}, pages...),
+			Data: worklistList{}, Refuses: []api.Kind{api.Invalid},
+		}, Serve: (*server).worklist},
+		{Operation: api.Operation{
+			Path: "/api/admin/rules", ID: "listRules", Summary: "The values that the hospital overrides, beside those of the catalogue", Data: ruleList{},
+		}, Serve: (*server).rules},
+		{Operation: api.Operation{
+			Path: "/api/admin/locations", ID: "listLocations", Summary: "The location table, and the rooms that nobody has confirmed", Data: locationList{},
+		}, Serve: (*server).locations},
+		{Operation: api.Operation{
+			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital", Data: settingsItem{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).settings},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Method, o.Group, o.Scope = http.MethodGet, "Administration", access.Admin
+	}
+	return all
 }
 
 // records is what a hospital's administrators list, decoded.
@@ -51,6 +73,10 @@ type records struct {
 // read returns the records of the caller's hospital, or has answered. A hospital
 // of which nothing was recorded has none.
 func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
+	if s.site == nil {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return nil, false
+	}
 	all, err := s.site.Site(r.Context(), api.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {

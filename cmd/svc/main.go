@@ -6,7 +6,7 @@
 //	svc run ingest,process,read   several roles in one process
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
 //	svc status                    tells how the feeds of a hospital are doing
-//	svc keys …, svc hospitals …   administration
+//	svc keys …, hospitals …, terminology …   administration
 //
 // `svc help` lists them, `svc ROLE -help` the options of one.
 package main
@@ -61,6 +61,8 @@ func commands() map[string]command {
 		"status":    {"status [flags]", "tell how the feeds of a hospital are doing", runStatus},
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
+
+		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
 	}
 }
 
@@ -101,7 +103,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals", "terminology"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

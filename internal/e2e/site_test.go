@@ -3,6 +3,10 @@ package e2e
 import (
 	"fmt"
 	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -246,5 +250,62 @@ func TestDevAdministration(t *testing.T) {
 	administration(t, p, admin)
 	if a, err := p.do(http.MethodGet, "/api/admin/terminology", "", ""); err != nil || a.status != http.StatusForbidden {
 		t.Errorf("without the scope: %v %v", a.status, err)
+	}
+}
+
+// svcIn runs a command line on the server of a data folder.
+func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
+	t.Helper()
+	text, err := exec.Command(binary(t), append(args, "-data", dir)...).CombinedOutput()
+	return string(text), err == nil
+}
+
+// Hospitals have their maps as files: what is exported is what was imported, and
+// a file with a fault changes nothing and names the line.
+func TestDevTerminologyFiles(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir, "-ephemeral")
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	p.accepted(t, "clinical", `{"roomId":7,"signals":[{"kind":"lab","system":"local","code":"QBL","value":1600}]}`)
+
+	const content = "system,code,kind,factorId,op,than,comment\n" +
+		"ICD-10-CM,O44.3*,diagnosis,high-hemorrhage,,,\n" +
+		"local,QBL,lab,high-hemorrhage,>=,1500,\"measured, in mL\"\n" +
+		"local,NOISE,,none,,,\n"
+	file := func(name, content string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := file("good.csv", content)
+	if out, ok := svcIn(t, dir, "terminology", "import", file("bad.csv", content+"local,X,,no-such-factor,,,\nlocal,Y,,high-mag,>=,many,\n")); ok ||
+		!strings.Contains(out, "line 5: factorId: factor") || !strings.Contains(out, "line 6: than") {
+		t.Errorf("a bad file: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "terminology", "import", good, "-dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors activated 1") {
+		t.Errorf("dry run: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "terminology", "export"); !ok || out != "system,code,kind,factorId,op,than,comment\n" {
+		t.Errorf("after a dry run and a bad file there is %s", out)
+	}
+	if out, ok := svcIn(t, dir, "terminology", "import", good); !ok || !strings.Contains(out, "imported 3 rows; factors activated 1") {
+		t.Errorf("import: %v %s", ok, out)
+	}
+	if got := factorsOf(p.unitState(t), 7); fmt.Sprint(got) != "[high-hemorrhage]" {
+		t.Errorf("factors of the room %v", got)
+	}
+	out, _ := svcIn(t, dir, "terminology", "export")
+	for _, line := range strings.Split(strings.TrimSpace(content), "\n") {
+		if !strings.Contains(out, line+"\n") {
+			t.Errorf("the export lacks %q:\n%s", line, out)
+		}
+	}
+	if out, ok := svcIn(t, dir, "terminology", "list"); !ok || strings.Count(out, "\n") != 4 {
+		t.Errorf("list: %s", out)
+	}
+	if out, ok := svcIn(t, dir, "terminology", "worklist"); !ok || !strings.Contains(out, "QBL") || !strings.Contains(out, "mapped") {
+		t.Errorf("worklist: %s", out)
 	}
 }

@@ -1,0 +1,474 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+)
+
+// terminologyOptions are the flags of svc terminology.
+type terminologyOptions struct {
+	world
+	verb    string
+	file    string
+	to      string
+	key     string
+	keyFile string
+	data    string
+	status  string
+	dryRun  bool
+	json    bool
+}
+
+const terminologyUsage = `usage: svc terminology import FILE.csv [-dry-run] [flags]
+       svc terminology export [FILE.csv] [flags]
+       svc terminology list [flags]
+       svc terminology worklist [-status unmapped|ignored|mapped] [flags]
+
+A file has the columns system, code, kind, factorId, op, than, comment, named in
+its first line; kind, op, than and comment may be left out. factorId none is a
+code that is known and means nothing. - is standard input or output.
+
+`
+
+// runTerminology administers the terminology map of a hospital through its API.
+func runTerminology(ctx context.Context, args []string, w world) error {
+	o, err := parseTerminology(args, w)
+	if err != nil {
+		return err
+	}
+	switch o.verb {
+	case "import":
+		return o.importCSV(ctx)
+	case "export":
+		return o.exportCSV(ctx)
+	case "list":
+		return o.list(ctx)
+	default:
+		return o.worklist(ctx)
+	}
+}
+
+func parseTerminology(args []string, w world) (*terminologyOptions, error) {
+	o := &terminologyOptions{world: w}
+	flags := flag.NewFlagSet("svc terminology", flag.ContinueOnError)
+	flags.SetOutput(io.Discard)
+	flags.StringVar(&o.to, "to", "", "`address` of the server (default: the running svc dev)")
+	flags.StringVar(&o.key, "key", "", "API `key` with the scope admin (default: that of the running svc dev)")
+	flags.StringVar(&o.keyFile, "key-file", "", "`file` that holds the key")
+	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
+	flags.StringVar(&o.status, "status", "", "worklist: only codes with this `status`")
+	flags.BoolVar(&o.dryRun, "dry-run", false, "import: say what would change, and change nothing")
+	flags.BoolVar(&o.json, "json", false, "print JSON")
+	var words []string
+	for { // words and flags in any order
+		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+			fmt.Fprint(w.stdout, terminologyUsage)
+			flags.SetOutput(w.stdout)
+			flags.PrintDefaults()
+			return nil, err
+		} else if err != nil {
+			return nil, usageError{err}
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		words = append(words, flags.Arg(0))
+		args = flags.Args()[1:]
+	}
+	faults := fromEnvironment(flags, w.env)
+	if len(words) > 0 {
+		o.verb, words = words[0], words[1:]
+	}
+	if !slices.Contains([]string{"import", "export", "list", "worklist"}, o.verb) {
+		return nil, usageError{errors.New("say import, export, list or worklist; -help says more")}
+	}
+	o.file = "-"
+	files := map[string]int{"import": 1, "export": 1}[o.verb]
+	switch {
+	case len(words) > files:
+		faults = append(faults, fmt.Errorf("unexpected argument %q", words[files]))
+	case len(words) == 1:
+		o.file = words[0]
+	case o.verb == "import":
+		faults = append(faults, errors.New("name a file, or - for standard input"))
+	}
+	if err := errors.Join(append(faults, o.fill())...); err != nil {
+		return nil, usageError{err}
+	}
+	return o, nil
+}
+
+// fill takes what was not given from the running svc dev.
+func (o *terminologyOptions) fill() error {
+	server := sendOptions{to: o.to, key: o.key, keyFile: o.keyFile, data: o.data}
+	if err := server.fill(); err != nil {
+		return err
+	}
+	if o.to == "" && o.key == "" && o.keyFile == "" {
+		running, err := readDevFile(o.data)
+		if err != nil {
+			return err
+		}
+		server.key = running.AdminKey
+	}
+	o.to, o.key = strings.TrimSuffix(server.to, "/"), server.key
+	if o.key == "" {
+		return errors.New("-key: must be given")
+	}
+	return nil
+}
+
+// refusal is an answer that says no.
+type refusal struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+	Details []struct {
+		Path string `json:"path"`
+		Rule string `json:"rule"`
+	} `json:"details"`
+}
+
+func (r *refusal) Error() string { return r.Code + ": " + r.Message }
+
+// call asks the server and reads data of the answer.
+func (o *terminologyOptions) call(ctx context.Context, method, path string, body, data any) error {
+	ctx, cancel := context.WithTimeout(ctx, adminWithin)
+	defer cancel()
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	if body == nil {
+		text = nil
+	}
+	request, err := http.NewRequestWithContext(ctx, method, o.to+"/api/admin/terminology"+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+o.key)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close() //nolint:errcheck // it was read
+	answer := struct {
+		OK    bool            `json:"ok"`
+		Data  json.RawMessage `json:"data"`
+		Error refusal         `json:"error"`
+	}{}
+	if err = json.NewDecoder(response.Body).Decode(&answer); err != nil {
+		return fmt.Errorf("%s answers with status %d and no JSON", o.to, response.StatusCode)
+	}
+	if !answer.OK {
+		return &answer.Error
+	}
+	return json.Unmarshal(answer.Data, data)
+}
+
+// mappingRow is a row of the map as the API has it.
+type mappingRow struct {
+	ID       string        `json:"id,omitempty"`
+	System   string        `json:"system"`
+	Code     string        `json:"code"`
+	Kind     *string       `json:"kind,omitempty"`
+	FactorID string        `json:"factorId"`
+	Value    *mappingLimit `json:"value,omitempty"`
+	Comment  string        `json:"comment,omitempty"`
+}
+
+type mappingLimit struct {
+	Op   string      `json:"op"`
+	Than json.Number `json:"than"`
+}
+
+// csvColumns are those of a file, in the order in which they are written.
+var csvColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
+
+// chunkRows is how many rows one request takes.
+const chunkRows = 1000
+
+// csvRow is a row with the line of the file where it stands.
+type csvRow struct {
+	mappingRow
+	line int
+}
+
+// readRows reads a file; the second result is what is wrong, one text a line.
+func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
+	reader := csv.NewReader(in)
+	reader.FieldsPerRecord = -1
+	reader.TrimLeadingSpace = true
+	head, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil, errors.New("the file is empty")
+	} else if err != nil {
+		return nil, nil, err
+	}
+	place := map[string]int{}
+	for i, name := range head {
+		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
+		if !slices.Contains(csvColumns, name) {
+			return nil, nil, fmt.Errorf("line 1: there is no column %q; the columns are %s", name, strings.Join(csvColumns, ", "))
+		}
+		place[name] = i
+	}
+	for _, name := range []string{"system", "code", "factorId"} {
+		if _, ok := place[name]; !ok {
+			return nil, nil, fmt.Errorf("line 1: the column %s is missing", name)
+		}
+	}
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return rows, faults, nil
+		}
+		line, _ := reader.FieldPos(0)
+		if err != nil {
+			return nil, nil, err // names its line
+		}
+		field := func(name string) string {
+			if i, ok := place[name]; ok && i < len(record) {
+				return strings.TrimSpace(record[i])
+			}
+			return ""
+		}
+		row := csvRow{line: line, mappingRow: mappingRow{
+			System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment"),
+		}}
+		if kind := field("kind"); kind != "" {
+			row.Kind = &kind
+		}
+		if op, than := field("op"), field("than"); op != "" || than != "" {
+			if _, err := strconv.ParseFloat(than, 64); err != nil {
+				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
+				continue
+			}
+			row.Value = &mappingLimit{op, json.Number(than)}
+		}
+		rows = append(rows, row)
+	}
+}
+
+// listPath is the beginning of the path of a fault: which row of the request.
+var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
+
+// imported sums up what an import did, or would do.
+type imported struct {
+	DryRun    bool     `json:"dryRun"`
+	Rows      int      `json:"rows"`
+	Activated int      `json:"activated"`
+	Expired   int      `json:"expired"`
+	Faults    []string `json:"faults"`
+}
+
+// importCSV sends the rows of a file. Every row is tried before any is taken: a
+// file with a fault changes nothing.
+func (o *terminologyOptions) importCSV(ctx context.Context) error {
+	in := io.Reader(os.Stdin)
+	if o.file != "-" {
+		file, err := os.Open(o.file)
+		if err != nil {
+			return fmt.Errorf("%s: %w", o.file, reason(err))
+		}
+		defer file.Close() //nolint:errcheck // it was read
+		in = file
+	}
+	rows, faults, err := readRows(in)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.file, err)
+	}
+	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: append([]string{}, faults...)}
+	turns := []bool{true, false} // asked, then done
+	if o.dryRun {
+		turns = turns[:1]
+	}
+	for _, dry := range turns {
+		sum.Activated, sum.Expired = 0, 0
+		for chunk := range slices.Chunk(rows, chunkRows) {
+			if err := o.send(ctx, chunk, dry, &sum); err != nil {
+				return err
+			}
+		}
+		if len(sum.Faults) > 0 {
+			break
+		}
+	}
+	return o.told(&sum)
+}
+
+// send sends some rows, and notes what is wrong with them by their lines.
+func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, sum *imported) error {
+	list := make([]mappingRow, len(rows))
+	for i := range rows {
+		list[i] = rows[i].mappingRow
+	}
+	var answer struct{ Activated, Expired []json.RawMessage }
+	err := o.call(ctx, http.MethodPost, "?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
+	var no *refusal
+	if errors.As(err, &no) && len(no.Details) > 0 {
+		for _, d := range no.Details {
+			where := d.Path
+			if at := listPath.FindStringSubmatch(d.Path); at != nil {
+				if n, err := strconv.Atoi(at[1]); err == nil && n < len(rows) {
+					where = fmt.Sprintf("line %d: %s", rows[n].line, strings.TrimPrefix(d.Path, at[0]))
+				}
+			}
+			sum.Faults = append(sum.Faults, strings.TrimSuffix(where, ": ")+": "+d.Rule)
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	sum.Activated += len(answer.Activated)
+	sum.Expired += len(answer.Expired)
+	return nil
+}
+
+// told prints what an import did.
+func (o *terminologyOptions) told(sum *imported) error {
+	if o.json {
+		if err := printJSON(o.stdout, sum); err != nil {
+			return err
+		}
+	} else {
+		for _, fault := range sum.Faults {
+			fmt.Fprintln(o.stderr, fault)
+		}
+	}
+	if len(sum.Faults) > 0 {
+		return fmt.Errorf("nothing was imported: %d faults", len(sum.Faults))
+	}
+	if o.json {
+		return nil
+	}
+	did := "imported"
+	if sum.DryRun {
+		did = "would import"
+	}
+	_, err := fmt.Fprintf(o.stdout, "%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
+	return err
+}
+
+func (o *terminologyOptions) rows(ctx context.Context) ([]mappingRow, error) {
+	var answer struct{ Mappings []mappingRow }
+	err := o.call(ctx, http.MethodGet, "?limit=20000", nil, &answer)
+	return answer.Mappings, err
+}
+
+// exportCSV writes the map as a file that import takes.
+func (o *terminologyOptions) exportCSV(ctx context.Context) error {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return err
+	}
+	var text bytes.Buffer
+	writer := csv.NewWriter(&text)
+	records := [][]string{csvColumns}
+	for i := range rows {
+		r := &rows[i]
+		record := []string{r.System, r.Code, kindOf(r), r.FactorID, "", "", r.Comment}
+		if r.Value != nil {
+			record[4], record[5] = r.Value.Op, r.Value.Than.String()
+		}
+		records = append(records, record)
+	}
+	if err = writer.WriteAll(records); err != nil {
+		return err
+	}
+	if o.file == "-" {
+		_, err = o.stdout.Write(text.Bytes())
+		return err
+	}
+	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil {
+		return fmt.Errorf("%s: %w", o.file, reason(err))
+	}
+	return nil
+}
+
+func kindOf(r *mappingRow) string {
+	if r.Kind == nil {
+		return ""
+	}
+	return *r.Kind
+}
+
+func (o *terminologyOptions) list(ctx context.Context) error {
+	rows, err := o.rows(ctx)
+	if err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(o.stdout, rows)
+	}
+	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tFACTOR\tVALUE\tCOMMENT")
+	for i := range rows {
+		r := &rows[i]
+		value := ""
+		if r.Value != nil {
+			value = r.Value.Op + " " + r.Value.Than.String()
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", r.System, r.Code, kindOf(r), r.FactorID, value, r.Comment)
+	}
+	return table.Flush()
+}
+
+func (o *terminologyOptions) worklist(ctx context.Context) error {
+	var answer struct {
+		Items []json.RawMessage
+		Total int
+	}
+	query := "/worklist?limit=1000"
+	if o.status != "" {
+		query += "&status=" + o.status
+	}
+	if err := o.call(ctx, http.MethodGet, query, nil, &answer); err != nil {
+		return err
+	}
+	if o.json {
+		return printJSON(o.stdout, answer.Items)
+	}
+	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tSTATUS\t24H\tTOTAL\tLAST SEEN\tSUGGESTED\tDISPLAY")
+	for _, raw := range answer.Items {
+		var item struct {
+			System, Code, Kind, Status, Display string
+			Count24h, CountTotal                int64
+			LastSeenAt                          time.Time
+			Suggestions                         []struct{ FactorID string }
+		}
+		if err := json.Unmarshal(raw, &item); err != nil {
+			return err
+		}
+		suggested := ""
+		if len(item.Suggestions) > 0 {
+			suggested = item.Suggestions[0].FactorID
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", item.System, item.Code, item.Kind, item.Status,
+			item.Count24h, item.CountTotal, stamp(item.LastSeenAt), suggested, item.Display)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	if more := answer.Total - len(answer.Items); more > 0 {
+		_, err := fmt.Fprintf(o.stdout, "and %d more\n", more)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,155 @@
+package ingest
+
+import (
+	"net/http"
+
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// siteRoutes are the operations by which administrators say how their hospital is
+// read. What they say can change verdicts, so it is an observation like any other.
+func siteRoutes() []api.Route[*server] {
+	id := func(about, example string) api.Parameter {
+		return api.Parameter{Name: "id", In: "path", About: about, Example: example}
+	}
+	all := []api.Route[*server]{
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map codes of the hospital to factors",
+			About: "A list of rows, or one row as the body. All that was ever sent is read anew before the answer: nothing needs to be sent again. A row about the same code, kind and value replaces the one before. A code with a trailing * is a prefix.",
+			Bodies: jsonBody(maxBody, terminologyShape{},
+				api.Example{Name: "A local alert and a threshold", Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`}),
+			Data: terminologyAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition}, Limits: map[string]int64{"mappingsPerRequest": maxMappings},
+		}, Serve: (*server).setTerminology},
+		{Operation: api.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Take a mapping back",
+			Parameters: []api.Parameter{id("Of the mapping.", "map-000000000000000000000000")},
+			Data:       acted{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+		}, Serve: (*server).deleteTerminology},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Codes that nobody need look at",
+			About:  "They are counted on, and mean what they meant. Codes as the worklist names them, a list or one as the body.",
+			Bodies: jsonBody(maxBody, marksShape{}, api.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
+			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": maxMarks},
+		}, Serve: (*server).ignoreCodes},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/restore", ID: "restoreCodes", Summary: "Codes that somebody should look at again",
+			Bodies: jsonBody(maxBody, marksShape{}, api.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
+			Data:   acted{},
+		}, Serve: (*server).restoreCodes},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/rules", ID: "setRule", Summary: "Override values of one factor",
+			About:  ruleAbout,
+			Bodies: jsonBody(maxBody, ruleShape{}, api.Example{Name: "Magnesium, 90 minutes", Text: `{"factorId":"high-mag","values":{"floor":"1 until 90m, 1/2"},"comment":"our protocol"}`}),
+			Data:   ruleAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+		}, Serve: (*server).setRule},
+		{Operation: api.Operation{
+			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of the factor of the path",
+			About:      ruleAbout,
+			Parameters: []api.Parameter{id("Of the factor.", "high-mag")},
+			Bodies:     jsonBody(maxBody, ruleOfPathShape{}, api.Example{Name: "Magnesium, 90 minutes", Text: `{"values":{"floor":"1 until 90m, 1/2"}}`}),
+			Data:       ruleAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+		}, Serve: (*server).setRule},
+		{Operation: api.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Back to the catalogue",
+			Parameters: []api.Parameter{id("Of the factor.", "high-mag")},
+			Data:       ruleAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+		}, Serve: (*server).deleteRule},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
+			About:  "A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
+			Bodies: jsonBody(maxBody, placeShape{}, api.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, api.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}),
+			Data:   locationAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+		}, Serve: (*server).setLocation},
+		{Operation: api.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
+			Parameters: []api.Parameter{id("Of the row.", "room-9")},
+			Data:       locationAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+		}, Serve: (*server).deleteLocation},
+		{Operation: api.Operation{
+			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Set all settings of the hospital",
+			About:  "What is left out has its default. Time zone and senders hold for later requests; the switches re-read all that was sent.",
+			Bodies: jsonBody(maxBody, settingsShape{}, api.Example{Name: "A time zone and a switch", Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`}),
+			Data:   settingsAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+		}, Serve: (*server).setSettings},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Group, o.Scope = "Administration", access.Admin
+		o.Refuses = append(o.Refuses, api.Invalid)
+		if len(o.Bodies) > 0 {
+			o.Refuses = o.Refuses[:len(o.Refuses)-1] // every body may be malformed
+		}
+		o.Parameters = append(o.Parameters,
+			api.Parameter{Name: "dryRun", In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
+			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`},
+			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*"},
+		)
+	}
+	return all
+}
+
+const ruleAbout = "Each value replaces the lines of that name of the catalogue, in its language: demand, track, with-mother, floor, track-floor, add, class, window, stale, per-baby, boarder; of a variant with its name before it, as severe.floor. null takes the line away, ; separates several. Try it with dryRun first: the answer lists every room and level that changes."
+
+type terminologyShape struct {
+	Mappings []mappingShape `json:"mappings" minItems:"1" maxItems:"5000"`
+}
+
+type mappingShape struct {
+	System   string        `json:"system" enum:"ICD-10-CM,SNOMED-CT,LOINC,RxNorm,local"`
+	Code     string        `json:"code" minLength:"1" maxLength:"64"`
+	FactorID string        `json:"factorId" minLength:"1" maxLength:"64" doc:"none: the code is known and means nothing."`
+	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
+	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so."`
+	Comment  string        `json:"comment,omitempty" maxLength:"200"`
+}
+
+type mappingLimit struct {
+	Op   string  `json:"op" enum:"<,<=,>,>="`
+	Than float64 `json:"than"`
+}
+
+type marksShape struct {
+	Codes []markShape `json:"codes" minItems:"1" maxItems:"1000"`
+}
+
+type markShape struct {
+	System string `json:"system,omitempty" maxLength:"64"`
+	Code   string `json:"code" minLength:"1" maxLength:"64"`
+	Kind   string `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it whatever it came as."`
+}
+
+type ruleShape struct {
+	FactorID string            `json:"factorId" minLength:"1" maxLength:"64"`
+	Values   map[string]string `json:"values"`
+	Comment  string            `json:"comment,omitempty" maxLength:"200"`
+}
+
+type ruleOfPathShape struct {
+	Values  map[string]string `json:"values"`
+	Comment string            `json:"comment,omitempty" maxLength:"200"`
+}
+
+type placeShape struct {
+	PointOfCare   string `json:"pointOfCare,omitempty" maxLength:"100"`
+	Room          string `json:"room,omitempty" maxLength:"100"`
+	Bed           string `json:"bed,omitempty" maxLength:"100"`
+	RoomID        int32  `json:"roomId,omitempty" minimum:"0" maximum:"2147483647"`
+	RoomLabel     string `json:"roomLabel,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
+	Area          string `json:"area,omitempty" maxLength:"100" doc:"Of the room; with roomId only."`
+	Outside       bool   `json:"outside,omitempty" doc:"Not of this unit; without roomId."`
+	PrimaryFactor string `json:"primaryFactor,omitempty" maxLength:"64" doc:"Of whoever is placed here."`
+}
+
+type settingsShape struct {
+	Timezone           string        `json:"timezone" minLength:"1" maxLength:"64" doc:"IANA name."`
+	TrustA08Location   bool          `json:"trustA08Location,omitempty" doc:"A differing PV1-3 of an update moves the patient."`
+	StaffingFromRoster bool          `json:"staffingFromRoster,omitempty" doc:"Without a staffing record the roster tells the nurses on duty."`
+	Senders            []senderShape `json:"senders,omitempty" maxItems:"200"`
+}
+
+type senderShape struct {
+	KeyID          string `json:"keyId" minLength:"1" maxLength:"200"`
+	OriginalMode   bool   `json:"originalMode,omitempty" doc:"Acknowledge with AA, AE and AR whatever the message asks for."`
+	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"Refuse what does not call itself production."`
+}
