@@ -173,14 +173,14 @@ func (w *writer) signal(s *acuity.Signal) {
 			codings = append(codings, object{"display": c.Display})
 		}
 	}
-	code, end := "code", ""
-	switch s.Kind {
+	code := "code"
+	switch s.Kind { //nolint:exhaustive // the others are Observations
 	case acuity.KindCondition:
 		r["clinicalStatus"] = []string{"active", "resolved", "", ""}[s.Status]
 		if s.Status == acuity.SignalRetracted {
 			r["verificationStatus"] = "entered-in-error"
 		}
-		end = "abatementDateTime"
+		end := "abatementDateTime"
 		if s.Status != acuity.SignalEnded {
 			end = "recordedDate"
 		}
