@@ -8,7 +8,9 @@ import (
 )
 
 // Operations are the ways to read.
-func Operations() []api.Operation { return api.Operations(routes()) }
+func Operations() []api.Operation {
+	return append(api.Operations(routes()), api.Operations(auditRoutes())...)
+}
 
 func routes() []api.Route[*server] {
 	all := []api.Route[*server]{

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/keys"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -100,7 +101,7 @@ func (a *admin) help() {
 }
 
 // connected runs do with the settings read whole.
-func (a *admin) connected(ctx context.Context, do func(context.Context, *settings) error) error {
+func (a *admin) connected(ctx context.Context, do func(context.Context, *settings, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWithin)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -109,7 +110,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		return err
 	}
 	defer cluster.Close()
-	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings())...); err != nil {
+	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
 		return err
 	}
 	s := followSettings(cluster, a.config.TopicPrefix, a.now, log)
@@ -120,7 +121,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		defer stop()
 		select {
 		case <-s.table.Ready():
-			return do(run, s)
+			return do(run, s, s.ring(openAudit(cluster, a.config.TopicPrefix), a.now))
 		case <-run.Done():
 			return fmt.Errorf("read the settings: %w", context.Cause(run))
 		}

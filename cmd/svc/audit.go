@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"svc/internal/audit"
+	"svc/internal/keys"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -74,4 +75,14 @@ func (l *auditLog) list(ctx context.Context, q audit.Query) (audit.Page, error) 
 // clocks of instances differ by less than an hour.
 func passed(at, since time.Time) bool {
 	return !since.IsZero() && at.Before(since.Add(-time.Hour))
+}
+
+// keys is what administers the keys.
+func (h *house) keys() keys.Config {
+	return keys.Config{Shell: h.shell, Ring: h.settings.ring(h.audit, h.now), Used: h.redis.Used}
+}
+
+// ring is the keys of the settings, each act on record.
+func (s *settings) ring(log *auditLog, now func() time.Time) *keys.Ring {
+	return &keys.Ring{Register: s.register, Put: s.putKey, Audit: log.record, Now: now}
 }

@@ -7,13 +7,14 @@ import (
 	"svc/ingest"
 	"svc/internal/api"
 	"svc/internal/discovery"
+	"svc/internal/keys"
 	"svc/readapi"
 )
 
 // operations are those of all roles: the description of the API is the same
 // whichever of them a process plays.
 func operations() []api.Operation {
-	return slices.Concat(ingest.Operations(), readapi.Operations(), api.Operations(health()))
+	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), api.Operations(health()))
 }
 
 // describe mounts what every process with a public port answers.

@@ -17,6 +17,7 @@ import (
 	"svc/internal/access"
 	"svc/internal/api"
 	"svc/internal/discovery"
+	"svc/internal/keys"
 	"svc/readapi"
 )
 
@@ -30,6 +31,9 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
+	keys.MountWrites(h.router, keys.Config{Shell: shell})
+	keys.MountReads(h.router, keys.Config{Shell: shell})
+	readapi.MountAudit(h.router, shell, nil)
 
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {

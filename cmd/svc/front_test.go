@@ -13,6 +13,7 @@ import (
 	"svc/ingest"
 	"svc/internal/access"
 	"svc/internal/api"
+	"svc/internal/keys"
 	"svc/readapi"
 )
 
@@ -25,6 +26,9 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
+	keys.MountWrites(h.router, keys.Config{Shell: shell})
+	keys.MountReads(h.router, keys.Config{Shell: shell})
+	readapi.MountAudit(h.router, shell, nil)
 	for name, tt := range map[string]struct {
 		method, path string
 		status       int
@@ -51,6 +55,9 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 		"ready, no body":               {"HEAD", "/readyz", 200, ""},
 		"head of a read, no key":       {"HEAD", "/api/v1/unit-state", 401, ""},
 		"head of a feed":               {"HEAD", "/api/ingest/census", 405, "POST, OPTIONS"},
+		"keys, both roles":             {"PUT", "/api/admin/keys", 405, "GET, HEAD, POST, OPTIONS"},
+		"a key, both roles":            {"OPTIONS", "/api/admin/keys/key_1", 204, "GET, HEAD, DELETE, OPTIONS"},
+		"audit, no key":                {"GET", "/api/admin/audit", 401, ""},
 		"head of nothing":              {"HEAD", "/nowhere", 404, ""},
 		"options of a read":            {"OPTIONS", "/api/v1/level", 204, "GET, HEAD, OPTIONS"},
 		"options of a feed":            {"OPTIONS", "/api/ingest/hl7", 204, "POST, OPTIONS"},

@@ -9,6 +9,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/access"
 	"svc/internal/board"
+	"svc/internal/keys"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -39,6 +40,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Took:       counts.took,
 	}
 	ingest.Mount(h.router, config)
+	keys.MountWrites(h.router, h.keys())
 	return h.mllp(ingest.NewMessages(config))
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"svc/internal/access"
+	"svc/internal/audit"
+	"svc/internal/keys"
 )
 
 // runKeys administers API keys: mint, list, revoke, rotate.
@@ -40,7 +42,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault, rateFault); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
 		if _, known := s.register.Hospital(*hospital); !known {
 			return fmt.Errorf("no hospital %q; svc hospitals create makes one", *hospital)
 		}
@@ -49,8 +51,8 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 		if lifetime > 0 {
 			template.ExpiresAt = now.Add(lifetime).UTC().Truncate(time.Millisecond)
 		}
-		key, token := access.Mint(template, now)
-		if err := s.putKey(ctx, &key); err != nil {
+		key, token, err := ring.Mint(ctx, audit.CommandLine, template)
+		if err != nil {
 			return err
 		}
 		return a.printToken(&key, token)
@@ -65,19 +67,19 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(_ context.Context, s *settings) error {
-		keys := s.register.Keys(*hospital)
+	return a.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
+		all := s.register.Keys(*hospital)
 		if a.json {
-			rows := make([]keyRow, len(keys))
-			for i := range keys {
-				rows[i] = rowOf(&keys[i], a.now())
+			rows := make([]keyRow, len(all))
+			for i := range all {
+				rows[i] = rowOf(&all[i], a.now())
 			}
 			return a.printJSON(rows)
 		}
 		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tCREATED\tENDS")
-		for i := range keys {
-			row := rowOf(&keys[i], a.now())
+		for i := range all {
+			row := rowOf(&all[i], a.now())
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
 				strings.Join(row.Scopes, ","), row.CreatedAt, row.ends())
 		}
@@ -93,16 +95,13 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(required("-id", *id)); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
 		key, err := keyOf(s, *id)
 		if err != nil {
 			return err
 		}
-		if now := a.now().UTC().Truncate(time.Millisecond); key.RevokedAt.IsZero() || now.Before(key.RevokedAt) {
-			key.RevokedAt = now
-			if err = s.putKey(ctx, &key); err != nil {
-				return err
-			}
+		if key, err = ring.Revoke(ctx, audit.CommandLine, key); err != nil {
+			return err
 		}
 		if a.json {
 			return a.printJSON(rowOf(&key, a.now()))
@@ -112,16 +111,13 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 	})
 }
 
-// overlaps are the times for which a rotated key may stay valid.
-var overlaps = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
-
 func rotateKey(ctx context.Context, a *admin, args []string) error {
 	id := a.flags.String("id", "", "the key's id, as svc keys list shows it")
 	overlap := a.flags.String("overlap", "24h", "how long the old key stays valid: 0, 1h, 24h or 7d")
 	if err := a.parse(args); err != nil {
 		return err
 	}
-	keep, known := overlaps[*overlap]
+	keep, known := keys.Overlaps[*overlap]
 	var overlapFault error
 	if !known {
 		overlapFault = errors.New("-overlap: must be 0, 1h, 24h or 7d")
@@ -129,24 +125,15 @@ func rotateKey(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(required("-id", *id), overlapFault); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
 		old, err := keyOf(s, *id)
 		if err != nil {
 			return err
 		}
-		now := a.now()
-		if !old.Valid(now) {
+		key, token, err := ring.Rotate(ctx, audit.CommandLine, old, keep)
+		if errors.Is(err, keys.ErrEnded) {
 			return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
-		}
-		key, token := access.Mint(old, now)
-		key.RevokedAt = time.Time{}
-		if err := s.putKey(ctx, &key); err != nil {
-			return err
-		}
-		if until := now.Add(keep).UTC().Truncate(time.Millisecond); old.RevokedAt.IsZero() || until.Before(old.RevokedAt) {
-			old.RevokedAt = until
-		}
-		if err := s.putKey(ctx, &old); err != nil {
+		} else if err != nil {
 			return err
 		}
 		return a.printToken(&key, token)
@@ -184,14 +171,8 @@ func (r *keyRow) ends() string {
 
 func rowOf(key *access.Key, now time.Time) keyRow {
 	row := keyRow{
-		ID: key.ID, Hospital: key.Hospital, Name: key.Name, Status: "active",
+		ID: key.ID, Hospital: key.Hospital, Name: key.Name, Status: keys.Status(key, now),
 		CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(key.ExpiresAt), RevokedAt: stamp(key.RevokedAt),
-	}
-	switch {
-	case !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt):
-		row.Status = "revoked"
-	case !key.Valid(now):
-		row.Status = "expired"
 	}
 	for _, scope := range key.Scopes {
 		row.Scopes = append(row.Scopes, string(scope))
@@ -253,11 +234,14 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(required("-name", h.Name), h.Check()); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(ctx context.Context, s *settings) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
 		if _, exists := s.register.Hospital(h.ID); exists {
 			return fmt.Errorf("hospital %q exists already", h.ID)
 		}
 		h.CreatedAt = a.now().UTC().Truncate(time.Millisecond)
+		if err := ring.Audit(ctx, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}); err != nil {
+			return err
+		}
 		if err := s.putHospital(ctx, &h); err != nil {
 			return err
 		}
@@ -283,7 +267,7 @@ func listHospitals(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(_ context.Context, s *settings) error {
+	return a.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
 		rows := []hospitalRow{}
 		for _, h := range s.register.Hospitals() {
 			rows = append(rows, hospitalRow{h.ID, h.Name, h.Zone, stamp(h.CreatedAt)})

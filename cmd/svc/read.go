@@ -8,6 +8,7 @@ import (
 	"svc/acuity"
 	"svc/internal/access"
 	"svc/internal/board"
+	"svc/internal/keys"
 	"svc/readapi"
 	"svc/schemas"
 )
@@ -21,6 +22,8 @@ func wireRead(_ context.Context, h *house) error {
 		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
 		Site: site{h.redis, h.settings.register},
 	})
+	keys.MountReads(h.router, h.keys())
+	readapi.MountAudit(h.router, h.shell, h.audit.list)
 	h.checks["redis"] = h.redis.Ping
 	return nil
 }

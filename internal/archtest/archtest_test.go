@@ -35,11 +35,12 @@ var rooms = map[string]room{
 	"ingest/mllp":              {goroutines: true},
 	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/feeds", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
+	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/audit", "internal/feeds", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},
 	"internal/api":             {imports: []string{"internal/access", "internal/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
-	"internal/audit":           {}, // what an administrative act is: roles and schemas share the word
-	"internal/limit":           {}, // how often a caller may ask: shared by the shell of every role and by Redis
+	"internal/audit":           {},                                                                                                // what an administrative act is: roles and schemas share the word
+	"internal/keys":            {imports: []string{"internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}}, // key administration, by two roles and the command line
+	"internal/limit":           {},                                                                                                // how often a caller may ask: shared by the shell of every role and by Redis
 	"internal/limit/limittest": {imports: []string{"internal/limit"}, goroutines: true},
 	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds"}, goroutines: true},

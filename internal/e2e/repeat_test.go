@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// send posts a body under an Idempotency-Key.
+func (p *partner) send(t testing.TB, feed, body, key string) *answer {
+	t.Helper()
+	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body, "Idempotency-Key", key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// wantRepeat wants the answer of a first request again.
+func wantRepeat(t testing.TB, first, again *answer) {
+	t.Helper()
+	if again.status != http.StatusOK || again.header.Get("Idempotency-Replayed") != "true" || !bytes.Equal(again.Data, first.Data) {
+		t.Errorf("again %d %q %s\nfirst %s", again.status, again.header.Get("Idempotency-Replayed"), again.Data, first.Data)
+	}
+}
+
+const labor = `{"rooms":[{"roomId":1,"status":"occupied","primaryFactor":"labor-standard"}]}`
+
+// A resend gets the first answer, also after the process was killed, and has no
+// second effect; with another body it is refused.
+func TestResendInDev(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	first := p.send(t, "census", labor, "census-1")
+	if first.status != http.StatusOK || first.header.Get("Idempotency-Replayed") != "" {
+		t.Fatalf("first: %d %s", first.status, first.raw)
+	}
+	wantRepeat(t, first, p.send(t, "census", labor, "census-1"))
+	p.accepted(t, "census", `{"rooms":[{"roomId":1,"status":"empty"}]}`)
+	d.kill()
+	d = restartDev(t, dir, d.BaseURL[len("http://"):])
+	p = newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	wantRepeat(t, first, p.send(t, "census", labor, "census-1"))
+	if u := p.unitState(t); len(u.Rooms) != 1 || u.Rooms[0].Status != "empty" {
+		t.Errorf("the resend had an effect: %+v", u.Rooms)
+	}
+	if a := p.send(t, "census", `{"rooms":[]}`, "census-1"); a.status != http.StatusConflict || a.Error.Code != "invalid_request" {
+		t.Errorf("another body: %d %s", a.status, a.raw)
+	}
+}
+
+// On real servers, with two instances: whichever gets the resend, and when both
+// get it at once, there is one effect and one answer.
+func TestResendAcrossInstances(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("one")
+	listen := "127.0.0.1:" + mustFreePort(t)
+	private := "127.0.0.1:" + mustFreePort(t)
+	other := start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	other.await("http://" + private + "/readyz")
+	here := s.partners[0]
+	there := newPartner("http://"+listen, here.hospital, here.key)
+	eventually(t, 60*time.Second, func() error { // the processor has taken up its partitions
+		var in ingested
+		if into(t, here.post(t, "staffing", `{"nursesOnDuty":3}`).Data, &in); !in.Applied {
+			return fmt.Errorf("nothing is applied yet")
+		}
+		return nil
+	})
+
+	first := here.send(t, "census", labor, "k")
+	if first.status != http.StatusOK || !first.OK {
+		t.Fatalf("first: %d %s", first.status, first.raw)
+	}
+	wantRepeat(t, first, there.send(t, "census", labor, "k"))
+	for i := range 10 {
+		body := fmt.Sprintf(`{"nursesOnDuty":%d}`, i)
+		answers := make([]*answer, 6)
+		var all sync.WaitGroup
+		for n := range answers {
+			p := []*partner{here, there}[n%2]
+			all.Go(func() { answers[n] = p.send(t, "staffing", body, "at-once-"+strconv.Itoa(i)) })
+		}
+		all.Wait()
+		firsts := 0
+		for _, a := range answers {
+			if a.status != http.StatusOK || !bytes.Equal(a.Data, answers[0].Data) {
+				t.Errorf("%d %s, another got %s", a.status, a.raw, answers[0].Data)
+			}
+			if a.header.Get("Idempotency-Replayed") == "" {
+				firsts++
+			}
+		}
+		if firsts != 1 {
+			t.Errorf("%d of %d requests at once were the first", firsts, len(answers))
+		}
+	}
+	other.kill()
+	other = start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	other.await("http://" + private + "/readyz")
+	eventually(t, 10*time.Second, func() error {
+		if _, err := there.do(http.MethodGet, "/healthz", "", ""); err != nil {
+			return err
+		}
+		return nil
+	})
+	wantRepeat(t, first, there.send(t, "census", labor, "k"))
+}

@@ -1,0 +1,318 @@
+package keys
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// Config is what the endpoints need.
+type Config struct {
+	Shell *api.Shell
+	Ring  *Ring
+	// Used returns when keys were used last, as far as that is known.
+	Used func(ctx context.Context, ids []string) (map[string]time.Time, error)
+}
+
+// MountWrites adds the endpoints that change keys.
+func MountWrites(r chi.Router, c Config) { api.Mount(r, c.Shell, &server{c}, writes()) }
+
+// MountReads adds the endpoints that show keys.
+func MountReads(r chi.Router, c Config) { api.Mount(r, c.Shell, &server{c}, reads()) }
+
+// Operations are what administrators do with keys.
+func Operations() []api.Operation {
+	return append(api.Operations(writes()), api.Operations(reads())...)
+}
+
+type server struct{ Config }
+
+const (
+	group    = "Administration"
+	maxBody  = 64 << 10 // bytes
+	maxName  = 100      // bytes of a key's name
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+func writes() []api.Route[*server] {
+	ifMatch := api.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the key had when it was read: if it has changed since, nothing is done."}
+	id := api.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
+	return []api.Route[*server]{
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/keys", Scope: access.Admin, ID: "mintKey", Group: group,
+			Summary: "Make a key", About: "The key itself is in the answer and nowhere else: it is not kept.",
+			Bodies: []api.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []api.Example{
+				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
+			}}},
+			Data: mintedKey{},
+		}, Serve: (*server).mint},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
+			Summary: "Make a successor of a key", About: "The old one stays valid for the overlap.",
+			Parameters: []api.Parameter{id, ifMatch},
+			Bodies: []api.Body{{Type: "application/json", Shape: rotateShape{}, Limit: maxBody, Examples: []api.Example{
+				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
+			}}},
+			Data: mintedKey{}, Refuses: []api.Kind{api.Missing, api.Precondition, api.Unprocessable},
+		}, Serve: (*server).rotate},
+		{Operation: api.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
+			Summary: "Revoke a key", About: "Everywhere within a second. A key that has ended stays as it is.",
+			Parameters: []api.Parameter{id, ifMatch},
+			Data:       keyRow{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+		}, Serve: (*server).revoke},
+	}
+}
+
+func reads() []api.Route[*server] {
+	return []api.Route[*server]{
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/keys", Scope: access.Admin, ID: "listKeys", Group: group,
+			Summary: "All keys of the hospital, oldest first", Data: keyList{},
+		}, Serve: (*server).list},
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
+			Summary:    "One key",
+			Parameters: []api.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}},
+			Data:       keyRow{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).get},
+	}
+}
+
+type mintShape struct {
+	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"What the integration is called."`
+	Scopes    []string   `json:"scopes" minItems:"1" doc:"What the key may do."`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
+	Rate      *float64   `json:"rate,omitempty" minimum:"0" doc:"Requests per second; 0: no limit. Default 50."`
+	Burst     int        `json:"burst,omitempty" minimum:"0" doc:"Requests at once. Default: four seconds of the rate."`
+}
+
+type rotateShape struct {
+	Overlap string `json:"overlap,omitempty" enum:"0,1h,24h,7d" doc:"How long the old key stays valid. Default 24h."`
+}
+
+type keyRow struct {
+	ID         string   `json:"id"`
+	Name       string   `json:"name"`
+	Status     string   `json:"status"` // active, revoked or expired
+	Scopes     []string `json:"scopes"`
+	CreatedAt  api.Time `json:"createdAt"`
+	ExpiresAt  api.Time `json:"expiresAt"`
+	RevokedAt  api.Time `json:"revokedAt"`
+	Rate       float64  `json:"rate"` // requests per second; 0: no limit
+	Burst      int      `json:"burst"`
+	LastUsedAt api.Time `json:"lastUsedAt"` // to the minute; null: not known
+	Version    string   `json:"version"`    // as the entity tag
+}
+
+type mintedKey struct {
+	keyRow
+	Key string `json:"key"` // shown once
+}
+
+type keyList struct {
+	Keys []keyRow `json:"keys"`
+}
+
+func (s *server) row(k *access.Key, used map[string]time.Time) keyRow {
+	row := keyRow{
+		ID: k.ID, Name: k.Name, Status: Status(k, s.Shell.Now()), Scopes: []string{}, CreatedAt: api.Time(k.CreatedAt),
+		ExpiresAt: api.Time(k.ExpiresAt), RevokedAt: api.Time(k.RevokedAt), Rate: k.Rate, Burst: k.Burst,
+		LastUsedAt: api.Time(used[k.ID]), Version: Version(k),
+	}
+	for _, scope := range k.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	return row
+}
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	all := s.Ring.Register.Keys(api.Caller(r.Context()).Hospital)
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	used := s.used(r, ids)
+	list := keyList{Keys: make([]keyRow, len(all))}
+	for i := range all {
+		list.Keys[i] = s.row(&all[i], used)
+	}
+	api.OK(w, r, list)
+}
+
+func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
+	if s.Used == nil {
+		return nil
+	}
+	used, err := s.Used(r.Context(), ids)
+	if err != nil { // the list is of use without it
+		s.Shell.Log.WarnContext(r.Context(), "last use of keys not known", "error", err)
+	}
+	return used
+}
+
+func (s *server) get(w http.ResponseWriter, r *http.Request) {
+	if key, ok := s.find(w, r); ok {
+		s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
+	}
+}
+
+func (s *server) mint(w http.ResponseWriter, r *http.Request) {
+	var in mintShape
+	if !read(w, r, &in) {
+		return
+	}
+	template := access.Key{Hospital: api.Caller(r.Context()).Hospital, Name: strings.TrimSpace(in.Name)}
+	var broken []api.Detail
+	if template.Name == "" || len(template.Name) > maxName {
+		broken = append(broken, api.Detail{Path: "name", Rule: "length:1-100"})
+	}
+	var err error
+	if template.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ",")); err != nil {
+		broken = append(broken, api.Detail{Path: "scopes", Rule: "scope"})
+	}
+	rate := float64(access.DefaultRate)
+	if in.Rate != nil {
+		rate = *in.Rate
+	}
+	limits, err := access.Limits(rate, in.Burst)
+	if err != nil {
+		broken = append(broken, api.Detail{Path: "rate", Rule: "rate"})
+	}
+	template.Rate, template.Burst = limits.Rate, limits.Burst
+	if in.ExpiresAt != nil {
+		if template.ExpiresAt = cut(*in.ExpiresAt); !template.ExpiresAt.After(s.Shell.Now()) {
+			broken = append(broken, api.Detail{Path: "expiresAt", Rule: "future"})
+		}
+	}
+	if len(broken) > 0 {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	key, token, err := s.Ring.Mint(ctx, api.Caller(r.Context()).ID, template)
+	if s.failed(w, r, err) {
+		return
+	}
+	s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+}
+
+func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
+	var in rotateShape
+	if !read(w, r, &in) {
+		return
+	}
+	if in.Overlap == "" {
+		in.Overlap = "24h"
+	}
+	overlap, known := Overlaps[in.Overlap]
+	if !known {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: []api.Detail{{Path: "overlap", Rule: "enum:0|1h|24h|7d"}}})
+		return
+	}
+	old, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	key, token, err := s.Ring.Rotate(ctx, api.Caller(r.Context()).ID, old, overlap)
+	if errors.Is(err, ErrEnded) {
+		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The key is not valid any more; make a new one."})
+		return
+	}
+	if s.failed(w, r, err) {
+		return
+	}
+	s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+}
+
+func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
+	key, ok := s.find(w, r)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	key, err := s.Ring.Revoke(ctx, api.Caller(r.Context()).ID, key)
+	if s.failed(w, r, err) {
+		return
+	}
+	s.answer(w, r, &key, s.row(&key, nil))
+}
+
+// find returns the key of the path, if it is of the caller's hospital and as the
+// caller knows it; else it has answered.
+func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
+	key, known := s.Ring.Register.Key(chi.URLParam(r, "id"))
+	if !known || key.Hospital != api.Caller(r.Context()).Hospital {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return key, false
+	}
+	if match := strings.Join(r.Header["If-Match"], ","); match != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		found := false
+		for tag := range strings.SplitSeq(match, ",") {
+			tag = strings.TrimSpace(tag)
+			found = found || tag == "*" || tag == etag(&key)
+		}
+		if !found {
+			api.Fail(w, r, api.Problem{Kind: api.Precondition})
+			return key, false
+		}
+	}
+	return key, true
+}
+
+func etag(k *access.Key) string { return `"` + Version(k) + `"` }
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request, k *access.Key, data any) {
+	w.Header()["Etag"] = []string{etag(k)}
+	api.OK(w, r, data)
+}
+
+func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) bool {
+	if err == nil {
+		return false
+	}
+	s.Shell.Log.WarnContext(r.Context(), "key not written", "error", err)
+	api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: tryAgain})
+	return true
+}
+
+// read reads a JSON body into v, or has answered. No body is an empty object.
+func read(w http.ResponseWriter, r *http.Request, v any) bool {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		api.Fail(w, r, api.Problem{Kind: api.UnsupportedMedia, Message: "This endpoint takes application/json."})
+		return false
+	}
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	err := decoder.Decode(v)
+	if err == nil && decoder.More() {
+		err = errors.New("more than one value")
+	}
+	problem := api.Problem{Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []api.Detail{{Path: "", Rule: "json"}}}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		problem.Details = []api.Detail{{Path: wrong.Field, Rule: "type"}}
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		problem = api.Problem{Kind: api.TooLarge}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		problem = api.Problem{Kind: api.TimedOut}
+	}
+	if err != nil {
+		api.Fail(w, r, problem)
+	}
+	return err == nil
+}
