@@ -97,8 +97,8 @@ func routes() []api.Route[*server] {
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
 			s.counted(w, r, func(w http.ResponseWriter) {
-				if r, ok := s.identified(w, r); ok {
-					serve(s, w, r)
+				if once, ok := s.identified(w, r); ok {
+					serve(s, w, once)
 				}
 			})
 		}

@@ -180,7 +180,7 @@ func (b *Board) Progress(ctx context.Context, hospital string) (partition int32,
 	pipe := b.redis.Pipeline()
 	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldPosition)
 	at := pipe.HGet(ctx, b.key(partition, "pulse"), "at")
-	if err = b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+	if err = b.call(ctx, func() error { _, fault := pipe.Exec(ctx); return fault }); err != nil {
 		return partition, -1, pulse, err
 	}
 	position = -1

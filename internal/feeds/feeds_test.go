@@ -25,7 +25,7 @@ func arrivals(gaps ...time.Duration) (h feeds.History, end time.Time) {
 	return h, at
 }
 
-func every(gap time.Duration, lasting time.Duration) (gaps []time.Duration) {
+func every(gap, lasting time.Duration) (gaps []time.Duration) {
 	for range int(lasting / gap) {
 		gaps = append(gaps, gap)
 	}
