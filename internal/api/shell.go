@@ -43,6 +43,10 @@ type request struct {
 	now  func() time.Time
 	key  access.Key // zero on paths that need none
 	log  *slog.Logger
+
+	// Here so that a request allocates once.
+	seen   recorder
+	header [1]string // X-Request-Id
 }
 
 type contextKey struct{}
@@ -77,8 +81,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 		start := s.Now()
 		q := &request{id: requestID(r), docs: s.DocsURL, now: s.Now, log: s.Log}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
-		seen := &recorder{ResponseWriter: w}
-		seen.Header()["X-Request-Id"] = []string{q.id}
+		seen := &q.seen
+		seen.ResponseWriter, q.header[0] = w, q.id
+		seen.Header()["X-Request-Id"] = q.header[:]
 		s.secure(seen.Header(), r)
 		defer func() {
 			fault := recover()
