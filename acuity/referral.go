@@ -228,7 +228,7 @@ func (u *Unit) refer() {
 		for i := range r.said {
 			h := &r.said[i]
 			was, is := h.binding(), binding{kind: toNobody}
-			if v := u.bindPatient(r, h.ReceivedAt); v != nil {
+			if v := u.bindPatient(r, r.newestOf(h)); v != nil {
 				is = binding{v, toVisit}
 			}
 			if was == is {
@@ -241,6 +241,18 @@ func (u *Unit) refer() {
 		u.waits = true
 	}
 	u.work.referrals = u.work.referrals[:0]
+}
+
+// newestOf returns when the newest version of what a statement is about was
+// received: the versions of one resource belong together.
+func (r *referral) newestOf(h *filed) Instant {
+	at, whole := h.ReceivedAt, h.whole()
+	for i := range r.said {
+		if o := &r.said[i]; whole != "" && o.whole() == whole {
+			at = max(at, o.ReceivedAt)
+		}
+	}
+	return at
 }
 
 // bindPatient returns the visit that a statement about a patient belongs to: of
@@ -337,7 +349,7 @@ func (u *Unit) settleReferrals(now Instant) {
 	for _, r := range slices.SortedFunc(maps.Values(u.referrals), byName) {
 		var old, left []filed
 		for _, h := range r.said {
-			if due(&h.Heard) {
+			if due(&h.Heard) && !r.speaksOf(h.whole(), func(o *filed) bool { return !due(&o.Heard) }) {
 				old = append(old, h)
 			} else {
 				left = append(left, h)
@@ -374,6 +386,12 @@ func (u *Unit) settleReferrals(now Instant) {
 		})
 	}
 	u.index()
+}
+
+// speaksOf reports whether a statement of a resource, as a whole, is such a one; the
+// versions of one stay together.
+func (r *referral) speaksOf(whole string, such func(*filed) bool) bool {
+	return whole != "" && slices.ContainsFunc(r.said, func(o filed) bool { return o.whole() == whole && such(&o) })
 }
 
 // countWaiting counts what waits for something else, as of the hour of the clock.

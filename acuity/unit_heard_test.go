@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -71,5 +72,54 @@ func TestStatementIsARecord(t *testing.T) {
 func TestStatementIsSmall(t *testing.T) {
 	if n := unsafe.Sizeof(Heard{}); n > 56 {
 		t.Errorf("a statement takes %d bytes, want at most 56", n)
+	}
+}
+
+// Of too many observations those go that have a newer one of their code, never the
+// infusion that still runs.
+func TestManyObservationsLeaveTheInfusion(t *testing.T) {
+	u := NewUnit(testHospital)
+	bag := magnesium(clockAt(0), SignalActive)
+	bag.Visit, bag.Resource = "v", "bag"
+	feed(u, listing(clockAt(-10)), arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}))
+	feed(u, Observation{ReceivedAt: clockAt(1), Channel: ChannelFHIR, Signals: []Signal{bag}})
+	for n := range 600 {
+		s := Signal{
+			Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(2000, ""),
+			Visit: "v", Resource: fmt.Sprint("o", n), ObservedAt: clockAt(n + 2),
+		}
+		feed(u, Observation{ReceivedAt: clockAt(n + 2), Channel: ChannelFHIR, Signals: []Signal{s}})
+	}
+	if n := len(u.visits["v"].filed); n > capSignals {
+		t.Errorf("%d statements are kept, want at most %d", n, capSignals)
+	}
+	if !u.roomVerdict(1).has(mustFactor(t, "high-mag")) {
+		t.Errorf("the infusion is lost: %+v", u.roomVerdict(1))
+	}
+}
+
+// What waits is counted, and nothing waits longer than a day.
+func TestWhatWaitsIsCounted(t *testing.T) {
+	u := NewUnit(testHospital)
+	about := func(visit, patient string) Signal {
+		return Signal{Kind: KindCondition, System: ICD10CM, Code: "O14.13", Visit: visit, Patient: patient, Resource: "c" + visit + patient}
+	}
+	wrong := Signal{Resource: "gone", Status: SignalRetracted}
+	waiting := func(cancels, statements int32) {
+		t.Helper()
+		if c := u.Chart().Unit; c.CancelsWaiting != cancels || c.StatementsWaiting != statements {
+			t.Errorf("%d cancels and %d statements wait, want %d and %d", c.CancelsWaiting, c.StatementsWaiting, cancels, statements)
+		}
+	}
+	feed(u, Observation{ReceivedAt: clockAt(0), Channel: ChannelFHIR, Signals: []Signal{about("v", ""), about("", "p"), wrong}})
+	waiting(0, 3)
+	feed(u, arrival(clockAt(5), Event{ID: "c", Type: A12, Visit: "w", Cancels: clockAt(1)}))
+	waiting(1, 3)
+	feed(u, arrival(clockAt(10), Event{ID: "a", Type: A01, Visit: "v", Patient: "p", Class: 'I', Place: ldr("L1")}))
+	waiting(1, 1)
+	feed(u, arrival(clockAt(25*60), Event{ID: "b", Type: A08, Visit: "v"}))
+	waiting(0, 0)
+	if len(u.referrals) != 0 {
+		t.Errorf("%d names are kept", len(u.referrals))
 	}
 }
