@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // administered is the answer to an act.
@@ -307,5 +308,53 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 	if out, ok := svcIn(t, dir, "terminology", "worklist"); !ok || !strings.Contains(out, "QBL") || !strings.Contains(out, "mapped") {
 		t.Errorf("worklist: %s", out)
+	}
+}
+
+// The same on real servers, with two processors, while feeds of another room go
+// on: an act is one step among others.
+func TestAdministrationOnServers(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("p1")
+	s.processor("p2")
+	p := s.partners[0]
+	admin := newPartner(p.base, p.hospital, cli(t, s.env, "keys", "mint", "-hospital", p.hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0"))
+	eventually(t, 2*time.Second, func() error {
+		if a, err := admin.do(http.MethodGet, "/api/admin/settings", "", ""); err != nil || a.status != http.StatusOK {
+			return fmt.Errorf("the key is not honored yet: %v %v", a, err)
+		}
+		return nil
+	})
+	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
+
+	stop, done := make(chan struct{}), make(chan int)
+	go func() {
+		n := 0
+		for {
+			select {
+			case <-stop:
+				done <- n
+				return
+			default:
+			}
+			a, err := p.do(http.MethodPost, "/api/ingest/clinical", "application/json", `{"roomId":99,"signals":[{"kind":"observation","system":"local","code":"env-interpreter"}]}`)
+			if err == nil && a.status == http.StatusOK {
+				n++
+			}
+		}
+	}()
+	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"STAT_PAGE"}]}`
+	p.accepted(t, "clinical", unknown)
+	mapped := admin.act(t, http.MethodPost, "terminology", `{"system":"local","code":"STAT_PAGE","factorId":"high-prolapsed-cord"}`, http.StatusOK)
+	if got := factorsOf(p.unitState(t), 7); len(mapped.Activated) != 1 || fmt.Sprint(got) != "[high-prolapsed-cord]" {
+		t.Errorf("activated %+v, factors %v", mapped.Activated, got)
+	}
+	admin.act(t, http.MethodDelete, "terminology/"+mapped.Mappings[0].ID, "", http.StatusOK)
+	if got := factorsOf(p.unitState(t), 7); got != nil {
+		t.Errorf("taken back, and there is %v", got)
+	}
+	close(stop)
+	if n := <-done; n == 0 {
+		t.Error("no traffic flowed")
 	}
 }
