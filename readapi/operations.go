@@ -27,9 +27,7 @@ func routes() []api.Route[*server] {
 		o := &all[i].Operation
 		o.Method, o.Group, o.Scope = http.MethodGet, "Reads", access.ReadUnitState
 		o.Refuses = []api.Kind{api.Missing}
-		o.Parameters = []api.Parameter{{
-			Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
-		}}
+		o.Parameters = []api.Parameter{ifNoneMatch}
 	}
 	all = append(all, api.Route[*server]{Operation: api.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
@@ -44,4 +42,8 @@ func routes() []api.Route[*server] {
 type unitStateShape struct {
 	unitState
 	Rooms []room `json:"rooms"`
+}
+
+var ifNoneMatch = api.Parameter{
+	Name: "If-None-Match", In: "header", About: "The entity tag of the answer that the reader has: 304 if it still holds.", Example: `W/"0"`,
 }

@@ -56,6 +56,7 @@ func siteRoutes() []api.Route[*server] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Method, o.Group, o.Scope = http.MethodGet, "Administration", access.Admin
+		o.Parameters = append([]api.Parameter{ifNoneMatch}, o.Parameters...)
 	}
 	return all
 }
