@@ -181,14 +181,15 @@ func TestContract(t *testing.T) {
 			for name, example := range body.Examples {
 				examples++
 				a := send(caller, kind, text(example.Value))
-				if a.status != http.StatusOK {
+				gone := a.status == http.StatusNotFound && strings.Contains(path, "{") // what the path names is made up
+				if a.status != http.StatusOK && !gone {
 					t.Errorf("%s %s: the example %q is refused: %d %s", method, path, name, a.status, a.raw)
 				}
 				if kind != "text/plain" && kind != "application/hl7-v2" {
 					if err := holds(d.schema(t, "paths", path, method, "requestBody", "content", kind, "schema"), example.Value); err != nil {
 						t.Errorf("%s %s: the example %q breaks its schema: %v", method, path, name, err)
 					}
-					if first := slices.Sorted(maps.Keys(body.Examples))[0]; name == first {
+					if first := slices.Sorted(maps.Keys(body.Examples))[0]; name == first && !gone {
 						shown[o.OperationID] = a.raw
 					}
 				}
