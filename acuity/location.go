@@ -36,7 +36,7 @@ func (p *Place) ID() string {
 func PlaceByID(id string) (Place, bool) {
 	if text, ok := strings.CutPrefix(id, roomRow); ok {
 		n, err := strconv.ParseInt(text, 10, 32)
-		p := Place{HasRoomID: true, RoomID: int32(n)} //nolint:gosec // 32 bits were asked for
+		p := Place{HasRoomID: true, RoomID: int32(n)}
 		return p, err == nil && n >= 0 && p.ID() == id
 	}
 	text, ok := strings.CutPrefix(id, nameRow)

@@ -178,7 +178,7 @@ func (b *suggester) siblings(code string, found *found) {
 			n++
 		}
 		if n >= 3 {
-			found.add(s.factor, 40+10*int32(min(n, 6)-3), SuggestSibling) //nolint:gosec // 40 to 70
+			found.add(s.factor, 40+10*int32(min(n, 6)-3), SuggestSibling)
 		}
 	}
 }

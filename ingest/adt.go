@@ -65,7 +65,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 		MotherVisit:   o.identifier("motherVisitId", optional, hl7.KindVisit),
 		Class:         o.class(),
 		Service:       strings.ToUpper(o.text("service", optional, maxName)),
-		Primary:       o.factor("primaryFactor", true),
+		Primary:       o.primary(),
 		Place:         o.location("roomId", "location"),
 		Prior:         o.location("priorRoomId", "priorLocation"),
 		DiagnosisMode: acuity.DiagnosisNone,

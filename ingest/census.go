@@ -92,7 +92,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 		Visit:   o.identifier("visitId", optional, hl7.KindVisit),
 		Class:   o.class(),
 		Service: strings.ToUpper(o.text("service", optional, maxName)),
-		Primary: o.factor("primaryFactor", true),
+		Primary: o.primary(),
 
 		PrimarySince: o.time("primaryFactorSince", optional).at,
 		DeliveredAt:  o.time("deliveredAt", optional).at,
@@ -115,7 +115,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 	for i, raw := range list {
 		if in, ok := o.open(raw, item(o.at("newborns"), i)); ok {
 			row.Newborns = append(row.Newborns, acuity.CensusNewborn{
-				Visit: in.identifier("visitId", optional, hl7.KindVisit), Primary: in.factor("primaryFactor", true),
+				Visit: in.identifier("visitId", optional, hl7.KindVisit), Primary: in.primary(),
 			})
 			in.close()
 		}

@@ -276,16 +276,17 @@ func (o object) inner(name string) object {
 	return in
 }
 
-// factor reads the id of a factor that must exist; primaries and modifiers are
-// not the same.
-func (o object) factor(name string, primary bool) acuity.Factor {
+// primary reads primaryFactor, which must name one.
+func (o object) primary() acuity.Factor {
+	const name = "primaryFactor"
 	id := o.text(name, optional, maxName)
 	if id == "" {
 		return 0
 	}
-	return o.factorID(id, o.at(name), primary)
+	return o.factorID(id, o.at(name), true)
 }
 
+// factorID returns the factor with an id, if it exists and is of the asked kind.
 func (r *reader) factorID(id, path string, primary bool) acuity.Factor {
 	f, ok := acuity.FactorByID(id)
 	if ok && f.IsPrimary() == primary {

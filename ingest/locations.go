@@ -64,7 +64,7 @@ func (r *reader) place(body []byte) acuity.Place {
 	p := acuity.Place{
 		PointOfCare: b.text("pointOfCare", optional, maxLabel), Room: b.text("room", optional, maxLabel), Bed: b.text("bed", optional, maxLabel),
 		Label: b.text("roomLabel", optional, maxLabel), Area: b.text("area", optional, maxLabel),
-		Outside: b.yes("outside") == acuity.Yes, Primary: b.factor("primaryFactor", true),
+		Outside: b.yes("outside") == acuity.Yes, Primary: b.primary(),
 	}
 	if id, ok := b.integer("roomId", optional, maxRoomID); ok {
 		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds

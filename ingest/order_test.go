@@ -98,8 +98,8 @@ func observed(id, status, updated, when, category string) string {
 		`"effectiveDateTime":"2026-03-04T`+when+`:00Z",`+strip+category+`"}`)
 }
 
-func diagnosed(status, verification, updated, about string) string {
-	return resource("Condition", "c1", `"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"verificationStatus":{"coding":[{"code":"`+verification+`"}]}`,
+func diagnosed(verification, updated, about string) string {
+	return resource("Condition", "c1", `"clinicalStatus":{"coding":[{"code":"active"}]},"verificationStatus":{"coding":[{"code":"`+verification+`"}]}`,
 		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
 }
 
@@ -122,20 +122,20 @@ var visits = map[string][]string{
 	},
 	"an Encounter that was cancelled": {
 		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), encounter("cancelled", "09:00", "", ""),
-		adt("A01", "0800", "", `LDR^L7`, "I"), diagnosed("active", "confirmed", "08:40", ofVisit),
+		adt("A01", "0800", "", `LDR^L7`, "I"), diagnosed("confirmed", "08:40", ofVisit),
 		administered("m1", "in-progress", "08:50", "08:50", ""),
 	},
 	"a loading dose, two bags, one of them in error": {
 		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), administered("load", "in-progress", "08:20", "08:20", ""),
 		administered("load", "completed", "08:45", "08:20", "08:40"), administered("bag1", "in-progress", "08:50", "08:45", ""),
 		administered("bag2", "in-progress", "09:30", "09:30", ""), administered("bag2", "entered-in-error", "09:40", "09:30", ""),
-		diagnosed("active", "confirmed", "08:40", ofPatient),
+		diagnosed("confirmed", "08:40", ofPatient),
 	},
 	"observations that are corrected, and conditions that are refuted": {
 		adt("A01", "0810", "", `LDR^L1`, "I"), encounter("in-progress", "08:15", stays("L1", "08:10"), ""),
 		observed("o1", "preliminary", "21:50", "21:45", "III"), observed("o1", "corrected", "22:00", "21:45", "II"),
-		observed("o2", "final", "21:40", "21:30", "I"), diagnosed("active", "provisional", "08:40", ofPatient),
-		diagnosed("active", "refuted", "09:00", ofPatient),
+		observed("o2", "final", "21:40", "21:30", "I"), diagnosed("provisional", "08:40", ofPatient),
+		diagnosed("refuted", "09:00", ofPatient),
 	},
 	"an infusion on hold, known before the visit": {
 		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),

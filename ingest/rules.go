@@ -62,11 +62,11 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 		return acuity.Rule{}
 	}
 	defer b.close()
-	need := required
+	naming := required
 	if id != "" {
-		need = optional
+		naming = optional
 	}
-	named := b.text("factorId", need, maxName)
+	named := b.text("factorId", naming, maxName)
 	switch {
 	case id == "":
 		id = named

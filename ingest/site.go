@@ -103,11 +103,10 @@ func entityTag(text string) (int64, bool) {
 		return acuity.ExpectSome, true
 	}
 	text = strings.TrimPrefix(text, "W/")
-	inner, ok := strings.CutPrefix(text, `"`)
-	if inner, ok = strings.CutSuffix(inner, `"`); !ok {
+	if len(text) < 2 || text[0] != '"' || text[len(text)-1] != '"' {
 		return 0, false
 	}
-	version, err := strconv.ParseInt(inner, 10, 64)
+	version, err := strconv.ParseInt(text[1:len(text)-1], 10, 64)
 	return version, err == nil && version > 0
 }
 

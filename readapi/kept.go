@@ -129,9 +129,9 @@ func (s *server) renew(ctx context.Context, hospital string, u *unit) (*judgment
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
 	if u.last == nil {
-		c, err := decode(s.charts, &state, nil)
-		if err != nil {
-			return nil, err
+		c, malformed := decode(s.charts, &state, nil)
+		if malformed != nil {
+			return nil, malformed
 		}
 		return judge(c, nil, acuity.At(s.shell.Now())), nil
 	}

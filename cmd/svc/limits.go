@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -59,9 +60,7 @@ func (u *lastUse) run(ctx context.Context) error {
 		u.mu.Lock()
 		due := u.pending
 		u.pending = map[string]time.Time{}
-		for id, at := range due {
-			u.written[id] = at
-		}
+		maps.Copy(u.written, due)
 		u.mu.Unlock()
 		u.redis.Use(ctx, due) //nolint:errcheck // best effort
 	}

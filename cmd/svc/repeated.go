@@ -56,8 +56,8 @@ func (h *house) changeFrom(ctx context.Context, topic string, partition int32, f
 		if string(r.Key) != hospital {
 			return true
 		}
-		head, err := schemas.PeekChange(r.Value)
-		if err != nil || head.Version < version {
+		head, unread := schemas.PeekChange(r.Value)
+		if unread != nil || head.Version < version {
 			return true
 		}
 		if head.Version == version {

@@ -155,13 +155,13 @@ func (o *terminologyOptions) call(ctx context.Context, method, path string, body
 	if body == nil {
 		text = nil
 	}
-	request, err := http.NewRequestWithContext(ctx, method, o.to+"/api/admin/terminology"+path, bytes.NewReader(text))
+	request, err := http.NewRequestWithContext(ctx, method, o.to+"/api/admin/terminology"+path, bytes.NewReader(text)) //nolint:gosec // the user names the server
 	if err != nil {
 		return err
 	}
 	request.Header.Set("Authorization", "Bearer "+o.key)
 	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
+	response, err := http.DefaultClient.Do(request) //nolint:gosec // the user names the server
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, 
 		for _, d := range no.Details {
 			where := d.Path
 			if at := listPath.FindStringSubmatch(d.Path); at != nil {
-				if n, err := strconv.Atoi(at[1]); err == nil && n < len(rows) {
+				if n, bad := strconv.Atoi(at[1]); bad == nil && n < len(rows) {
 					where = fmt.Sprintf("line %d: %s", rows[n].line, strings.TrimPrefix(d.Path, at[0]))
 				}
 			}
@@ -395,7 +395,7 @@ func (o *terminologyOptions) exportCSV(ctx context.Context) error {
 		_, err = o.stdout.Write(text.Bytes())
 		return err
 	}
-	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil {
+	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil { //nolint:gosec // the user names the file
 		return fmt.Errorf("%s: %w", o.file, reason(err))
 	}
 	return nil

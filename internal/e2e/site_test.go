@@ -59,9 +59,10 @@ func (p *partner) worklist(t testing.TB, query string) (w worklist) {
 	return w
 }
 
-func factorsOf(u unitState, room int32) (ids []string) {
+// factorsOf returns the factors of the room that these tests speak of.
+func factorsOf(u unitState) (ids []string) {
 	for _, r := range u.Rooms {
-		if r.RoomID == room {
+		if r.RoomID == 7 {
 			for _, f := range r.Factors {
 				ids = append(ids, f.ID)
 			}
@@ -78,7 +79,7 @@ func administration(t *testing.T, p, admin *partner) {
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"OB_HEM_ALERT","display":"Obstetric hemorrhage alert"}]}`
 	p.accepted(t, "clinical", unknown)
 	p.accepted(t, "clinical", unknown)
-	if u := p.unitState(t); factorsOf(u, 7) != nil {
+	if u := p.unitState(t); factorsOf(u) != nil {
 		t.Fatalf("an unmapped code has an effect: %v", u.Rooms)
 	}
 	w := admin.worklist(t, "")
@@ -90,14 +91,14 @@ func administration(t *testing.T, p, admin *partner) {
 
 	const mapping = `{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation","comment":"from the alert module"}`
 	dry := admin.act(t, http.MethodPost, "terminology?dryRun=true", mapping, http.StatusOK)
-	if !dry.DryRun || len(dry.Activated) != 1 || len(dry.Changes) == 0 || factorsOf(p.unitState(t), 7) != nil {
-		t.Fatalf("dry run %+v, factors %v", dry, factorsOf(p.unitState(t), 7))
+	if !dry.DryRun || len(dry.Activated) != 1 || len(dry.Changes) == 0 || factorsOf(p.unitState(t)) != nil {
+		t.Fatalf("dry run %+v, factors %v", dry, factorsOf(p.unitState(t)))
 	}
 	real := admin.act(t, http.MethodPost, "terminology", mapping, http.StatusOK)
 	if real.DryRun || fmt.Sprint(real.Activated, real.Expired, *real.Level, *real.Outcome, len(real.Changes)) != fmt.Sprint(dry.Activated, dry.Expired, *dry.Level, *dry.Outcome, len(dry.Changes)) {
 		t.Errorf("dry run %+v, and then %+v", dry, real)
 	}
-	if got := factorsOf(p.unitState(t), 7); fmt.Sprint(got) != "[high-hemorrhage]" {
+	if got := factorsOf(p.unitState(t)); fmt.Sprint(got) != "[high-hemorrhage]" {
 		t.Errorf("factors of the room %v", got)
 	}
 	if w := admin.worklist(t, "?status=mapped"); w.Total != 1 {
@@ -117,8 +118,8 @@ func administration(t *testing.T, p, admin *partner) {
 	}
 	admin.act(t, http.MethodDelete, "terminology/"+id, "", http.StatusPreconditionFailed, "If-Match", `"999999"`)
 	back := admin.act(t, http.MethodDelete, "terminology/"+id, "", http.StatusOK, "If-Match", fmt.Sprintf("%q", fmt.Sprint(list.Mappings[0].Version)))
-	if len(back.Expired) != 1 || factorsOf(p.unitState(t), 7) != nil {
-		t.Errorf("taken back: %+v, factors %v", back, factorsOf(p.unitState(t), 7))
+	if len(back.Expired) != 1 || factorsOf(p.unitState(t)) != nil {
+		t.Errorf("taken back: %+v, factors %v", back, factorsOf(p.unitState(t)))
 	}
 	admin.act(t, http.MethodDelete, "terminology/"+id, "", http.StatusNotFound)
 
@@ -194,7 +195,8 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 			RoomID            int32
 			PointOfCare, Room string
 		}
-	}) {
+	},
+	) {
 		into(t, admin.get(t, "/api/admin/locations").Data, &list)
 		return list
 	}
@@ -294,11 +296,11 @@ func TestDevTerminologyFiles(t *testing.T) {
 	if out, ok := svcIn(t, dir, "terminology", "import", good); !ok || !strings.Contains(out, "imported 3 rows; factors activated 1") {
 		t.Errorf("import: %v %s", ok, out)
 	}
-	if got := factorsOf(p.unitState(t), 7); fmt.Sprint(got) != "[high-hemorrhage]" {
+	if got := factorsOf(p.unitState(t)); fmt.Sprint(got) != "[high-hemorrhage]" {
 		t.Errorf("factors of the room %v", got)
 	}
 	out, _ := svcIn(t, dir, "terminology", "export")
-	for _, line := range strings.Split(strings.TrimSpace(content), "\n") {
+	for line := range strings.SplitSeq(strings.TrimSpace(content), "\n") {
 		if !strings.Contains(out, line+"\n") {
 			t.Errorf("the export lacks %q:\n%s", line, out)
 		}
@@ -321,7 +323,7 @@ func TestAdministrationOnServers(t *testing.T) {
 	admin := newPartner(p.base, p.hospital, cli(t, s.env, "keys", "mint", "-hospital", p.hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0"))
 	eventually(t, 2*time.Second, func() error {
 		if a, err := admin.do(http.MethodGet, "/api/admin/settings", "", ""); err != nil || a.status != http.StatusOK {
-			return fmt.Errorf("the key is not honored yet: %v %v", a, err)
+			return fmt.Errorf("the key is not honored yet: %v %w", a, err)
 		}
 		return nil
 	})
@@ -346,11 +348,11 @@ func TestAdministrationOnServers(t *testing.T) {
 	const unknown = `{"roomId":7,"signals":[{"kind":"observation","system":"local","code":"STAT_PAGE"}]}`
 	p.accepted(t, "clinical", unknown)
 	mapped := admin.act(t, http.MethodPost, "terminology", `{"system":"local","code":"STAT_PAGE","factorId":"high-prolapsed-cord"}`, http.StatusOK)
-	if got := factorsOf(p.unitState(t), 7); len(mapped.Activated) != 1 || fmt.Sprint(got) != "[high-prolapsed-cord]" {
+	if got := factorsOf(p.unitState(t)); len(mapped.Activated) != 1 || fmt.Sprint(got) != "[high-prolapsed-cord]" {
 		t.Errorf("activated %+v, factors %v", mapped.Activated, got)
 	}
 	admin.act(t, http.MethodDelete, "terminology/"+mapped.Mappings[0].ID, "", http.StatusOK)
-	if got := factorsOf(p.unitState(t), 7); got != nil {
+	if got := factorsOf(p.unitState(t)); got != nil {
 		t.Errorf("taken back, and there is %v", got)
 	}
 	close(stop)

@@ -161,7 +161,7 @@ const aloneFor = time.Second
 
 // Run fetches portions until ctx ends, and returns its error.
 func (l *Limiter) Run(ctx context.Context) error {
-	tidy := time.NewTicker(forgetAfter / 4)
+	tidy := time.NewTicker(forgetAfter / 4) //nolint:forbidigo // the pace of tidying; no answer depends on it
 	defer tidy.Stop()
 	for {
 		select {
@@ -206,8 +206,8 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.left, c.seen, c.next = left, now, now
 	if got < want { // the shared bucket is empty: look again when there is something to take
 		soon := max(rate.wait(rate.slack()/2), time.Millisecond)
-		c.next, c.asked = now.Add(soon), true // also if nobody asks: who waits as told finds a token
-		time.AfterFunc(soon, func() { l.again(c) })
+		c.next, c.asked = now.Add(soon), true       // also if nobody asks: who waits as told finds a token
+		time.AfterFunc(soon, func() { l.again(c) }) //nolint:forbidigo // when to ask again; the answer goes by now
 	}
 }
 

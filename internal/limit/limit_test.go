@@ -41,7 +41,10 @@ func instance(t *testing.T, source limit.Source) *limit.Limiter {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
-	t.Cleanup(func() { cancel(); <-done })
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
 	return l
 }
 
@@ -103,7 +106,7 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 		steps := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) [3]int {
 			return [3]int{rapid.IntRange(0, 1).Draw(rt, "instance"), rapid.IntRange(1, 300).Draw(rt, "requests"), rapid.SampledFrom([]int{0, 1, 20, 100, 1000, 10000}).Draw(rt, "pause")}
 		}), 1, 40).Draw(rt, "steps")
-		synctest.Test(t, func(t *testing.T) {
+		synctest.Test(t, func(_ *testing.T) {
 			source := limit.NewMemory(time.Now)
 			var instances [2]*limit.Limiter
 			for i := range instances {
@@ -191,7 +194,10 @@ func BenchmarkAllow(b *testing.B) {
 	ctx, cancel := context.WithCancel(b.Context())
 	done := make(chan error, 1)
 	go func() { done <- l.Run(ctx) }()
-	defer func() { cancel(); <-done }()
+	defer func() {
+		cancel()
+		<-done
+	}()
 	rate := limit.Rate{PerSecond: 1e9, Burst: 1e9}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -41,8 +42,8 @@ func (c *Cluster) Back(ctx context.Context, topic string, partition int32, befor
 		if err != nil {
 			return fmt.Errorf("read back %s: %w", topic, err)
 		}
-		for i := len(slice) - 1; i >= 0; i-- {
-			if !each(slice[i]) {
+		for _, r := range slices.Backward(slice) {
+			if !each(r) {
 				return nil
 			}
 		}

@@ -116,7 +116,7 @@ func together(t *testing.T, s Server) {
 	defer cancel()
 	var instances [2]*limit.Limiter
 	for i := range instances {
-		instances[i] = limit.New(s.Open(t), time.Now) //nolint:forbidigo // real servers, real time
+		instances[i] = limit.New(s.Open(t), time.Now)
 		running.Go(func() {
 			if err := instances[i].Run(ctx); !errors.Is(err, context.Canceled) {
 				t.Error(err)
