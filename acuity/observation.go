@@ -12,7 +12,7 @@ type Observation struct {
 	// the changelog, so that timers that fired in between fall the same way.
 	AppliedAt Instant
 	Channel   Channel
-	Source    string // id of the API key that sent it
+	Source    string // lineage of the API key that sent it; of an act, the id of the key
 
 	Events   []Event   // adt, hl7, batch: in the order of the request
 	Signals  []Signal  // clinical

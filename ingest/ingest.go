@@ -116,7 +116,7 @@ func (s *server) observe(r *http.Request, channel acuity.Channel) *acuity.Observ
 
 func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observation {
 	return &acuity.Observation{
-		Hospital: key.Hospital, ReceivedAt: acuity.At(s.Shell.Now()), Channel: channel, Source: key.ID,
+		Hospital: key.Hospital, ReceivedAt: acuity.At(s.Shell.Now()), Channel: channel, Source: key.Lineage(),
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel
-	Source   string // id of the key
+	Source   string // lineage of the key
 	At       acuity.Instant
 
 	Received int // messages of HL7, else one body

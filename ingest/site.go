@@ -56,6 +56,7 @@ type verdictMove struct {
 // begin begins the observation of an act, or has answered.
 func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
 	o := s.observe(r, channel)
+	o.Source = api.Caller(r.Context()).ID // who did it, not whose data it is
 	in := s.reader(o)
 	o.Act = in.act(r)
 	if problem := in.problem(); problem != nil {

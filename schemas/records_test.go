@@ -79,7 +79,7 @@ var records = []record{
 	stateOf[acuity.RuleState](&ruleStateV1),
 	stateOf[acuity.PlaceState](&placeStateV1),
 	stateOf[acuity.SwitchesState](&switchesStateV1),
-	recordOf(&keyV1, EncodeKey, DecodeKey),
+	recordOf(&keyV2, EncodeKey, DecodeKey),
 	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),

@@ -44,6 +44,7 @@ var (
 	codeStateV1     = Schema{"code-state", 1, 0xced1ff49db1bc210}
 	codeStateV2     = Schema{"code-state", 2, 0xe38183262e9ec42d}
 	keyV1           = Schema{"key", 1, 0xa70cd7359ee041c7}
+	keyV2           = Schema{"key", 2, 0x31916b25a8c53cbe}
 	hospitalV1      = Schema{"hospital", 1, 0x0693232fca2267d3}
 	hospitalV2      = Schema{"hospital", 2, 0x93962e0b5c007f72}
 	auditV1         = Schema{"audit", 1, 0x68a187920242a7bc}
@@ -55,7 +56,7 @@ var released = []*Schema{
 	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1,
-	&keyV1, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
+	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
 }
 
 // Released returns all released versions of all records, the versions of one

@@ -8,7 +8,7 @@ import (
 // EncodeKey appends the record of k to dst, which it returns. Instants are cut
 // to the millisecond.
 func EncodeKey(dst []byte, k *access.Key) ([]byte, error) {
-	w := begin(dst, &keyV1)
+	w := begin(dst, &keyV2)
 	w.text(k.ID)
 	w.text(k.Hospital)
 	w.text(k.Name)
@@ -23,13 +23,14 @@ func EncodeKey(dst []byte, k *access.Key) ([]byte, error) {
 	w.at(acuity.At(k.RevokedAt))
 	w.double(k.Rate)
 	w.long(int64(k.Burst))
-	return w.end(&keyV1)
+	w.text(k.Source)
+	return w.end(&keyV2)
 }
 
 // DecodeKey reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeKey(b []byte) (*access.Key, error) {
-	r, err := open(b, &keyV1)
+	r, err := open(b, &keyV2)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +47,8 @@ func DecodeKey(b []byte) (*access.Key, error) {
 	k.RevokedAt = r.at().Time()
 	k.Rate = r.double()
 	k.Burst = int(r.int())
-	if err := r.close(&keyV1); err != nil {
+	k.Source = r.text()
+	if err := r.close(&keyV2); err != nil {
 		return nil, err
 	}
 	return k, nil

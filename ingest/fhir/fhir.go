@@ -25,7 +25,7 @@ type Options struct {
 	Pseudonym  func(kind, value string) string
 	Zone       *time.Location // of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	Source     string // whose ids the ids of resources are: id of the API key (clinical-decisions F6)
+	Source     string // whose ids the ids of resources are: lineage of the API key (clinical-decisions F6)
 }
 
 // Facts is what a body says.

@@ -84,7 +84,11 @@ func joinScopes(scopes []Scope) string {
 
 // Key is one API key as it is kept: everything but its token.
 type Key struct {
-	ID        string // "key_" + 16 hex; names the key in lists, logs and as the source of an observation
+	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
+	// Source is the id of the first key of the lineage: a key inherits that of the
+	// key it was rotated from. It names the sender in observations, so a resource
+	// keeps its identity when the key is rotated. "" is ID, see [Key.Lineage].
+	Source    string
 	Hospital  string
 	Name      string // what the integration is called
 	Hash      [sha256.Size]byte
@@ -94,6 +98,15 @@ type Key struct {
 	RevokedAt time.Time // zero: not revoked; in the future while a rotation overlaps
 	Rate      float64   // requests per second; 0 none
 	Burst     int
+}
+
+// Lineage names the keys that follow each other by rotation: Source, or for a key
+// that was written before there were lineages its own id.
+func (k *Key) Lineage() string {
+	if k.Source == "" {
+		return k.ID
+	}
+	return k.Source
 }
 
 // Valid reports whether the key may be used at now.
@@ -143,7 +156,8 @@ func Limits(rate float64, burst int) (Limit, error) {
 }
 
 // Mint makes a key and its token, which is shown once and kept nowhere.
-// ID, Hash and CreatedAt of the template are set.
+// ID, Hash and CreatedAt of the template are set, and Source unless the template
+// has one: then the key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails: crypto/rand ends the program instead
@@ -152,6 +166,7 @@ func Mint(template Key, now time.Time) (key Key, token string) {
 	token = tokenPrefix + hex.EncodeToString(secret)
 	key = template
 	key.ID = "key_" + hex.EncodeToString(id)
+	key.Source = key.Lineage()
 	key.Hash = Hash(token)
 	key.CreatedAt = now.UTC().Truncate(time.Millisecond)
 	key.Scopes = slices.Sorted(slices.Values(template.Scopes))
@@ -175,7 +190,7 @@ type Hospital struct {
 // Sender is how the messages of one key are to be understood. The zero value is
 // what the standard says.
 type Sender struct {
-	Key            string // its id
+	Key            string // id of the key, or of one that it was rotated from
 	OriginalMode   bool   // acknowledge in original mode whatever the message asks for
 	ProductionOnly bool   // refuse what does not call itself production
 }

@@ -161,3 +161,57 @@ func TestLimits(t *testing.T) {
 		}
 	}
 }
+
+func TestLineage(t *testing.T) {
+	clock := noon
+	r := NewRegister(func() time.Time { return clock })
+	first, _ := Mint(Key{Hospital: "north"}, noon)
+	second, _ := Mint(Key{Hospital: "north", Source: first.Lineage()}, noon.Add(time.Second))
+	third, _ := Mint(Key{Hospital: "north", Source: second.Lineage()}, noon.Add(2*time.Second))
+	other, _ := Mint(Key{Hospital: "north"}, noon.Add(3*time.Second))
+	foreign, _ := Mint(Key{Hospital: "south", Source: first.ID}, noon.Add(4*time.Second))
+	if first.Source != first.ID || third.Lineage() != first.ID || other.Lineage() != other.ID {
+		t.Errorf("lineages %q %q %q", first.Source, third.Lineage(), other.Lineage())
+	}
+	first.Source = "" // as it was written before there were lineages
+	current := func(what, id, want string, valid bool) {
+		t.Helper()
+		if got, ok := r.Current(id); got.ID != want || ok != valid {
+			t.Errorf("%s: %q %v, want %q %v", what, got.ID, ok, want, valid)
+		}
+	}
+	for _, key := range []Key{third, foreign, other, first, second} { // settings have no order
+		r.SetKey(key)
+	}
+	for _, key := range []Key{first, second, third} {
+		current("each of three", key.ID, third.ID, true)
+	}
+	current("alone", other.ID, other.ID, true)
+	current("of another hospital", foreign.ID, foreign.ID, true)
+	current("unknown", "key_0", "", false)
+
+	r.SetHospital(Hospital{ID: "north", Zone: "UTC", Senders: []Sender{{Key: other.ID}, {Key: first.ID, OriginalMode: true}, {Key: second.ID, ProductionOnly: true}}})
+	for name, tt := range map[string]struct {
+		key  Key
+		want Sender
+	}{
+		"said of the key":         {first, Sender{Key: first.ID, OriginalMode: true}},
+		"said of one before":      {third, Sender{Key: second.ID, ProductionOnly: true}},
+		"said of another lineage": {foreign, Sender{Key: foreign.ID}},
+	} {
+		if got := r.Sender(&tt.key); got != tt.want {
+			t.Errorf("%s: %+v, want %+v", name, got, tt.want)
+		}
+	}
+
+	third.RevokedAt = noon.Add(time.Minute)
+	r.SetKey(third)
+	current("a revocation to come", first.ID, third.ID, true)
+	clock = noon.Add(time.Hour)
+	current("the newest is revoked", first.ID, second.ID, true)
+	r.DropKey(second.ID)
+	current("the second is forgotten", third.ID, first.ID, true)
+	first.ExpiresAt = noon
+	r.SetKey(first)
+	current("none is valid", third.ID, third.ID, false)
+}

@@ -16,6 +16,7 @@ type Register struct {
 	mu        sync.RWMutex
 	byHash    map[[sha256.Size]byte]*Key
 	byID      map[string]*Key
+	lineages  map[string][]*Key // newest last
 	hospitals map[string]tenant
 }
 
@@ -26,7 +27,7 @@ type tenant struct {
 
 // NewRegister returns an empty register that judges expiry by now.
 func NewRegister(now func() time.Time) *Register {
-	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, hospitals: map[string]tenant{}}
+	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, lineages: map[string][]*Key{}, hospitals: map[string]tenant{}}
 }
 
 // Lookup returns the key of a token if it may be used now.
@@ -45,19 +46,30 @@ func (r *Register) Lookup(token string) (Key, bool) {
 func (r *Register) SetKey(key Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old := r.byID[key.ID]; old != nil {
-		delete(r.byHash, old.Hash)
-	}
+	r.drop(key.ID)
 	r.byID[key.ID], r.byHash[key.Hash] = &key, &key
+	line := append(r.lineages[key.Lineage()], &key)
+	slices.SortFunc(line, byAge)
+	r.lineages[key.Lineage()] = line
 }
 
 // DropKey forgets a key.
 func (r *Register) DropKey(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if old := r.byID[id]; old != nil {
-		delete(r.byHash, old.Hash)
-		delete(r.byID, id)
+	r.drop(id)
+}
+
+func (r *Register) drop(id string) {
+	old := r.byID[id]
+	if old == nil {
+		return
+	}
+	delete(r.byHash, old.Hash)
+	delete(r.byID, id)
+	line := slices.DeleteFunc(r.lineages[old.Lineage()], func(k *Key) bool { return k == old })
+	if r.lineages[old.Lineage()] = line; len(line) == 0 {
+		delete(r.lineages, old.Lineage())
 	}
 }
 
@@ -97,16 +109,40 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
-// Sender returns how the messages of a key are to be understood.
+// Sender returns how the messages of a key are to be understood: as is said of the
+// key itself, else of a key of its lineage, the latest that was said.
 func (r *Register) Sender(key *Key) Sender {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
+	found := Sender{Key: key.ID}
 	for _, s := range r.hospitals[key.Hospital].Senders {
 		if s.Key == key.ID {
 			return s
 		}
+		if k := r.byID[s.Key]; k != nil && k.Lineage() == key.Lineage() {
+			found = s
+		}
 	}
-	return Sender{Key: key.ID}
+	return found
+}
+
+// Current returns the newest valid key of the lineage to which the key with an id
+// belongs, so what names a key need not be changed when it is rotated. If none is
+// valid it returns the key itself, and false.
+func (r *Register) Current(id string) (Key, bool) {
+	now := r.now()
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	named := r.byID[id]
+	if named == nil {
+		return Key{}, false
+	}
+	for _, key := range slices.Backward(r.lineages[named.Lineage()]) {
+		if key.Hospital == named.Hospital && key.Valid(now) {
+			return *key, true
+		}
+	}
+	return *named, false
 }
 
 // Key returns a key by its id, also one that is no longer valid.
@@ -129,13 +165,16 @@ func (r *Register) Keys(hospital string) []Key {
 			keys = append(keys, *key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b Key) int {
-		if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
-			return c
-		}
-		return strings.Compare(a.ID, b.ID)
-	})
+	slices.SortFunc(keys, func(a, b Key) int { return byAge(&a, &b) })
 	return keys
+}
+
+// byAge orders keys oldest first.
+func byAge(a, b *Key) int {
+	if c := a.CreatedAt.Compare(b.CreatedAt); c != 0 {
+		return c
+	}
+	return strings.Compare(a.ID, b.ID)
 }
 
 // Hospitals returns all hospitals by id.

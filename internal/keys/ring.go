@@ -48,13 +48,16 @@ func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access
 	return key, token, r.write(ctx, by, ActMint, "", &key)
 }
 
-// Rotate makes a key like an old one, which stays valid for the overlap at most.
+// Rotate makes a key like an old one, of the same lineage. The old one
+// stays valid for the overlap at most.
 func (r *Ring) Rotate(ctx context.Context, by string, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {
 		return access.Key{}, "", ErrEnded
 	}
-	key, token, err := r.Mint(ctx, by, old)
+	successor := old
+	successor.Source = old.Lineage()
+	key, token, err := r.Mint(ctx, by, successor)
 	if err != nil {
 		return access.Key{}, "", err
 	}
