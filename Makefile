@@ -7,6 +7,7 @@ GOTEST ?= go test
 # On the virtual network of the embedded broker hours pass in milliseconds.
 TAGS := -tags synctests
 FUZZTIME ?= 10s
+FEEDTIME ?= $(FUZZTIME)
 
 .DEFAULT_GOAL := help
 .PHONY: run test check race e2e bench fuzz build help
@@ -31,8 +32,8 @@ e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAF
 bench: ## run the benchmarks and print them as a table (SVC_E2E=1: on a real Kafka and Redis too)
 	@internal/e2e/bench
 
-fuzz: ## fuzz every decoder, each for FUZZTIME (default 10s)
-	@internal/e2e/fuzz $(FUZZTIME)
+fuzz: ## fuzz every decoder, each for FUZZTIME (default 10s), those of HL7 and FHIR for FEEDTIME
+	@internal/e2e/fuzz $(FUZZTIME) $(FEEDTIME)
 
 build: ## build bin/svc
 	@go build -o bin/svc ./cmd/svc
