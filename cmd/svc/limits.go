@@ -15,7 +15,7 @@ func (h *house) limits() {
 	limits := limit.New(h.redis, h.now)
 	h.shell.Limits = limits
 	h.run("limits", limits.Run)
-	h.metrics.counter("svc_rate_limited_requests_total", "Requests refused because their key had sent too many.", limits.Limited)
+	h.metrics.counter("svc_rate_limited_requests_total", "Requests refused, or messages made to wait, because their key had sent too many.", limits.Limited)
 	h.metrics.gauge("svc_rate_limited_keys", "Keys that were refused at least once lately.", limits.Clients)
 
 	used := &lastUse{redis: h.redis, now: h.now, pending: map[string]time.Time{}, written: map[string]time.Time{}}

@@ -33,7 +33,7 @@ type mllpConfig struct {
 // several senders at one address the first that fits is taken.
 type mllpSender struct {
 	addr   string
-	key    string       // id, as svc keys list shows it
+	key    string       // id, as svc keys list shows it; it stands for its lineage
 	from   netip.Prefix // invalid: from everywhere
 	client string       // name in the peer's certificate; "" any, or none
 }
@@ -140,6 +140,9 @@ func authorities(path string) (*x509.CertPool, error) {
 const (
 	mllpAnswerWithin = 10 * time.Second
 	mllpPause        = time.Second // before a message that was not taken may come again
+	// How long a message waits for its key's rate before it is taken all the same: an
+	// engine that waits longer for an acknowledgment, often 30 s, sends it again.
+	mllpPatience = 10 * time.Second
 	// A peer whose machine is gone is noticed after this and four questions.
 	keepAliveIdle     = time.Minute
 	keepAliveInterval = 15 * time.Second
@@ -209,7 +212,7 @@ func (f *mllpFront) run(ctx context.Context) error {
 }
 
 // admit says who a peer is. Its key is looked up at every message: it may have been
-// revoked.
+// revoked, or rotated, and then its successor counts.
 func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messages) (mllp.Sender, error) {
 	at := slices.IndexFunc(senders, func(s mllpSender) bool { return s.fits(p) })
 	if at < 0 {
@@ -217,11 +220,23 @@ func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messag
 	}
 	id := senders[at].key
 	now, err := h.validKey(id)
+	if now.ID == "" {
+		now.ID = id
+	}
 	return mllp.Sender{
-		Key: id, Hospital: now.Hospital,
+		Key: now.ID, Hospital: now.Hospital,
 		Take: func(ctx context.Context, message []byte) ([]byte, error) {
 			key, refused := h.validKey(id)
 			if refused != nil {
+				return nil, refused
+			}
+			if h.shell.Used != nil {
+				h.shell.Used(key.ID)
+			}
+			if err := h.shell.Await(ctx, &key, mllpPatience); err != nil {
+				return nil, err
+			}
+			if key, refused = h.validKey(id); refused != nil { // while it waited
 				return nil, refused
 			}
 			ack, fault := messages.Take(ctx, key, message)
@@ -234,8 +249,8 @@ func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messag
 }
 
 func (h *house) validKey(id string) (access.Key, error) {
-	key, known := h.settings.register.Key(id)
-	if !known || !key.Valid(h.now()) {
+	key, valid := h.settings.register.Current(id)
+	if !valid {
 		return key, fmt.Errorf("%w: its key is unknown, expired or revoked", mllp.ErrRefused)
 	}
 	return key, nil

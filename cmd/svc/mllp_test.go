@@ -2,13 +2,25 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"log/slog"
 	"net/netip"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"svc/acuity"
+	"svc/ingest"
 	"svc/ingest/mllp"
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/audit"
+	"svc/internal/keys"
+	"svc/internal/limit"
 )
 
 // TestMLLPSenders binds a peer to the first sender that fits.
@@ -67,6 +79,87 @@ func TestMLLPFaults(t *testing.T) {
 	if err != nil || len(c.MLLP.Senders) > 0 {
 		t.Errorf("MLLP is not off by default: %v %+v", err, c.MLLP)
 	}
+}
+
+// sources is an observation log that remembers the sources.
+type sources []string
+
+func (s *sources) Append(_ context.Context, o *acuity.Observation) (ingest.Position, error) {
+	*s = append(*s, o.Source)
+	return ingest.Position{Offset: int64(len(*s))}, nil
+}
+
+// TestMLLPFollowsRotation names a key to a listener and rotates it: the successor
+// counts from the next message on, with its own scopes, limits and last use.
+func TestMLLPFollowsRotation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		limits := limit.New(limit.NewMemory(time.Now), time.Now)
+		go limits.Run(ctx) //nolint:errcheck // ends with the test
+		register := access.NewRegister(time.Now)
+		register.SetHospital(access.Hospital{ID: "north", Zone: "UTC"})
+		ring := keys.Ring{
+			Register: register, Now: time.Now,
+			Put:   func(_ context.Context, key *access.Key) error { register.SetKey(*key); return nil },
+			Audit: func(context.Context, audit.Act) error { return nil },
+		}
+		var used, told []string
+		shell := &api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler), Limits: limits, Used: func(id string) { used = append(used, id) }}
+		h := &house{settings: &settings{register: register}, shell: shell, now: time.Now}
+		messages := ingest.NewMessages(ingest.Config{
+			Shell: shell, Log: (*sources)(&told), Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte(key32)),
+		})
+		first, _, err := ring.Mint(ctx, "test", access.Key{Hospital: "north", Scopes: []access.Scope{access.IngestHL7}, Rate: 0.01, Burst: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sender, err := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages)
+		if err != nil || sender.Key != first.ID {
+			t.Fatalf("%+v %v", sender, err)
+		}
+		send := func() (ack string, took time.Duration, err error) {
+			began := time.Now()
+			b, err := sender.Take(ctx, []byte("MSH|^~\\&|A|B|C|D|20260304080000||ADT^A01|1|P|2.5.1\rEVN||20260304080000\rPID|1||M1\rPV1|1|I|LDR^L1|||||||||||||||||V1\r"))
+			synctest.Wait()
+			return string(b), time.Since(began), err
+		}
+		free := 0
+		for took := time.Duration(0); took == 0 && free < 100; free++ {
+			var ack string
+			if ack, took, err = send(); err != nil || !strings.Contains(ack, "MSA|AA|1") {
+				t.Fatalf("%q %v", ack, err)
+			}
+			if took != 0 && took != mllpPatience {
+				t.Errorf("a message waited %v for a rate that is slower than %v", took, mllpPatience)
+			}
+		}
+		if free < 4 || free > 10 {
+			t.Errorf("slowed after %d messages of 4", free)
+		}
+		second, _, err := ring.Rotate(ctx, "test", first, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ack, took, err := send(); err != nil || took != 0 || !strings.Contains(ack, "MSA|AA|1") {
+			t.Errorf("after the rotation: %q, %v, %v", ack, took, err)
+		}
+		if used[0] != first.ID || used[len(used)-1] != second.ID || len(used) != free+1 {
+			t.Errorf("used %v", used)
+		}
+		if again, err := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages); err != nil || again.Key != second.ID {
+			t.Errorf("a connection after the rotation: %+v %v", again, err)
+		}
+		if told[0] != first.ID || told[len(told)-1] != first.ID {
+			t.Errorf("sources %v", told)
+		}
+		if _, err = ring.Revoke(ctx, "test", second); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := send(); !errors.Is(err, mllp.ErrRefused) {
+			t.Errorf("after the revocation: %v", err)
+		}
+	})
 }
 
 // TestFeedsPage holds the flags that docs/feeds.md names to those that there are.

@@ -1,6 +1,8 @@
 package api
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -22,7 +24,7 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	if s.Limits == nil || key.Rate <= 0 {
 		return true
 	}
-	rate := limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
+	rate := rateOf(key)
 	d := s.Limits.Allow(key.ID, rate)
 	h := w.Header()
 	h["Ratelimit-Policy"] = policyOf(rate)
@@ -35,6 +37,36 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 		Fail(w, r, Problem{Kind: RateLimited, RetryAfter: d.Retry})
 	}
 	return d.Allowed
+}
+
+// Await counts a message of a key that comes by a protocol in which nobody can be
+// told to come later: it waits until the rate allows the message, but no longer
+// than the patience, after which the message may go on. The sender, who waits for
+// its answer, is as slow then. It returns early with the error of ctx.
+func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
+	if s.Limits == nil || key.Rate <= 0 {
+		return nil
+	}
+	for patience > 0 {
+		d := s.Limits.Allow(key.ID, rateOf(key))
+		if d.Allowed {
+			return nil
+		}
+		pause := min(max(d.Retry, time.Millisecond), patience)
+		patience -= pause
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("wait for the rate of the key: %w", ctx.Err())
+		case <-timer.C:
+		}
+	}
+	return nil
+}
+
+func rateOf(key *access.Key) limit.Rate {
+	return limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
 }
 
 // policies has the header value of each rate that was met: keys share a few.

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -69,4 +70,53 @@ func TestRateOfAKey(t *testing.T) {
 			t.Errorf("an unknown key: %d %v", w.Code, w.Header())
 		}
 	})
+}
+
+// TestAwait sends one message after another, as a sender does that waits for each
+// answer: a burst at once, then at the rate; and at a rate that is slower than the
+// patience one message for each patience.
+func TestAwait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rate        float64
+		burst       int
+		messages    int
+		least, most time.Duration
+	}{
+		"no limit":          {0, 0, 1000, 0, 0},
+		"within the burst":  {1, 100, 100, 0, 0},
+		"slowed":            {10, 20, 120, 9 * time.Second, 11 * time.Second},
+		"as patience bears": {0.01, 1, 13, 50 * time.Second, 60 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limits := limit.New(limit.NewMemory(time.Now), time.Now)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				go limits.Run(ctx) //nolint:errcheck // ends with the test
+				shell := &api.Shell{Now: time.Now, Limits: limits}
+				key := access.Key{ID: "key_1", Rate: tt.rate, Burst: tt.burst}
+				began := time.Now()
+				for range tt.messages {
+					if err := shell.Await(ctx, &key, 5*time.Second); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				if took := time.Since(began); took < tt.least || took > tt.most {
+					t.Errorf("%d messages took %v, want %v to %v", tt.messages, took, tt.least, tt.most)
+				}
+				if tt.rate == 0 {
+					return
+				}
+				ended, end := context.WithCancel(ctx)
+				end()
+				for range 2 * tt.burst { // until it would wait
+					if err := shell.Await(ended, &key, time.Hour); errors.Is(err, context.Canceled) {
+						return
+					}
+				}
+				t.Error("it waits although its context has ended")
+			})
+		})
+	}
 }
