@@ -135,7 +135,9 @@ func equalCode(a, b string, dotless bool) bool {
 func isBirth(d *Diagnosis) bool { return hasICD10(d, "Z37") }
 
 // isCesarean reports whether a diagnosis says that the birth is, or is to be, by
-// cesarean: O82, encounter for cesarean delivery without indication.
+// cesarean: O82, encounter for cesarean delivery without indication. O34.21, the
+// scar of an earlier one, does not say that she is to have another: she may be
+// here for a trial of labor (scoring-decisions 30, and C9 of suggest.go).
 func isCesarean(d *Diagnosis) bool { return hasICD10(d, "O82") }
 
 // hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
