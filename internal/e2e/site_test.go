@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -256,6 +257,63 @@ func TestDevAdministration(t *testing.T) {
 	}
 }
 
+// A sender that cannot enhanced mode, or that is no production, is told apart by
+// its key, from the next message on.
+func TestDevSenderSwitches(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir, "-ephemeral")
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
+	out, ok := svcIn(t, dir, "keys", "list", "-json")
+	if !ok {
+		t.Fatalf("keys: %s", out)
+	}
+	var keys []struct {
+		ID     string
+		Scopes []string
+	}
+	into(t, []byte(out), &keys)
+	id := ""
+	for _, k := range keys {
+		if slices.Contains(k.Scopes, "ingest:hl7") {
+			id = k.ID
+		}
+	}
+	sent := 0
+	code := func(processing, accept string) string {
+		t.Helper()
+		sent++
+		a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", fmt.Sprintf("MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304100000||ADT^A01|SW%[1]d|%[2]s|2.5.1|||%[3]s|NE\r"+
+			"EVN|A01|20260304100000\rPV1|1|I|L&D^LDR09^01^STMARY|||||||OBS|||||||||SW%[1]d\r", sent, processing, accept))
+		if err != nil || a.status != http.StatusOK {
+			t.Fatalf("hl7: %v %+v", err, a)
+		}
+		_, msa, _ := strings.Cut(string(a.raw), "\rMSA|")
+		msa, _, _ = strings.Cut(msa, "|")
+		return msa
+	}
+	answers := func() string {
+		t.Helper()
+		return strings.Join([]string{code("P", "AL"), code("T", "AL"), code("P", ""), code("T", "NE")}, " ")
+	}
+	for _, step := range []struct{ senders, want string }{
+		{`[]`, "CA CA  "},
+		{`[{"keyId":"` + id + `","originalMode":true}]`, "AA AA AA AA"},
+		{`[{"keyId":"` + id + `","originalMode":true,"productionOnly":true}]`, "AA AR AA AR"},
+		{`[{"keyId":"` + id + `","productionOnly":true}]`, "CA CR  "},
+		{`[]`, "CA CA  "},
+	} {
+		admin.act(t, http.MethodPut, "settings", `{"timezone":"America/Chicago","senders":`+step.senders+`}`, http.StatusOK)
+		// The settings reach every process over a topic, an instant after the answer.
+		eventually(t, 5*time.Second, func() error {
+			if got := answers(); got != step.want {
+				return fmt.Errorf("senders %s: the answers are %q, want %q", step.senders, got, step.want)
+			}
+			return nil
+		})
+	}
+}
+
 // svcIn runs a command line on the server of a data folder.
 func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	t.Helper()
@@ -313,8 +371,9 @@ func TestDevTerminologyFiles(t *testing.T) {
 	}
 }
 
-// The same on real servers, with two processors, while feeds of another room go
-// on: an act is one step among others.
+// The same on real servers, with two processors, and then while feeds of another
+// room go on: an act is one step among others. What is served at the end, with a
+// mapping, a rule, a place and a switch in force, is what the log amounts to.
 func TestAdministrationOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
@@ -327,6 +386,7 @@ func TestAdministrationOnServers(t *testing.T) {
 		}
 		return nil
 	})
+	administration(t, p, admin)
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
 
 	stop, done := make(chan struct{}), make(chan int)
@@ -355,8 +415,21 @@ func TestAdministrationOnServers(t *testing.T) {
 	if got := factorsOf(p.unitState(t)); got != nil {
 		t.Errorf("taken back, and there is %v", got)
 	}
+	for path, row := range map[string]string{
+		"terminology": `{"system":"local","code":"STAT_PAGE","factorId":"high-hemorrhage"}`,
+		"rules":       `{"factorId":"high-hemorrhage","values":{"floor":"2"}}`,
+		"locations":   `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`,
+	} {
+		admin.act(t, http.MethodPost, path, row, http.StatusOK)
+	}
+	admin.act(t, http.MethodPut, "settings", `{"timezone":"America/Chicago","trustA08Location":true}`, http.StatusOK)
+	p.accepted(t, "adt", `{"eventType":"A08","occurredAt":"2026-03-04T11:00:00Z","visitId":"SITE1","location":{"pointOfCare":"BIRTHCENTER","room":"B8"}}`)
 	close(stop)
 	if n := <-done; n == 0 {
 		t.Error("no traffic flowed")
 	}
+	if u := p.unitState(t); fmt.Sprint(factorsOf(u)) != "[high-hemorrhage]" || demandOf(u, 7) != 2 {
+		t.Errorf("mapping and rule are not in force: %v, demand %v", factorsOf(u), demandOf(u, 7))
+	}
+	s.verify(nil)
 }
