@@ -100,7 +100,7 @@ type mappingShape struct {
 	Code     string        `json:"code" minLength:"1" maxLength:"64"`
 	FactorID string        `json:"factorId" minLength:"1" maxLength:"64" doc:"none: the code is known and means nothing."`
 	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
-	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so."`
+	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so; not with the kind diagnosis, which has no number."`
 	Comment  string        `json:"comment,omitempty" maxLength:"200"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +143,9 @@ func (o *operation) target(path string) string {
 
 var writeAnswers = flag.Bool("update-answers", false, "write the answers that the OpenAPI document shows as examples")
 
+// token is a key as it is minted: none is to be in a file, also not one that ended.
+var token = regexp.MustCompile(`svc_[0-9a-f]{64}`)
+
 // TestContract holds a running svc to the document that it serves: each example
 // passes, and each answer, good or bad, is of its schema.
 func TestContract(t *testing.T) {
@@ -239,6 +243,7 @@ func TestContract(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		content = token.ReplaceAll(content, []byte("svc_"+strings.Repeat("0", 64)))
 		if err := os.WriteFile("../discovery/answers.json", append(content, '\n'), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -278,7 +283,9 @@ func TestRequestSchemasAreKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				d.check(t, method, path, a)
-				bad := a.status != http.StatusOK || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
+				refused = refused || betweenFields[method+" "+path+" "+what]
+				gone := a.status == http.StatusNotFound && strings.Contains(path, "{") // the body is taken, what the path names is made up
+				bad := a.status != http.StatusOK && !gone || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
 				if bad != refused {
 					t.Errorf("%s %s: %s: %d %s\nto %s", method, path, what, a.status, a.raw, text)
 				}
@@ -288,6 +295,12 @@ func TestRequestSchemasAreKept(t *testing.T) {
 	if tried < 200 {
 		t.Errorf("%d requests", tried)
 	}
+}
+
+// betweenFields are values that their field takes, but not beside the others of the
+// example: the documentation of the field says so, a schema of one field cannot.
+var betweenFields = map[string]bool{
+	"post /api/admin/terminology mappings[1].kind diagnosis": true, // it has a value, and a diagnosis has none
 }
 
 // faults changes value in place, one thing at a time, and calls try while it is
