@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -26,105 +25,107 @@ func (noLog) Append(context.Context, *acuity.Observation) (ingest.Position, erro
 }
 
 // TestSlowClientsAreCutOff speaks HTTP by hand, slowly: each way to be slow ends
-// with the connection closed soon after the server's patience, and the rest of
-// the answer, if there is one, in its envelope.
+// with the connection closed, not before the server's patience has, and the rest of
+// the answer, if there is one, in its envelope. What a client says at once lies in
+// its socket before the server accepts it, and the server is impatient with one
+// thing alone, so nothing depends on how fast this machine is.
 func TestSlowClientsAreCutOff(t *testing.T) {
-	const wait = 150 * time.Millisecond
+	const (
+		wait  = 150 * time.Millisecond
+		never = time.Hour
+	)
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: access.Scopes()}, time.Now())
-	shell := &api.Shell{
-		Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
-		DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
-	}
-	h := &house{config: &config{}, shell: shell, now: time.Now, checks: map[string]func(context.Context) error{}}
-	h.front()
-	ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
-	big := make([]byte, 32<<20)
-	h.router.Get("/big", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(big) })
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &server{
-		name: "test", handler: h.router, listener: listener, within: time.Second,
-		patience: &patience{header: wait, body: 2 * wait, answer: 4 * wait, idle: wait},
-	}
-	ctx, stop := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- s.run(ctx) }()
-	t.Cleanup(func() {
-		stop()
-		if err := <-ended; err != nil {
-			t.Error(err)
-		}
-	})
 	head := "POST /api/ingest/staffing HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + token + "\r\nContent-Type: application/json\r\nContent-Length: 900000\r\n\r\n"
+	header := patience{header: wait, body: never, answer: never, idle: never}
+	body := patience{header: never, body: wait, answer: never, idle: never}
+	answer := patience{header: never, body: never, answer: wait, idle: never}
+	idle := patience{header: never, body: never, answer: never, idle: wait}
 	for name, c := range map[string]struct {
-		send  string
-		drip  string // then sent again and again
-		read  bool   // the answer is read
-		want  string // in the answer; empty: none
-		after time.Duration
+		patience patience
+		send     string
+		drip     string // then sent again and again
+		deaf     bool   // the answer is not read before the server has given up
+		want     string // in the answer; empty: none
 	}{
-		"says nothing":             {"", "", true, "", wait},
-		"half a line":              {"GET /api/v1/le", "", true, "400 Bad Request", wait}, // by net/http itself: no envelope
-		"one header after another": {"GET /api/v1/level HTTP/1.1\r\nHost: x\r\n", "X-A: b\r\n", true, "", wait},
-		"no body":                  {head, "", true, "408 Request Timeout", 2 * wait},
-		"a body byte by byte":      {head, " ", true, "408 Request Timeout", 2 * wait},
-		"idle after a request":     {"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "", true, "200 OK", wait},
-		"does not read":            {"GET /big HTTP/1.1\r\nHost: x\r\n\r\n", "", false, "", 4 * wait},
+		"says nothing":             {header, "", "", false, ""},
+		"half a line":              {header, "GET /api/v1/le", "", false, "400 Bad Request"}, // by net/http itself: no envelope
+		"one header after another": {header, "GET /api/v1/level HTTP/1.1\r\nHost: x\r\n", "X-A: b\r\n", false, ""},
+		"no body":                  {body, head, "", false, "408 Request Timeout"},
+		"a body byte by byte":      {body, head, " ", false, "408 Request Timeout"},
+		"idle after a request":     {idle, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n", "", false, "200 OK"},
+		"does not read":            {answer, "GET /big HTTP/1.1\r\nHost: x\r\n\r\n", "", true, "200 OK"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			shell := &api.Shell{
+				Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
+				DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
+			}
+			h := &house{config: &config{}, shell: shell, now: time.Now, checks: map[string]func(context.Context) error{}}
+			h.front()
+			ingest.Mount(h.router, ingest.Config{Shell: shell, Log: noLog{}, Zone: func(string) *time.Location { return time.UTC }})
+			const big = 32 << 20
+			gaveUp := make(chan error, 1)
+			h.router.Get("/big", func(w http.ResponseWriter, _ *http.Request) {
+				_, err := w.Write(make([]byte, big))
+				gaveUp <- err
+			})
+			listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
 			conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			began := time.Now()
-			if err := conn.SetDeadline(began.Add(10 * time.Second)); err != nil {
+			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // against a connection that is never closed
 				t.Fatal(err)
 			}
 			if _, err := io.WriteString(conn, c.send); err != nil {
 				t.Fatal(err)
 			}
+
+			began := time.Now()
+			s := &server{name: "test", handler: h.router, listener: listener, within: time.Second, patience: &c.patience}
+			ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+			ended := make(chan error, 1)
+			go func() { ended <- s.run(ctx) }()
+			defer func() {
+				stop()
+				if err := <-ended; err != nil {
+					t.Error(err)
+				}
+			}()
 			if c.drip != "" {
-				dripping, stop := context.WithCancel(t.Context())
-				defer stop()
 				go func() {
-					for dripping.Err() == nil {
-						if _, err := io.WriteString(conn, c.drip); err != nil {
-							return
-						}
+					for err := error(nil); err == nil; { // until either side closes the connection
 						time.Sleep(10 * time.Millisecond) // the pace of a slow client
+						_, err = io.WriteString(conn, c.drip)
 					}
 				}()
 			}
-			if !c.read { // until the other side has given up, as writing to it shows
-				for {
-					if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\n"); errors.Is(err, os.ErrDeadlineExceeded) {
-						t.Fatal("the connection is still open")
-					} else if err != nil {
-						break
-					}
-					time.Sleep(10 * time.Millisecond)
+			if c.deaf {
+				if err := <-gaveUp; !errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatalf("the answer ended with %v", err)
 				}
-				if took := time.Since(began); took < c.after/2 {
-					t.Errorf("cut off after %v", took)
-				}
-				return
 			}
-			answer, err := io.ReadAll(bufio.NewReader(conn))
+			got, err := io.ReadAll(conn)
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				t.Fatalf("the connection is still open; answer %q", answer)
+				t.Fatalf("the connection is still open; answer %q", got[:min(len(got), 1000)])
 			}
-			if took := time.Since(began); took < c.after/2 {
+			if took := time.Since(began); took < wait {
 				t.Errorf("cut off after %v", took)
 			}
-			if !strings.Contains(string(answer), c.want) || c.want == "" && len(answer) > 0 {
-				t.Errorf("answer %q, want %q", answer, c.want)
+			if c.deaf && len(got) >= big {
+				t.Error("all of the answer came")
 			}
-			if strings.Contains(c.want, "408") && (!strings.Contains(string(answer), `"protocol":"svc.v1"`) || !strings.Contains(string(answer), `"invalid_request"`)) {
-				t.Errorf("no envelope: %q", answer)
+			start := string(got[:min(len(got), 4096)])
+			if !strings.Contains(start, c.want) || c.want == "" && start != "" {
+				t.Errorf("answer %q, want %q", start, c.want)
+			}
+			if strings.Contains(c.want, "408") && (!strings.Contains(start, `"protocol":"svc.v1"`) || !strings.Contains(start, `"invalid_request"`)) {
+				t.Errorf("no envelope: %q", start)
 			}
 		})
 	}
