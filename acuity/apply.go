@@ -157,9 +157,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	if s := u.seen[stored.ID]; s != nil {
 		stored.ID = s.ID // one text for both
 	}
-	if v.isName() {
-		u.waits = true
-	}
+	u.stopWaiting(v)
 	v.Events = append(tight(v.Events, 4), stored)
 	u.call(v, stored.Encounter)
 	v.Touched = u.facts.Clock

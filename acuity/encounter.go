@@ -135,6 +135,7 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 		}
 	}
 	v.Events = kept
+	u.waits = true // it may be a name now, and what was said of it waits
 	v.Touched = u.facts.Clock
 	u.markVisit(v, markState|markRetell)
 }

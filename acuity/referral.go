@@ -155,6 +155,7 @@ func (u *Unit) follow(h *filed, to holder) holder {
 
 // take moves the versions of a resource.
 func (u *Unit) take(from, to holder, whole string) {
+	u.waits = u.waits || from.v == nil || from.v.isName()
 	var taken, left []filed
 	for _, h := range from.filed() {
 		if h.whole() == whole {
@@ -176,7 +177,7 @@ func (u *Unit) take(from, to holder, whole string) {
 
 // file adds a statement to what somebody keeps.
 func (u *Unit) file(to holder, h filed) {
-	u.waits = true
+	u.waits = u.waits || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
 		h.visit, h.to, h.Settled = nil, notBound, false
@@ -195,7 +196,7 @@ func (u *Unit) file(to holder, h filed) {
 func (u *Unit) unbind(r *referral, v *visit) {
 	for i := range r.said {
 		if h := &r.said[i]; h.visit == v {
-			h.visit, h.to = nil, notBound
+			h.visit, h.to, u.waits = nil, notBound, true
 			u.markReferral(r)
 		}
 	}
@@ -235,10 +236,9 @@ func (u *Unit) refer() {
 				continue
 			}
 			u.stirBound(was)
-			h.visit, h.to = is.v, is.kind
+			h.visit, h.to, u.waits = is.v, is.kind, true
 			u.stirBound(is)
 		}
-		u.waits = true
 	}
 	u.work.referrals = u.work.referrals[:0]
 }
@@ -392,6 +392,12 @@ func (u *Unit) settleReferrals(now Instant) {
 // versions of one stay together.
 func (r *referral) speaksOf(whole string, such func(*filed) bool) bool {
 	return whole != "" && slices.ContainsFunc(r.said, func(o filed) bool { return o.whole() == whole && such(&o) })
+}
+
+// stopWaiting asks for the count anew if a visit, from now on more than a name,
+// has statements that waited for it.
+func (u *Unit) stopWaiting(v *visit) {
+	u.waits = u.waits || v.isName() && v.threads.size+len(v.filed) > 0
 }
 
 // countWaiting counts what waits for something else, as of the hour of the clock.
