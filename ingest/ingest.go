@@ -78,11 +78,13 @@ const (
 
 // Config is what the handlers need.
 type Config struct {
-	Shell      *api.Shell // keys, request ids, the clock, the log of requests
-	Log        Log
-	Applied    Applied
-	Repeated   Repeated
-	View       View
+	Shell    *api.Shell // keys, request ids, the clock, the log of requests
+	Log      Log
+	Applied  Applied
+	Repeated Repeated
+	View     View
+	// DeadLetter is for retries; nil: there are none.
+	DeadLetter DeadLetter
 	Zone       func(hospital string) *time.Location // for times without an offset
 	Pseudonyms Pseudonyms
 	// Sender returns how HL7 of a key is to be understood; nil: as the standard says.
@@ -161,7 +163,9 @@ type receipt struct {
 // it answers itself and returns false. What an administrator says has no reader, and
 // counts for no feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
-	o.Request = s.requestOf(r, o.Hospital)
+	if o.Request == nil { // that of a dead letter is known
+		o.Request = s.requestOf(r, o.Hospital)
+	}
 	got := receipt{durable: true}
 	var err error
 	if got.position, err = s.append(r.Context(), o); err != nil {

@@ -103,7 +103,7 @@ func routes() []api.Route[*server] {
 			})
 		}
 	}
-	return append(all, siteRoutes()...)
+	return slices.Concat(all, siteRoutes(), deadLetterRoutes())
 }
 
 // factors: a body that names a factor that does not exist is refused as a whole.

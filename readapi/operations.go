@@ -2,6 +2,7 @@ package readapi
 
 import (
 	"net/http"
+	"slices"
 
 	"svc/internal/access"
 	"svc/internal/api"
@@ -9,7 +10,7 @@ import (
 
 // Operations are the ways to read.
 func Operations() []api.Operation {
-	return append(api.Operations(routes()), api.Operations(auditRoutes())...)
+	return slices.Concat(api.Operations(routes()), api.Operations(auditRoutes()), api.Operations(deadLetterRoutes()))
 }
 
 func routes() []api.Route[*server] {

@@ -1,18 +1,28 @@
 package main
 
 import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
+	"svc/acuity"
+	"svc/ingest"
 	"svc/internal/stream"
+	"svc/processors/verdict"
+	"svc/readapi"
 	"svc/schemas"
 )
 
 // deadLetters are the records that can never be applied, followed: where each lies
 // and why, never what it says.
 type deadLetters struct {
-	table *stream.Table
+	cluster *stream.Cluster
+	prefix  string // of the topics
+	table   *stream.Table
 
 	mu  sync.RWMutex
 	all map[string][]schemas.DeadLetter // by hospital, oldest first
@@ -21,9 +31,20 @@ type deadLetters struct {
 // deadLettersAtMost bounds what is listed of a hospital: the newest.
 const deadLettersAtMost = 1000
 
-func followDeadLetters(cluster *stream.Cluster, topic string, log *slog.Logger) *deadLetters {
+// deadLetters are those that all roles of the process share.
+func (h *house) deadLetters() *deadLetters {
+	if h.letters == nil {
+		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.log)
+		h.run("dead letters", h.letters.table.Run)
+		h.ready = append(h.ready, h.letters.table.Ready())
+	}
+	return h.letters
+}
+
+func followDeadLetters(cluster *stream.Cluster, prefix string, log *slog.Logger) *deadLetters {
 	d := &deadLetters{
-		table: cluster.Table(topic, func(string) int32 { return 0 }), // nothing is put there
+		cluster: cluster, prefix: prefix,
+		table: cluster.Table(prefix+schemas.DeadLetters().Name, func(string) int32 { return 0 }), // nothing is put there
 		all:   map[string][]schemas.DeadLetter{},
 	}
 	d.table.OnChange(func(_ string, value []byte) {
@@ -63,4 +84,65 @@ func (d *deadLetters) of(hospital string) []schemas.DeadLetter {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.all[hospital])
+}
+
+// list is [readapi.DeadLetters].
+func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
+	all := d.of(hospital)
+	shown := make([]readapi.DeadLetter, len(all))
+	for i := range all {
+		l := &all[i]
+		shown[i] = readapi.DeadLetter{
+			ID: letterID(l), Topic: l.Topic, Partition: l.Partition, Offset: l.Offset,
+			Reason: l.Reason, Version: l.Version, At: l.At.Time(),
+		}
+		if l.Fingerprint != [8]byte{} {
+			shown[i].Fingerprint = hex.EncodeToString(l.Fingerprint[:])
+		}
+	}
+	return shown
+}
+
+// letterID is the id of a dead letter: the position of its record, which is one in
+// all hospitals.
+func letterID(l *schemas.DeadLetter) string {
+	return ingest.Position{Partition: l.Partition, Offset: l.Offset}.String()
+}
+
+// reasonGone is said of a record that retention has deleted.
+const reasonGone = "record_gone"
+
+// observation is [ingest.DeadLetter].
+func (d *deadLetters) observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
+	all := d.of(hospital)
+	at := slices.IndexFunc(all, func(l schemas.DeadLetter) bool { return letterID(&l) == id })
+	if at < 0 || all[at].Topic != schemas.Observations().Name {
+		return nil, ingest.ErrNoDeadLetter
+	}
+	letter := &all[at]
+	var record *stream.Record
+	// If retention has deleted the record the next one comes, and if there is none
+	// ctx ends the wait.
+	err := d.cluster.From(ctx, d.prefix+letter.Topic, letter.Partition, letter.Offset, func(r stream.Record) bool {
+		if r.Offset == letter.Offset {
+			record = &r
+		}
+		return false
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read dead letter: %w", err)
+	}
+	if record == nil {
+		return nil, &ingest.UnreadableError{Reason: reasonGone}
+	}
+	o, err := verdict.Decode(*record)
+	if poison := (*stream.PoisonError)(nil); errors.As(err, &poison) {
+		return nil, &ingest.UnreadableError{Reason: poison.Reason}
+	} else if err != nil {
+		return nil, err
+	}
+	if o.Hospital != hospital { // a key without a hospital is of none
+		return nil, ingest.ErrNoDeadLetter
+	}
+	return o, nil
 }

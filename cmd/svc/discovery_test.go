@@ -34,6 +34,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	keys.MountWrites(h.router, keys.Config{Shell: shell})
 	keys.MountReads(h.router, keys.Config{Shell: shell})
 	readapi.MountAudit(h.router, shell, nil)
+	readapi.MountDeadLetters(h.router, shell, nil)
 
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {

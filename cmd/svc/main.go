@@ -6,7 +6,7 @@
 //	svc run ingest,process,read   several roles in one process
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
 //	svc status                    tells how the feeds of a hospital are doing
-//	svc keys …, hospitals …, terminology …   administration
+//	svc keys …, hospitals …, terminology …, dead-letters …   administration
 //
 // `svc help` lists them, `svc ROLE -help` the options of one.
 package main
@@ -63,6 +63,8 @@ func commands() map[string]command {
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
 
 		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
+
+		"dead-letters": {"dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
 	}
 }
 
@@ -103,7 +105,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals", "terminology"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals", "terminology", "dead-letters"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -15,15 +15,14 @@ import (
 
 // wireRead is svc read: the view in, verdicts out.
 func wireRead(_ context.Context, h *house) error {
-	letters := followDeadLetters(h.cluster, h.topic(schemas.DeadLetters()), h.log)
-	h.run("dead letters", letters.table.Run)
-	h.ready = append(h.ready, letters.table.Ready())
+	letters := h.deadLetters()
 	readapi.Mount(h.router, readapi.Config{
 		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
 		Site: site{h.redis, h.settings.register},
 	})
 	keys.MountReads(h.router, h.keys())
 	readapi.MountAudit(h.router, h.shell, h.audit.list)
+	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.checks["redis"] = h.redis.Ping
 	return nil
 }

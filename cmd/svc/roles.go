@@ -45,6 +45,7 @@ type house struct {
 	settings *settings
 	shell    *api.Shell
 	audit    *auditLog
+	letters  *deadLetters // once a role asks for them
 
 	partitions int32  // of observations and verdicts
 	generation string // of the verdicts topic

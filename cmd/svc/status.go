@@ -176,13 +176,20 @@ func (o *callOptions) call(ctx context.Context, method, path string) (json.RawMe
 	var answer struct {
 		OK    bool
 		Data  json.RawMessage
-		Error struct{ Message string }
+		Error struct {
+			Message string
+			Details []struct{ Path, Rule string }
+		}
 	}
 	if json.Unmarshal(body, &answer) != nil {
 		return nil, fmt.Errorf("%d: not an answer of svc", response.StatusCode)
 	}
 	if !answer.OK {
-		return nil, errors.New(answer.Error.Message)
+		said := []string{answer.Error.Message}
+		for _, d := range answer.Error.Details {
+			said = append(said, strings.TrimSpace(d.Path+" "+d.Rule))
+		}
+		return nil, errors.New(strings.Join(said, " "))
 	}
 	return answer.Data, nil
 }

@@ -186,17 +186,27 @@ func (h *hospital) restore() (next int64, err error) {
 	return next, nil
 }
 
-func (t *task) Apply(r stream.Record) error {
+// Decode reads an observation from its record. The error is a
+// *[stream.PoisonError]: the record can never be applied by this release.
+func Decode(r stream.Record) (*acuity.Observation, error) {
 	o, err := schemas.DecodeObservation(r.Value)
 	if err != nil {
 		unknown := (*schemas.UnknownSchemaError)(nil)
 		if errors.As(err, &unknown) {
-			return &stream.PoisonError{Reason: reasonSchema, Err: err}
+			return nil, &stream.PoisonError{Reason: reasonSchema, Err: err}
 		}
-		return &stream.PoisonError{Reason: reasonRecord, Err: err}
+		return nil, &stream.PoisonError{Reason: reasonRecord, Err: err}
 	}
 	if string(schemas.HospitalOf(r.Key)) != o.Hospital {
-		return &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
+		return nil, &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
+	}
+	return o, nil
+}
+
+func (t *task) Apply(r stream.Record) error {
+	o, err := Decode(r)
+	if err != nil {
+		return err
 	}
 	h := t.hospital(o.Hospital)
 	if err := t.fire(h, o.ReceivedAt, -1); err != nil {

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// TestObservationOfADeadLetter reads records back from a real log: one that was
+// rejected by an older release and is understood now, and others that are not.
+func TestObservationOfADeadLetter(t *testing.T) {
+	broker, err := stream.Embed("", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	log := slog.New(slog.DiscardHandler)
+	cluster, err := stream.Dial(t.Context(), stream.Options{Brokers: []string{broker.Addr()}, Log: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	if err = cluster.Ensure(t.Context(), topics("p-", 1, schemas.Observations(), schemas.DeadLetters())...); err != nil {
+		t.Fatal(err)
+	}
+	at := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
+	staffing := func(hospital string) []byte {
+		value, err := schemas.EncodeObservation(nil, &acuity.Observation{
+			Hospital: hospital, ReceivedAt: at, Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 6},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	put := func(topic schemas.Topic, key string, value []byte) int64 {
+		position, err := cluster.Publisher("p-"+topic.Name).Append(t.Context(), []byte(key), value, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return position.Offset
+	}
+	version := int64(0)
+	letter := func(hospital, topic string, offset int64) {
+		version++
+		value, err := schemas.EncodeDeadLetter(nil, &schemas.DeadLetter{
+			Topic: topic, Offset: offset, Reason: "unknown_schema", Fingerprint: [8]byte{0xab, 7}, Hospital: hospital, Version: version, At: at,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put(schemas.DeadLetters(), hospital+"/dead-letter/1", value)
+	}
+	observations := schemas.Observations()
+	for _, r := range []struct {
+		key   string
+		value []byte
+	}{
+		{"north/staffing", staffing("north")}, // 0:0 is understood now
+		{"north", []byte("no record")},
+		{"north", append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, "facts"...)},
+		{"north", staffing("south")},
+	} {
+		offset := put(observations, r.key, r.value)
+		letter("north", observations.Name, offset)
+	}
+	letter("south", observations.Name, 0) // a letter that is of another hospital than its record
+	letter("north", "another-topic", 0+9)
+	letter("north", observations.Name, 100) // the log has no such record
+
+	letters := followDeadLetters(cluster, "p-", log)
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	go func() { done <- letters.table.Run(ctx) }()
+	defer func() {
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
+	<-letters.table.Ready()
+
+	o, err := letters.observation(t.Context(), "north", "0:0")
+	if err != nil || o.Hospital != "north" || o.Staffing == nil || o.Staffing.Nurses != 6 || o.ReceivedAt != at {
+		t.Fatalf("the record that is understood now: %+v %v", o, err)
+	}
+	for id, want := range map[string]string{"0:1": "malformed_record", "0:2": "unknown_schema", "0:3": "wrong_hospital"} {
+		unreadable := (*ingest.UnreadableError)(nil)
+		if _, err := letters.observation(t.Context(), "north", id); !errors.As(err, &unreadable) || unreadable.Reason != want {
+			t.Errorf("%s: %v, want %s", id, err, want)
+		}
+	}
+	for _, foreign := range [][2]string{{"south", "0:1"}, {"west", "0:0"}, {"north", "0:9"}, {"north", "1:0"}, {"north", ""}} {
+		if _, err := letters.observation(t.Context(), foreign[0], foreign[1]); !errors.Is(err, ingest.ErrNoDeadLetter) {
+			t.Errorf("%v: %v", foreign, err)
+		}
+	}
+	if o, err := letters.observation(t.Context(), "south", "0:0"); err == nil || o != nil {
+		t.Errorf("a record of north for south: %+v", o)
+	}
+	within, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := letters.observation(within, "north", "0:100"); err == nil {
+		t.Error("a record that is not there was read")
+	}
+
+	all := letters.list("north")
+	if len(all) != 6 || all[0].ID != "0:0" || all[0].Reason != "unknown_schema" || all[0].Fingerprint != "ab07000000000000" || !all[0].At.Equal(at.Time()) {
+		t.Errorf("listed %+v", all)
+	}
+	if other := letters.list("west"); len(other) != 0 {
+		t.Errorf("of a hospital without any: %+v", other)
+	}
+}

@@ -1,0 +1,94 @@
+package ingest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/acuity"
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// A record that could not be applied lies in the log as it was written. Once this
+// release reads it, an administrator has its facts appended again.
+
+// ErrNoDeadLetter says that a hospital has no dead letter of that id.
+var ErrNoDeadLetter = errors.New("no such dead letter")
+
+// UnreadableError says that a dead letter is one still.
+type UnreadableError struct{ Reason string } // stable code
+
+// Error implements error.
+func (e *UnreadableError) Error() string { return "not readable: " + e.Reason }
+
+// DeadLetter reads the facts of a dead letter of a hospital. Its errors are
+// ErrNoDeadLetter, *[UnreadableError], or, for all others, that the log is away.
+type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observation, error)
+
+const actionDeadLetterRetry = "dead-letter.retry"
+
+func deadLetterRoutes() []api.Route[*server] {
+	return []api.Route[*server]{{Operation: api.Operation{
+		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
+		Group: "Administration", Summary: "Take a record in that could not be applied",
+		About:      "If this release reads it: else 422 with the reason, and nothing is done. Within 24 hours of one that was taken in, the same again has no second effect and is answered as the first time, with repeated true.",
+		Parameters: []api.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+		Data:       retried{}, Refuses: []api.Kind{api.Missing, api.Unprocessable, api.Conflict, api.TooLarge},
+	}, Serve: (*server).retry}}
+}
+
+// retried is the answer to a retry: as that to a feed.
+type retried struct {
+	common
+	Repeated bool `json:"repeated"` // it was taken in before: this is what it did then
+}
+
+func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+	hospital, id := api.Caller(r.Context()).Hospital, chi.URLParam(r, "id")
+	o, err := s.deadLetter(r.Context(), hospital, id)
+	unreadable := (*UnreadableError)(nil)
+	switch {
+	case err == nil:
+	case errors.Is(err, ErrNoDeadLetter):
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	case errors.As(err, &unreadable):
+		api.Fail(w, r, api.Problem{
+			Kind: api.Unprocessable, Message: "The record cannot be read by this release either.",
+			Details: []api.Detail{{Path: "", Rule: unreadable.Reason}},
+		})
+		return
+	default:
+		s.Shell.Log.WarnContext(r.Context(), "dead letter not read", "hospital", hospital, "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		return
+	}
+	// A sender whose request ended as a dead letter may send it again under its
+	// identity, so that is kept: then the facts are taken in once, whoever is first.
+	if o.Request == nil {
+		position := s.Pseudonyms.Of(hospital, "dead letter", id)
+		o.Request = &acuity.Request{Key: position, Digest: position}
+	}
+	act := s.observe(r, o.Channel) // who does it now; the facts stay those of their sender
+	if !s.onRecord(w, r, act, actionDeadLetterRetry, id) {
+		return
+	}
+	got, ok := s.submit(w, r, nil, o)
+	if !ok {
+		return
+	}
+	repeated := len(w.Header()["Idempotency-Replayed"]) > 0
+	api.OK(w, r, retried{s.reader(o).answer(got), repeated})
+}
+
+func (s *server) deadLetter(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
+	if s.DeadLetter == nil {
+		return nil, ErrNoDeadLetter
+	}
+	ctx, cancel := context.WithTimeout(ctx, appendWait)
+	defer cancel()
+	return s.DeadLetter(ctx, hospital, id)
+}

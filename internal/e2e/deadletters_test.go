@@ -1,0 +1,123 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/schemas"
+)
+
+// TestDevDeadLetters puts records into the log that nothing understands and has an
+// administrator find them, over HTTP and by the command line.
+func TestDevDeadLetters(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
+	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
+	if out, ok := svcIn(t, dir, "dead-letters", "list"); !ok || strings.Count(out, "\n") != 1 {
+		t.Errorf("list of none: %v %s", ok, out)
+	}
+
+	const canary = "CANARYNAME"
+	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, canary...)
+	topic := schemas.Observations().Name
+	var at []string
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	partition := int32(-1)
+	readTopic(t, d.Kafka, topic, func(r *kgo.Record) { partition = r.Partition }) // that of the hospital
+	for _, value := range [][]byte{[]byte(canary), newer} {
+		r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(d.HospitalID), Value: value}
+		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		at = append(at, fmt.Sprintf("%d:%d", r.Partition, r.Offset))
+	}
+
+	type item struct {
+		ID, Topic, Reason string
+		Fingerprint       *string
+		Version           int64
+		At                time.Time
+	}
+	ask := func(by *partner, method, path string, want int) *answer {
+		t.Helper()
+		a, err := by.do(method, "/api/admin/dead-letters"+path, "", "")
+		if err != nil || a.status != want {
+			t.Fatalf("%s %s: %v %+v, want %d", method, path, err, a, want)
+		}
+		findCanary(t, "the answer of "+path, string(a.raw), []string{canary})
+		return a
+	}
+	var page struct{ Items []item }
+	eventually(t, 10*time.Second, func() error {
+		if into(t, ask(admin, http.MethodGet, "", http.StatusOK).Data, &page); len(page.Items) != 2 {
+			return fmt.Errorf("%d dead letters", len(page.Items))
+		}
+		return nil
+	})
+	newest, oldest := page.Items[0], page.Items[1]
+	if newest.ID != at[1] || newest.Reason != "unknown_schema" || newest.Fingerprint == nil || *newest.Fingerprint != "0102030405060708" || time.Since(newest.At) > time.Minute ||
+		oldest.ID != at[0] || oldest.Reason != "malformed_record" && oldest.Reason != "unknown_schema" || newest.Version <= oldest.Version || oldest.Topic != topic {
+		t.Errorf("listed %+v, at %v", page.Items, at)
+	}
+	var shown item
+	if into(t, ask(admin, http.MethodGet, "/"+at[0], http.StatusOK).Data, &shown); shown.ID != oldest.ID || shown.Reason != oldest.Reason {
+		t.Errorf("shown %+v", shown)
+	}
+	a := ask(admin, http.MethodPost, "/"+at[1]+"/retry", http.StatusUnprocessableEntity)
+	if a.Error.Code != "unprocessable" || !strings.Contains(string(a.raw), `"rule":"unknown_schema"`) {
+		t.Errorf("retry: %s", a.raw)
+	}
+	ask(p, http.MethodGet, "", http.StatusForbidden)
+	ask(p, http.MethodPost, "/"+at[1]+"/retry", http.StatusForbidden)
+
+	// The first record of the log was applied: it is no dead letter.
+	ask(admin, http.MethodGet, fmt.Sprintf("/%d:0", partition), http.StatusNotFound)
+	ask(admin, http.MethodPost, fmt.Sprintf("/%d:0/retry", partition), http.StatusNotFound)
+
+	// Another hospital sees none of it.
+	cli(t, nil, "hospitals", "create", "-data", dir, "-id", "other", "-name", "Other", "-timezone", "America/Chicago")
+	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", "other", "-name", "administrator", "-scopes", "admin")
+	other := newPartner(d.BaseURL, "other", key)
+	eventually(t, 2*time.Second, func() error {
+		a, err := other.do(http.MethodGet, "/api/admin/dead-letters", "", "")
+		if err == nil && a.status != http.StatusOK {
+			err = fmt.Errorf("the key is not honored yet: %d", a.status)
+		}
+		return err
+	})
+	if into(t, ask(other, http.MethodGet, "", http.StatusOK).Data, &page); len(page.Items) != 0 {
+		t.Errorf("another hospital is told %+v", page.Items)
+	}
+	ask(other, http.MethodGet, "/"+at[0], http.StatusNotFound)
+	ask(other, http.MethodPost, "/"+at[0]+"/retry", http.StatusNotFound)
+
+	out, ok := svcIn(t, dir, "dead-letters", "list")
+	if !ok || !strings.Contains(out, at[0]) || strings.Index(out, at[1]+" ") > strings.Index(out, at[0]+" ") {
+		t.Errorf("list: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "show", at[1]); !ok || !strings.Contains(out, "0102030405060708") {
+		t.Errorf("show: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "retry", at[1]); ok || !strings.Contains(out, "unknown_schema") {
+		t.Errorf("retry: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "show", "9:999"); ok {
+		t.Errorf("show of none: %s", out)
+	}
+	var audit struct{ Items []struct{ Action string } }
+	if into(t, admin.get(t, "/api/admin/audit?action=dead-letter.").Data, &audit); len(audit.Items) != 0 {
+		t.Errorf("on record, though nothing was done: %+v", audit.Items)
+	}
+	findCanary(t, "the log", d.logged(), []string{canary})
+}

@@ -1,0 +1,132 @@
+package readapi
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+	"svc/internal/api"
+)
+
+// DeadLetter is a record of the log that could not be applied: where it lies and
+// why, nothing of what it says.
+type DeadLetter struct {
+	ID          string // "partition:offset" of the record
+	Topic       string
+	Partition   int32
+	Offset      int64
+	Reason      string // stable code
+	Fingerprint string // of the schema it was written with, hex; "": it names none
+	Version     int64  // of the change that rejected it; tells the letters of a hospital apart
+	At          time.Time
+}
+
+// DeadLetters returns those of a hospital, oldest first.
+type DeadLetters func(hospital string) []DeadLetter
+
+// MountDeadLetters adds the list of dead letters.
+func MountDeadLetters(r chi.Router, shell *api.Shell, all DeadLetters) {
+	api.Mount(r, shell, &letters{all}, deadLetterRoutes())
+}
+
+type letters struct{ all DeadLetters }
+
+// The pages of the list of dead letters.
+const (
+	lettersUsual  = 50
+	lettersAtMost = 200
+)
+
+func deadLetterRoutes() []api.Route[*letters] {
+	all := []api.Route[*letters]{
+		{Operation: api.Operation{
+			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
+			About: "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
+			Parameters: []api.Parameter{
+				{Name: "limit", In: "query", Example: "50", About: "1 to 200; 50 if not given."},
+				{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before."},
+			},
+			Data: deadLetterPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
+		}, Serve: (*letters).list},
+		{Operation: api.Operation{
+			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",
+			Parameters: []api.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+			Data:       deadLetterItem{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*letters).get},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Method, o.Group, o.Scope = http.MethodGet, "Administration", access.Admin
+	}
+	return all
+}
+
+type deadLetterPage struct {
+	Items      []deadLetterItem `json:"items"`
+	NextCursor *string          `json:"nextCursor"` // null: there are no more
+}
+
+type deadLetterItem struct {
+	ID          string   `json:"id"`
+	Topic       string   `json:"topic"`
+	Partition   int32    `json:"partition"`
+	Offset      int64    `json:"offset"`
+	Reason      string   `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
+	Fingerprint *string  `json:"fingerprint"` // of the schema, hex; null: the record names none
+	Version     int64    `json:"version"`     // of the change that rejected it
+	At          api.Time `json:"at"`
+}
+
+func deadLetterOf(l *DeadLetter) deadLetterItem {
+	return deadLetterItem{
+		l.ID, l.Topic, l.Partition, l.Offset, l.Reason, some(l.Fingerprint), l.Version, api.Time(l.At),
+	}
+}
+
+func (s *letters) list(w http.ResponseWriter, r *http.Request) {
+	limit, before, broken := lettersUsual, int64(0), []api.Detail(nil)
+	var err error
+	given := r.URL.Query()
+	if text := given.Get("limit"); text != "" {
+		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > lettersAtMost {
+			broken = append(broken, api.Detail{Path: "limit", Rule: "integer:1-" + strconv.Itoa(lettersAtMost)})
+		}
+	}
+	if text := given.Get("cursor"); text != "" {
+		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
+			broken = append(broken, api.Detail{Path: "cursor", Rule: "cursor"})
+		}
+	}
+	if len(broken) > 0 {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
+		return
+	}
+	all := s.all(api.Caller(r.Context()).Hospital)
+	page := deadLetterPage{Items: []deadLetterItem{}}
+	for i := len(all) - 1; i >= 0; i-- {
+		if before > 0 && all[i].Version >= before {
+			continue
+		}
+		if len(page.Items) == limit {
+			page.NextCursor = some(strconv.FormatInt(page.Items[limit-1].Version, 10))
+			break
+		}
+		page.Items = append(page.Items, deadLetterOf(&all[i]))
+	}
+	api.OK(w, r, page)
+}
+
+func (s *letters) get(w http.ResponseWriter, r *http.Request) {
+	all := s.all(api.Caller(r.Context()).Hospital)
+	id := chi.URLParam(r, "id")
+	for i := range all {
+		if all[i].ID == id {
+			api.OK(w, r, deadLetterOf(&all[i]))
+			return
+		}
+	}
+	api.Fail(w, r, api.Problem{Kind: api.Missing})
+}
