@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -66,6 +67,23 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 			t.Fatalf("counts add up to %d, not 330", sum)
 		}
 	})
+}
+
+// A checkpoint that goes on does not wait for records; but a transaction that has
+// begun is waited for until it ends. To look again at once would turn in circles.
+func TestCheckpointWaitsWithTheTransaction(t *testing.T) {
+	now := time.Now()
+	l := loop{
+		cfg:   Config{CommitEvery: time.Second, Stats: &Stats{}, NewTask: newCounter},
+		parts: map[int32]*part{0: {task: newCounter(0), rewrite: &rewrite{}}},
+		last:  now,
+	}
+	if at := l.deadline(time.Time{}); at.IsZero() || at.After(now) {
+		t.Errorf("with nothing begun it polls until %v", at)
+	}
+	if at := l.deadline(now); !at.Equal(now.Add(time.Second)) {
+		t.Errorf("with a transaction begun it polls until %v, now is %v", at, now)
+	}
 }
 
 // hoard is a task whose live state is a map.

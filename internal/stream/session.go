@@ -125,7 +125,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		}
 	}
 	for _, p := range l.parts {
-		if p.rewrite != nil {
+		if p.rewrite != nil && begun.IsZero() { // else its next slice goes with the transaction, which ends in time
 			return time.Unix(0, 1)
 		}
 		earlier(p.task.Due())
