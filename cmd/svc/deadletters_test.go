@@ -32,29 +32,29 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	}
 	at := acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	staffing := func(hospital string) []byte {
-		value, err := schemas.EncodeObservation(nil, &acuity.Observation{
+		value, unfit := schemas.EncodeObservation(nil, &acuity.Observation{
 			Hospital: hospital, ReceivedAt: at, Channel: acuity.ChannelStaffing, Staffing: &acuity.Staffing{Nurses: 6},
 		})
-		if err != nil {
-			t.Fatal(err)
+		if unfit != nil {
+			t.Fatal(unfit)
 		}
 		return value
 	}
 	put := func(topic schemas.Topic, key string, value []byte) int64 {
-		position, err := cluster.Publisher("p-"+topic.Name).Append(t.Context(), []byte(key), value, 0)
-		if err != nil {
-			t.Fatal(err)
+		position, lost := cluster.Publisher("p-"+topic.Name).Append(t.Context(), []byte(key), value, 0)
+		if lost != nil {
+			t.Fatal(lost)
 		}
 		return position.Offset
 	}
 	version := int64(0)
 	letter := func(hospital, topic string, offset int64) {
 		version++
-		value, err := schemas.EncodeDeadLetter(nil, &schemas.DeadLetter{
+		value, unfit := schemas.EncodeDeadLetter(nil, &schemas.DeadLetter{
 			Topic: topic, Offset: offset, Reason: "unknown_schema", Fingerprint: [8]byte{0xab, 7}, Hospital: hospital, Version: version, At: at,
 		})
-		if err != nil {
-			t.Fatal(err)
+		if unfit != nil {
+			t.Fatal(unfit)
 		}
 		put(schemas.DeadLetters(), hospital+"/dead-letter/1", value)
 	}
@@ -81,8 +81,8 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	go func() { done <- letters.table.Run(ctx) }()
 	defer func() {
 		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
+		if fault := <-done; fault != nil {
+			t.Error(fault)
 		}
 	}()
 	<-letters.table.Ready()

@@ -233,8 +233,8 @@ func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messag
 			if h.shell.Used != nil {
 				h.shell.Used(key.ID)
 			}
-			if err := h.shell.Await(ctx, &key, mllpPatience); err != nil {
-				return nil, err
+			if ended := h.shell.Await(ctx, &key, mllpPatience); ended != nil {
+				return nil, ended
 			}
 			if key, refused = h.validKey(id); refused != nil { // while it waited
 				return nil, refused

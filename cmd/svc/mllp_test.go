@@ -141,14 +141,14 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if ack, took, err := send(); err != nil || took != 0 || !strings.Contains(ack, "MSA|AA|1") {
-			t.Errorf("after the rotation: %q, %v, %v", ack, took, err)
+		if ack, took, refused := send(); refused != nil || took != 0 || !strings.Contains(ack, "MSA|AA|1") {
+			t.Errorf("after the rotation: %q, %v, %v", ack, took, refused)
 		}
 		if used[0] != first.ID || used[len(used)-1] != second.ID || len(used) != free+1 {
 			t.Errorf("used %v", used)
 		}
-		if again, err := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages); err != nil || again.Key != second.ID {
-			t.Errorf("a connection after the rotation: %+v %v", again, err)
+		if again, refused := h.admit([]mllpSender{{key: first.ID}}, mllp.Peer{}, messages); refused != nil || again.Key != second.ID {
+			t.Errorf("a connection after the rotation: %+v %v", again, refused)
 		}
 		if told[0] != first.ID || told[len(told)-1] != first.ID {
 			t.Errorf("sources %v", told)

@@ -79,10 +79,10 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // against a connection that is never closed
+			if err = conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // against a connection that is never closed
 				t.Fatal(err)
 			}
-			if _, err := io.WriteString(conn, c.send); err != nil {
+			if _, err = io.WriteString(conn, c.send); err != nil {
 				t.Fatal(err)
 			}
 
@@ -93,21 +93,21 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 			go func() { ended <- s.run(ctx) }()
 			defer func() {
 				stop()
-				if err := <-ended; err != nil {
-					t.Error(err)
+				if fault := <-ended; fault != nil {
+					t.Error(fault)
 				}
 			}()
 			if c.drip != "" {
 				go func() {
-					for err := error(nil); err == nil; { // until either side closes the connection
+					for gone := error(nil); gone == nil; { // until either side closes the connection
 						time.Sleep(10 * time.Millisecond) // the pace of a slow client
-						_, err = io.WriteString(conn, c.drip)
+						_, gone = io.WriteString(conn, c.drip)
 					}
 				}()
 			}
 			if c.deaf {
-				if err := <-gaveUp; !errors.Is(err, os.ErrDeadlineExceeded) {
-					t.Fatalf("the answer ended with %v", err)
+				if fault := <-gaveUp; !errors.Is(fault, os.ErrDeadlineExceeded) {
+					t.Fatalf("the answer ended with %v", fault)
 				}
 			}
 			got, err := io.ReadAll(conn)

@@ -54,7 +54,7 @@ func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Durati
 		}
 		pause := min(max(d.Retry, time.Millisecond), patience)
 		patience -= pause
-		timer := time.NewTimer(pause)
+		timer := time.NewTimer(pause) //nolint:forbidigo // a pause of the limiter's own choosing
 		select {
 		case <-ctx.Done():
 			timer.Stop()
