@@ -429,9 +429,7 @@ func (u *Unit) countWaiting() {
 // with its patient, for it.
 func (u *Unit) gatherFiled(e *episode, v *visit) {
 	add := func(h *filed) {
-		if h.maps != u.maps {
-			h.readout = u.readouts.of(u, h.wording)
-		}
+		u.reread(h)
 		e.filed = append(e.filed, h)
 	}
 	for i := range v.filed {

@@ -202,8 +202,13 @@ func things(list []*filed, yield func([]*filed)) {
 
 // keepFiled adds a statement to those of a visit or a patient. Of a run of
 // versions that say the same within minutes only the ends are kept; beyond the
-// cap those go that are missed least.
+// cap those go that are missed least. All are read by the map of the unit first:
+// what waits may have been read by one before, and what they are about decides.
 func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
+	u.reread(&h)
+	for i := range list {
+		u.reread(&list[i])
+	}
 	if i := between(list, &h); i >= 0 {
 		u.unfile(&list[i])
 		list = slices.Delete(list, i, i+1)
@@ -217,6 +222,13 @@ func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
 	list = tight(list, 8)
 	i, _ := slices.BinarySearchFunc(list, h.number, func(o filed, number int64) int { return cmp.Compare(o.number, number) })
 	return slices.Insert(list, i, h)
+}
+
+// reread has a statement read by the map of the unit, if it was not.
+func (u *Unit) reread(h *filed) {
+	if h.maps != u.maps {
+		h.readout = u.readouts.of(u, h.wording)
+	}
 }
 
 // unfile drops the record of a filed statement.
@@ -252,7 +264,8 @@ func between(list []filed, h *filed) int {
 			first = i
 		}
 	}
-	if first >= 0 && list[before].readout == h.readout && list[first].readout == h.readout &&
+	// The same words may have several readouts: those remembered are bounded.
+	if first >= 0 && list[before].wording == h.wording && list[first].wording == h.wording &&
 		saysTheSame(&list[before].Heard, &h.Heard) && saysTheSame(&list[first].Heard, &h.Heard) &&
 		at < list[first].placeInTime().Add(thinWithin) {
 		return before

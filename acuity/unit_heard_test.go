@@ -123,3 +123,51 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 		t.Errorf("%d names are kept", len(u.referrals))
 	}
 }
+
+// Of three versions that say the same within minutes the middle one goes, however
+// their words came to be read again in between.
+func TestThinningOutlivesReading(t *testing.T) {
+	wrong := Signal{Kind: KindMedication, Resource: "bag", Status: SignalRetracted}
+	coded := Signal{Kind: KindObservation, System: SystemLocal, Code: "X1", Patient: "p", Also: []Coding{{LOINC, "X2", ""}}}
+	heard := func(minute int, s Signal) Observation {
+		return Observation{Hospital: testHospital, ReceivedAt: clockAt(minute), Channel: ChannelFHIR, Signals: []Signal{s}}
+	}
+	kept := func(u *Unit) (n int) {
+		for _, r := range u.referrals {
+			n += len(r.said)
+		}
+		return n
+	}
+	for name, c := range map[string]struct {
+		said    Signal
+		between func(u *Unit) *Unit
+	}{
+		"nothing between": {wrong, func(u *Unit) *Unit { return u }},
+		"all derived anew": {wrong, func(u *Unit) *Unit {
+			u.plain = true
+			feed(u, Observation{ReceivedAt: clockAt(1), Channel: ChannelStaffing})
+			return u
+		}},
+		"restored": {wrong, func(u *Unit) *Unit {
+			log := changelog{}
+			log.write(u)
+			return log.restore(t)
+		}},
+		"readings forgotten": {wrong, func(u *Unit) *Unit {
+			u.readouts, u.identities = readouts{}, map[identity]*identity{}
+			return u
+		}},
+		"another coding counts": {coded, func(u *Unit) *Unit {
+			feed(u, Observation{ReceivedAt: clockAt(1), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m", System: LOINC, Code: "X2", Factor: mustFactor(t, "high-cardiac")}}})
+			return u
+		}},
+	} {
+		u := NewUnit(testHospital)
+		feed(u, heard(0, c.said), heard(1, c.said))
+		u = c.between(u)
+		feed(u, heard(2, c.said))
+		if n := kept(u); n != 2 || u.Chart().Unit.StatementsWaiting != 2 {
+			t.Errorf("%s: %d are kept and %d counted, want 2", name, n, u.Chart().Unit.StatementsWaiting)
+		}
+	}
+}
