@@ -75,6 +75,7 @@ func (u *Unit) number(h *Heard) {
 // hearFor adds a statement that belongs to the visit for good.
 func (u *Unit) hearFor(v *visit, h Heard) {
 	h.Settled, h.visit, h.to = true, v, toVisit
+	u.reread(&h)
 	u.keep(&v.threads, h, v.ID)
 	u.stirEvidence(&h, false)
 }
@@ -90,6 +91,7 @@ func (u *Unit) lose(h *Heard) {
 // kept; beyond the cap those go that have a newer one of the same identity, the
 // oldest first, else the oldest.
 func (u *Unit) keep(l *threads, h Heard, visit string) {
+	u.readouts.use(u, l) // the identities decide
 	if t := l.of(h.readout); t != nil {
 		if i := t.between(&h); i >= 0 {
 			u.lose(&t.said[i])

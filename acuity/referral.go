@@ -429,7 +429,7 @@ func (u *Unit) countWaiting() {
 // with its patient, for it.
 func (u *Unit) gatherFiled(e *episode, v *visit) {
 	add := func(h *filed) {
-		u.reread(h)
+		u.reread(&h.Heard)
 		e.filed = append(e.filed, h)
 	}
 	for i := range v.filed {

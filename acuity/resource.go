@@ -205,9 +205,9 @@ func things(list []*filed, yield func([]*filed)) {
 // cap those go that are missed least. All are read by the map of the unit first:
 // what waits may have been read by one before, and what they are about decides.
 func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
-	u.reread(&h)
+	u.reread(&h.Heard)
 	for i := range list {
-		u.reread(&list[i])
+		u.reread(&list[i].Heard)
 	}
 	if i := between(list, &h); i >= 0 {
 		u.unfile(&list[i])
@@ -225,7 +225,7 @@ func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
 }
 
 // reread has a statement read by the map of the unit, if it was not.
-func (u *Unit) reread(h *filed) {
+func (u *Unit) reread(h *Heard) {
 	if h.maps != u.maps {
 		h.readout = u.readouts.of(u, h.wording)
 	}

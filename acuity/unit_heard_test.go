@@ -129,12 +129,21 @@ func TestWhatWaitsIsCounted(t *testing.T) {
 func TestThinningOutlivesReading(t *testing.T) {
 	wrong := Signal{Kind: KindMedication, Resource: "bag", Status: SignalRetracted}
 	coded := Signal{Kind: KindObservation, System: SystemLocal, Code: "X1", Patient: "p", Also: []Coding{{LOINC, "X2", ""}}}
+	named := coded
+	named.Visit, named.Patient = "v", ""
+	learnt := func(u *Unit) *Unit {
+		feed(u, Observation{ReceivedAt: clockAt(1), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m", System: LOINC, Code: "X2", Factor: mustFactor(t, "high-cardiac")}}})
+		return u
+	}
 	heard := func(minute int, s Signal) Observation {
 		return Observation{Hospital: testHospital, ReceivedAt: clockAt(minute), Channel: ChannelFHIR, Signals: []Signal{s}}
 	}
 	kept := func(u *Unit) (n int) {
 		for _, r := range u.referrals {
 			n += len(r.said)
+		}
+		for _, v := range u.visits {
+			n += v.threads.size
 		}
 		return n
 	}
@@ -157,10 +166,8 @@ func TestThinningOutlivesReading(t *testing.T) {
 			u.readouts, u.identities = readouts{}, map[identity]*identity{}
 			return u
 		}},
-		"another coding counts": {coded, func(u *Unit) *Unit {
-			feed(u, Observation{ReceivedAt: clockAt(1), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m", System: LOINC, Code: "X2", Factor: mustFactor(t, "high-cardiac")}}})
-			return u
-		}},
+		"another coding counts":            {coded, learnt},
+		"another coding counts, of a name": {named, learnt},
 	} {
 		u := NewUnit(testHospital)
 		feed(u, heard(0, c.said), heard(1, c.said))
