@@ -116,15 +116,12 @@ func TestKillUnderMLLPOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("p1")
 	ingest, address := s.mllp("north")
-	killUnderMLLP(t, "north", func() string { return address }, func() {
+	log := killUnderMLLP(t, "north", func() string { return address }, func() {
 		ingest.kill()
 		ingest = s.mllpAt("north", address)
-	}, func() *ledger {
-		settle(t, s.partners)
-		log := readLog(t, s.kafka.address, s.prefix)
-		log.refold(t, s.partners[0])
-		return log
-	})
+	}, func() *ledger { return readLog(t, s.kafka.address, s.prefix) })
+	settle(t, s.partners)
+	log.refold(t, s.partners[0])
 }
 
 // mllp starts a svc ingest that takes MLLP from everybody under the key of a
@@ -157,7 +154,10 @@ func (s *system) keyID(hospital string) string {
 	return listed[0].ID
 }
 
-func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *ledger) {
+// killUnderMLLP returns the log once all that was acknowledged is applied: over
+// MLLP an answer means that a message is in the log, not yet in the verdict.
+func killUnderMLLP(t *testing.T, hospital string, address func() string, kill func(), log func() *ledger) *ledger {
+	t.Helper()
 	const connections, each = 50, 20
 	at := time.Now().Add(-time.Hour)
 	var all sync.WaitGroup
@@ -231,6 +231,7 @@ func killUnderMLLP(t *testing.T, hospital string, address func() string, kill fu
 		t.Errorf("%d messages sent again, %d duplicates: the test kills nothing", again, duplicates)
 	}
 	t.Logf("%d messages sent again after the kill, %d duplicates in the log", again, duplicates)
+	return l
 }
 
 // eventuallyApplied reads the log until every observation in it has its change.
