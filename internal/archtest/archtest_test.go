@@ -29,13 +29,13 @@ type room struct {
 // room first. Roles (ingest, processors, readapi) never import roles.
 var rooms = map[string]room{
 	"acuity":                   {std: domainStd},
-	"schemas":                  {imports: []string{"acuity", "internal/access", "internal/audit", "github.com/hamba/avro"}},
-	"ingest":                   {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}},
+	"schemas":                  {imports: []string{"acuity", "acuity/forecast", "internal/access", "internal/audit", "internal/outbound", "github.com/hamba/avro"}},
+	"ingest":                   {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/access", "internal/api", "internal/audit", "internal/outbound", "github.com/go-chi/chi"}},
 	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":              {goroutines: true},
 	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
 	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/audit", "internal/feeds", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
+	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
 	"internal/access":          {},
 	"internal/api":             {imports: []string{"internal/access", "internal/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
 	"internal/audit":           {},                                                                                                // what an administrative act is: roles and schemas share the word
@@ -49,13 +49,25 @@ var rooms = map[string]room{
 		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
+	"acuity/forecast":    {imports: []string{"acuity"}, std: forecastStd},
+	"processors/history": {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"notifier":           {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
+	"notifier/event":     {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/lane":      {imports: []string{"internal/outbound"}},
+	"notifier/policy":    {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/webhook":   {imports: []string{"internal/outbound"}, goroutines: true},
+	"notifier/mail":      {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
+	"notifier/sms":       {imports: []string{"internal/outbound"}},
+	"internal/outbound":  {}, // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
+	"internal/replay":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go"}, goroutines: true},
+	"internal/simulate":  {}, // a believable unit in motion, as requests of the ingest API
 	"internal/archtest":  {},
 	"internal/discovery": {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":     {imports: []string{"acuity"}},
 	"internal/e2e":       {}, // tests alone
 	"cmd/svc": {
 		imports: []string{
-			"acuity", "schemas", "ingest", "processors", "readapi", "internal",
+			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
 			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang",
 		},
 		goroutines: true,
@@ -68,6 +80,9 @@ var domainStd = []string{
 	"bufio", "bytes", "cmp", "embed", "crypto/sha256", "encoding/base64", "encoding/binary", "encoding/hex", "errors", "fmt", "hash/fnv", "hash/maphash", "iter", "maps", "math", "math/big", "math/bits",
 	"slices", "sort", "strconv", "strings", "sync", "time", "unicode", "unicode/utf8",
 }
+
+// forecastStd is what the forecast needs of the standard library.
+var forecastStd = []string{"cmp", "errors", "fmt", "math", "slices", "strconv", "strings", "time"}
 
 func TestImportRules(t *testing.T) {
 	house := os.DirFS("../..")

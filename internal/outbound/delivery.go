@@ -1,0 +1,63 @@
+package outbound
+
+import "time"
+
+// State is where a delivery stands.
+type State string
+
+// The states. All but Pending are final.
+const (
+	Pending    State = "pending"
+	Delivered  State = "delivered"
+	Rejected   State = "rejected" // 400, 409, 413, 415, 422 three times
+	Expired    State = "expired"
+	Poison     State = "poison" // the endpoint takes others, never this one
+	Cancelled  State = "cancelled"
+	Failed     State = "failed"
+	Suppressed State = "suppressed"
+	Superseded State = "superseded" // a newer alert took its place
+)
+
+// Class is how an attempt ended.
+type Class string
+
+// The classes.
+const (
+	ClassOK          Class = "ok"
+	ClassStatus      Class = "status" // an HTTP status that is no success
+	ClassThrottled   Class = "throttled"
+	ClassGone        Class = "gone"
+	ClassRedirect    Class = "redirect"
+	ClassDNS         Class = "dns"
+	ClassRefused     Class = "refused"
+	ClassReset       Class = "reset"
+	ClassTimeout     Class = "timeout"
+	ClassTLS         Class = "tls"
+	ClassBlocked     Class = "blocked"     // by the guard of egress, before anything was sent
+	ClassInterrupted Class = "interrupted" // by ourselves; not counted
+)
+
+// Delivery is one event on its way to one endpoint by one channel.
+type Delivery struct {
+	ID            string // "dlv_" + 32 hex
+	Hospital      string
+	EventID       string // "evt_" + 32 hex
+	Event         string
+	Channel       Channel
+	EndpointID    string // of a webhook or a recipient
+	State         State
+	Reason        string // of a state that is not Delivered: a stable code
+	OccurredAt    time.Time
+	NextAttemptAt time.Time // zero: none
+	Attempts      []Attempt // oldest first, the last [MaxAttemptsKept]
+}
+
+// Attempt is one try.
+type Attempt struct {
+	N        int // from 1
+	At       time.Time
+	Took     time.Duration
+	Class    Class
+	Status   int    // HTTP or SMTP; 0: none came
+	Response string // what was answered, cut; for administrators only
+}
