@@ -141,14 +141,22 @@ func (d *decoder) identifier() (id identifier, ok bool) {
 }
 
 func (d *decoder) identifierList() (first, last int32) {
-	first = int32(len(d.identifiers)) //nolint:gosec // at most maxStored
-	for l := d.list(); d.next(&l); {
+	return gather(d, &d.identifiers, maxIdentifier, func() (identifier, bool) {
 		id, ok := d.identifier()
-		if ok && !id.value.empty() && len(d.identifiers)-int(first) < maxIdentifier && !d.full() {
-			d.identifiers = append(d.identifiers, id)
+		return id, ok && !id.value.empty()
+	})
+}
+
+// gather reads a list into a store, at most so many of those that read calls good,
+// and returns where they are.
+func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (first, last int32) {
+	begin := len(*store)
+	for l := d.list(); d.next(&l); {
+		if item, good := read(); good && len(*store)-begin < most && !d.full() {
+			*store = append(*store, item)
 		}
 	}
-	return first, int32(len(d.identifiers)) //nolint:gosec // at most maxStored
+	return int32(begin), int32(len(*store)) //nolint:gosec // at most maxStored
 }
 
 // firstCode reads a concept of which only the first code counts; also a code

@@ -27,14 +27,7 @@ func (d *decoder) encounterField(r *resource, key []byte) bool {
 	case "partOf":
 		r.partOf = d.reference()
 	case "location":
-		r.firstLocation = int32(len(d.locations)) //nolint:gosec // at most maxStored
-		for l := d.list(); d.next(&l); {
-			place, ok := d.location()
-			if ok && len(d.locations)-int(r.firstLocation) < maxLocations && !d.full() {
-				d.locations = append(d.locations, place)
-			}
-		}
-		r.lastLocation = int32(len(d.locations)) //nolint:gosec // at most maxStored
+		r.firstLocation, r.lastLocation = gather(d, &d.locations, maxLocations, d.location)
 	default:
 		return false
 	}

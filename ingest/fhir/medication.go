@@ -33,14 +33,7 @@ func (d *decoder) medicationField(r *resource, key []byte) bool {
 	case "code":
 		r.code = d.concept()
 	case "ingredient":
-		r.firstIngredient = int32(len(d.ingredients)) //nolint:gosec // at most maxStored
-		for l := d.list(); d.next(&l); {
-			in, ok := d.ingredient()
-			if ok && len(d.ingredients)-int(r.firstIngredient) < maxItems && !d.full() {
-				d.ingredients = append(d.ingredients, in)
-			}
-		}
-		r.lastIngredient = int32(len(d.ingredients)) //nolint:gosec // at most maxStored
+		r.firstIngredient, r.lastIngredient = gather(d, &d.ingredients, maxItems, d.ingredient)
 	default:
 		return false
 	}

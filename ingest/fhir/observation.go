@@ -28,14 +28,7 @@ func (d *decoder) observationField(r *resource, key []byte) bool {
 	case "issued":
 		r.issued = d.text()
 	case "component":
-		r.firstComponent = int32(len(d.components)) //nolint:gosec // at most maxStored
-		for l := d.list(); d.next(&l); {
-			c, ok := d.component()
-			if ok && len(d.components)-int(r.firstComponent) < maxComponents && !d.full() {
-				d.components = append(d.components, c)
-			}
-		}
-		r.lastComponent = int32(len(d.components)) //nolint:gosec // at most maxStored
+		r.firstComponent, r.lastComponent = gather(d, &d.components, maxComponents, d.component)
 	default:
 		return r.value.read(d, key)
 	}

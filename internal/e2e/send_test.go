@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -87,7 +88,13 @@ func TestSendGoesOn(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	time.Sleep(500 * time.Millisecond) // somewhere in the middle: where does not matter
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	eventually(t, 30*time.Second, func() error { // somewhere in the middle: where does not matter
+		if !p.feedsStatus(t).UnitState.Recorded {
+			return errors.New("nothing has come")
+		}
+		return nil
+	})
 	d.kill()
 	cmd.Wait()
 	_, from, found := strings.Cut(out.String(), "go on with -from ")
