@@ -34,55 +34,39 @@ func decodeMark(s, log string) mark {
 	return m
 }
 
-const sliceBytes = 1 << 20 // of a checkpoint, in one transaction
+// sliceBytes of a checkpoint go with one transaction: some 5 ms of work.
+const sliceBytes = 256 << 10
 
-// rewrite is a checkpoint under way: the live keys as they were when it began.
-// A key that is written meanwhile needs no rewriting.
+// rewrite is a checkpoint under way. It walks through the live state piece by
+// piece while that goes on: what was written since it began stands behind its
+// first record anyhow, so each piece may be as new as the transaction it is in.
 type rewrite struct {
-	keys   []string
-	values map[string][]byte
-	from   int64 // offset of the first record written; 0: none yet
-	live   int64 // bytes written
-
-	fresh bool // the keys are not listed yet
+	next func(emit func(key, value []byte)) (more bool, err error)
+	over bool  // there is no more
+	from int64 // offset of the first record written; 0: none yet
+	live int64 // bytes written
 
 	first, count int // what the transaction under way writes of it
 }
 
-func newRewrite(task Task) (*rewrite, error) {
-	w := &rewrite{values: map[string][]byte{}}
-	err := task.Live(func(key, value []byte) {
-		k := string(key)
-		w.keys = append(w.keys, k)
-		w.values[k] = value
-	})
-	return w, err
-}
-
-// supersede forgets a key that was just written. A nil rewrite has none.
-func (w *rewrite) supersede(key []byte) {
-	if w == nil {
-		return
+// slice emits the next pieces.
+func (w *rewrite) slice(task Task, emit func(key, value []byte)) error {
+	if w.next == nil {
+		w.next = task.Live()
 	}
-	if value, ok := w.values[string(key)]; ok {
-		w.live += int64(len(key) + len(value)) // it lives on, elsewhere
-		delete(w.values, string(key))
-	}
-}
-
-// slice emits the next keys.
-func (w *rewrite) slice(emit func(key, value []byte)) {
-	for n := 0; n < sliceBytes && len(w.keys) > 0; w.keys = w.keys[1:] {
-		key := w.keys[0]
-		value, ok := w.values[key]
-		if !ok {
-			continue
+	n := 0
+	for n < sliceBytes && !w.over {
+		more, err := w.next(func(key, value []byte) {
+			n += len(key) + len(value)
+			emit(key, value)
+		})
+		if err != nil {
+			return err
 		}
-		delete(w.values, key)
-		emit([]byte(key), value)
-		n += len(key) + len(value)
-		w.live += int64(len(key) + len(value))
+		w.over = !more
 	}
+	w.live += int64(n)
+	return nil
 }
 
 // written learns where the rewrite begins from the records of a transaction.
@@ -92,7 +76,7 @@ func (w *rewrite) written(records []kgo.Record) {
 	}
 }
 
-func (w *rewrite) done() bool { return w != nil && !w.fresh && len(w.keys) == 0 }
+func (w *rewrite) done() bool { return w != nil && w.over }
 
 // nextMark is the mark that the transaction under way makes true.
 func (p *part) nextMark() mark {

@@ -122,7 +122,7 @@ func (l *loop) produce(free context.Context) error {
 }
 
 // schedule begins the checkpoint of a partition that has grown enough, one at a
-// time: it holds the whole state of the partition for a while.
+// time: each takes a share of many transactions.
 func (l *loop) schedule() {
 	var due *part
 	for _, p := range l.parts {
@@ -134,7 +134,7 @@ func (l *loop) schedule() {
 		}
 	}
 	if due != nil {
-		due.rewrite = &rewrite{fresh: true}
+		due.rewrite = &rewrite{}
 	}
 }
 
@@ -151,7 +151,6 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 			}
 			if topic == l.cfg.Changelog {
 				p.grown += int64(len(key) + len(value))
-				p.rewrite.supersede(key)
 			}
 			p.records = append(p.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
@@ -159,18 +158,14 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 			return err
 		}
 	}
-	if p.rewrite != nil && p.rewrite.fresh {
-		rewrite, err := newRewrite(p.task)
+	if p.rewrite != nil {
+		p.rewrite.first = len(p.records)
+		err := p.rewrite.slice(p.task, func(key, value []byte) {
+			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
+		})
 		if err != nil {
 			return err
 		}
-		p.rewrite = rewrite
-	}
-	if p.rewrite != nil {
-		p.rewrite.first = len(p.records)
-		p.rewrite.slice(func(key, value []byte) {
-			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
-		})
 		p.rewrite.count = len(p.records) - p.rewrite.first
 	}
 	return nil

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -299,12 +301,18 @@ func (c *counter) Outputs(emit func(key, value []byte)) error {
 
 func (c *counter) Committed() {}
 
-func (c *counter) Live(emit func(key, value []byte)) error {
-	emit([]byte("in"), strconv.AppendInt(nil, c.next-1, 10))
-	for key, n := range c.counts {
-		emit([]byte(key), strconv.AppendInt(nil, int64(n), 10))
+// Live hands out one key at a time.
+func (c *counter) Live() func(emit func(key, value []byte)) (more bool, err error) {
+	left := append(slices.Collect(maps.Keys(c.counts)), "in")
+	return func(emit func(key, value []byte)) (bool, error) {
+		key := left[0]
+		n := int64(c.counts[key])
+		if left = left[1:]; key == "in" {
+			n = c.next - 1
+		}
+		emit([]byte(key), strconv.AppendInt(nil, n, 10))
+		return len(left) > 0, nil
 	}
-	return nil
 }
 
 func (c *counter) Close() { c.closed = true }

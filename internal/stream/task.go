@@ -10,7 +10,7 @@ import (
 // error it is closed, and a new task reads the changelog again.
 //
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
-// Advance*, Outputs, Committed; Live at times in place of Outputs; Close.
+// Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
 type Task interface {
 	// Restore takes one record of the changelog, in order: of each key that is
 	// not gone the newest at least. A nil Value says that the key is gone.
@@ -35,10 +35,13 @@ type Task interface {
 	Outputs(emit func(key, value []byte)) error
 	// Committed says that what the last Outputs emitted is durable.
 	Committed()
-	// Live emits every key of the changelog that is not removed, with its
-	// present value. A changelog that begins with this needs nothing before.
-	// The bytes are kept over many transactions: never reuse them.
-	Live(emit func(key, value []byte)) error
+	// Live begins a look at all keys of the changelog that are not removed. Each
+	// call of next emits those of one more piece of the state with their present
+	// values, and says whether there is more; other calls come between. A
+	// changelog that begins with the first piece, and holds what Outputs emitted
+	// since, needs nothing before. The bytes are kept until the transaction
+	// is over: never reuse them.
+	Live() (next func(emit func(key, value []byte)) (more bool, err error))
 	// Close says that the partition is no longer ours, or that its memory is
 	// dropped. What was not committed never happened.
 	Close()

@@ -92,3 +92,34 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportMetric(float64(outputs)/float64(b.N), "outputs/op")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
+
+// BenchmarkCheckpoint walks through the live state of a partition. What senders
+// feel is the longest piece, not the whole.
+func BenchmarkCheckpoint(b *testing.B) {
+	const n, hospitals = 20_000, 25
+	task := Tasks(nil)(0)
+	for _, r := range inputs(b, n, hospitals, 12*time.Hour/n) {
+		if err := task.Apply(r); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := task.Outputs(func(_, _ []byte) {}); err != nil {
+		b.Fatal(err)
+	}
+	var longest time.Duration
+	written := 0
+	for b.Loop() {
+		written = 0
+		for next, more := task.Live(), true; more; {
+			began := time.Now()
+			var err error
+			if more, err = next(func(key, value []byte) { written += len(key) + len(value) }); err != nil {
+				b.Fatal(err)
+			}
+			longest = max(longest, time.Since(began))
+		}
+	}
+	b.SetBytes(int64(written))
+	b.ReportMetric(float64(longest.Nanoseconds()), "longest-piece-ns")
+	b.ReportMetric(float64(written)/hospitals, "written-B/hospital")
+}

@@ -351,18 +351,21 @@ func (t *task) Committed() {
 	t.bytes.reset()
 }
 
-func (t *task) Live(emit func(key, value []byte)) error {
-	var bytes arena // these are written over many transactions
-	for _, h := range t.hospitals {
-		if h.head == nil {
-			continue
+// Live hands out one hospital at a time: a checkpoint of hundreds holds up nobody.
+func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
+	left := slices.Collect(maps.Values(t.hospitals))
+	return func(emit func(key, value []byte)) (bool, error) {
+		for len(left) > 0 {
+			h := left[0]
+			left = left[1:]
+			if h.head == nil {
+				continue
+			}
+			emit(h.key, slices.Clone(h.head))
+			return len(left) > 0, states(new(arena), h.unit.States, emit)
 		}
-		emit(h.key, slices.Clone(h.head))
-		if err := states(&bytes, h.unit.States, emit); err != nil {
-			return err
-		}
+		return false, nil
 	}
-	return nil
 }
 
 func (t *task) Close() {

@@ -184,8 +184,11 @@ func TestCheckpointIsEnough(t *testing.T) {
 	l.commit()
 	view := maps.Clone(l.view.charts)
 	l.changelog = nil
-	if err := l.task.Live(l.write); err != nil {
-		t.Fatal(err)
+	for next, more := l.task.Live(), true; more; {
+		var err error
+		if more, err = next(l.write); err != nil {
+			t.Fatal(err)
+		}
 	}
 	l.task.Close()
 	l.start()
