@@ -2,9 +2,7 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -21,8 +19,7 @@ const deadLettersUsage = `usage: svc dead-letters list [flags]
 
 // deadLettersCommand is one run of svc dead-letters.
 type deadLettersCommand struct {
-	world
-	callOptions
+	*client
 	verb, id string
 }
 
@@ -37,7 +34,7 @@ func runDeadLetters(ctx context.Context, args []string, w world) error {
 		return o.list(ctx)
 	case "show":
 		var l letterRow
-		return o.ask(ctx, http.MethodGet, path, &l, func() error { return printLetters(o.stdout, []letterRow{l}) })
+		return o.show(ctx, http.MethodGet, path, nil, &l, func() error { return printLetters(o.stdout, []letterRow{l}) })
 	default:
 		var done struct {
 			Outcome, Position  *string
@@ -46,7 +43,7 @@ func runDeadLetters(ctx context.Context, args []string, w world) error {
 			Warnings, Unmapped []struct{}
 			Level              *string
 		}
-		return o.ask(ctx, http.MethodPost, path+"/retry", &done, func() error {
+		return o.show(ctx, http.MethodPost, path+"/retry", nil, &done, func() error {
 			before := ""
 			if done.Repeated {
 				before = " (taken in before)"
@@ -60,30 +57,11 @@ func runDeadLetters(ctx context.Context, args []string, w world) error {
 }
 
 func parseDeadLetters(args []string, w world) (*deadLettersCommand, error) {
-	o := &deadLettersCommand{world: w}
-	flags := flag.NewFlagSet("svc dead-letters", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.to, "to", "", "`address` of the server: https://HOST (default: the running svc dev)")
-	flags.StringVar(&o.key, "key", "", "API `key` with the scope admin (default: that of the running svc dev)")
-	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
-	var words []string
-	for { // words and flags in any order
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(w.stdout, deadLettersUsage)
-			flags.SetOutput(w.stdout)
-			flags.PrintDefaults()
-			return nil, err
-		} else if err != nil {
-			return nil, usageError{err}
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		words = append(words, flags.Arg(0))
-		args = flags.Args()[1:]
+	o := &deadLettersCommand{client: newClient("dead-letters", deadLettersUsage, w)}
+	words, faults, err := o.parse(args)
+	if err != nil {
+		return nil, err
 	}
-	faults := fromEnvironment(flags, w.env)
 	if len(words) == 0 || !slices.Contains([]string{"list", "show", "retry"}, words[0]) {
 		return nil, usageError{errors.New("say list, show or retry; -help says more")}
 	}
@@ -98,33 +76,10 @@ func parseDeadLetters(args []string, w world) (*deadLettersCommand, error) {
 	if len(words) > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
 	}
-	if o.to == "" {
-		running, err := readDevFile(o.data)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("name a server by -to, or start svc dev (%w)", err))
-		} else if o.to = running.BaseURL; o.key == "" {
-			o.key = running.AdminKey
-		}
-	}
 	if err := errors.Join(faults...); err != nil {
 		return nil, usageError{err}
 	}
 	return o, nil
-}
-
-// ask calls the server and shows the answer: as it came, or by print.
-func (o *deadLettersCommand) ask(ctx context.Context, method, path string, into any, print func() error) error {
-	data, err := o.call(ctx, method, path)
-	if err != nil {
-		return err
-	}
-	if o.json {
-		return printJSON(o.stdout, data)
-	}
-	if err := json.Unmarshal(data, into); err != nil {
-		return fmt.Errorf("the answer is not one of svc: %w", err)
-	}
-	return print()
 }
 
 // letterRow is a dead letter as the API has it.
@@ -143,16 +98,12 @@ type letterRow struct {
 func (o *deadLettersCommand) list(ctx context.Context) error {
 	all := []letterRow{}
 	for query := "?limit=200"; query != ""; {
-		data, err := o.call(ctx, http.MethodGet, "/api/admin/dead-letters"+query)
-		if err != nil {
-			return err
-		}
 		var page struct {
 			Items      []letterRow
 			NextCursor *string
 		}
-		if err := json.Unmarshal(data, &page); err != nil {
-			return fmt.Errorf("the answer is not one of svc: %w", err)
+		if err := o.into(ctx, http.MethodGet, "/api/admin/dead-letters"+query, nil, &page); err != nil {
+			return err
 		}
 		all = append(all, page.Items...)
 		query = ""

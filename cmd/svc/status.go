@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -14,17 +13,22 @@ import (
 	"time"
 )
 
-// statusWithin bounds one question to a server.
-const statusWithin = 10 * time.Second
-
 // runStatus is svc status: GET /api/ingest/status, for people. It ends with exit
 // code 1 unless the status is ok.
 func runStatus(ctx context.Context, args []string, w world) error {
-	o, err := parseCall("status", args, w)
+	c := newClient("status", "usage: svc status [flags]\n\n", w)
+	c.admin = false
+	words, faults, err := c.parse(args)
 	if err != nil {
 		return err
 	}
-	data, err := o.call(ctx, http.MethodGet, "/api/ingest/status")
+	if len(words) > 0 {
+		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
+	}
+	if err = errors.Join(faults...); err != nil {
+		return usageError{err}
+	}
+	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status", nil)
 	if err != nil {
 		return err
 	}
@@ -32,7 +36,7 @@ func runStatus(ctx context.Context, args []string, w world) error {
 	if err = json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
 	}
-	if o.json {
+	if c.json {
 		var out bytes.Buffer
 		if err = json.Indent(&out, data, "", "  "); err != nil {
 			return err
@@ -102,94 +106,4 @@ func (s *statusData) print(out io.Writer) error {
 	_, err := fmt.Fprintf(out, "codes not understood %s, %s times in 24 h; locations not confirmed %s\n",
 		shownOr(t.UnmappedCodes), shownOr(t.UnmappedHits24h), shownOr(t.UnknownLocations))
 	return err
-}
-
-func shownOr[T any](v *T) string {
-	if v == nil {
-		return "?"
-	}
-	return fmt.Sprint(*v)
-}
-
-// callOptions are what a command that asks a server over HTTP is told.
-type callOptions struct {
-	to, key, data string
-	json          bool
-}
-
-// parseCall reads the flags of such a command; what is not given is that of the
-// running svc dev.
-func parseCall(name string, args []string, w world) (*callOptions, error) {
-	o := &callOptions{}
-	flags := flag.NewFlagSet("svc "+name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.to, "to", "", "`address` of the server: https://HOST (default: the running svc dev)")
-	flags.StringVar(&o.key, "key", "", "API `key` (default: that of the running svc dev)")
-	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintf(w.stdout, "usage: svc %s [flags]\n\n", name)
-		flags.SetOutput(w.stdout)
-		flags.PrintDefaults()
-		return nil, err
-	} else if err != nil {
-		return nil, usageError{err}
-	}
-	faults := fromEnvironment(flags, w.env)
-	if flags.NArg() > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
-	}
-	if o.to == "" {
-		running, err := readDevFile(o.data)
-		if err != nil {
-			return nil, usageError{fmt.Errorf("name a server by -to, or start svc dev (%w)", err)}
-		}
-		o.to = running.BaseURL
-		if o.key == "" {
-			o.key = running.APIKey
-		}
-	}
-	return o, nil
-}
-
-// call returns the data of an answer.
-func (o *callOptions) call(ctx context.Context, method, path string) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, statusWithin)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(o.to, "/")+path, nil) //nolint:gosec // the user names the server
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Authorization", "Bearer "+o.key)
-	response, err := http.DefaultClient.Do(request) //nolint:gosec // as above
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was read
-	body, err := io.ReadAll(io.LimitReader(response.Body, 8<<20))
-	if err != nil {
-		return nil, err
-	}
-	var answer struct {
-		OK    bool
-		Data  json.RawMessage
-		Error struct {
-			Message string
-			Details []struct{ Path, Rule string }
-		}
-	}
-	if json.Unmarshal(body, &answer) != nil {
-		return nil, fmt.Errorf("%d: not an answer of svc", response.StatusCode)
-	}
-	if !answer.OK {
-		said := []string{answer.Error.Message}
-		for _, d := range answer.Error.Details {
-			said = append(said, strings.TrimSpace(d.Path+" "+d.Rule))
-		}
-		return nil, errors.New(strings.Join(said, " "))
-	}
-	return answer.Data, nil
 }

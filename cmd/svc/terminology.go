@@ -6,7 +6,6 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -19,18 +18,13 @@ import (
 	"time"
 )
 
-// terminologyOptions are the flags of svc terminology.
+// terminologyOptions is one run of svc terminology.
 type terminologyOptions struct {
-	world
-	verb    string
-	file    string
-	to      string
-	key     string
-	keyFile string
-	data    string
-	status  string
-	dryRun  bool
-	json    bool
+	*client
+	verb   string
+	file   string
+	status string
+	dryRun bool
 }
 
 const terminologyUsage = `usage: svc terminology import FILE.csv [-dry-run] [flags]
@@ -63,33 +57,13 @@ func runTerminology(ctx context.Context, args []string, w world) error {
 }
 
 func parseTerminology(args []string, w world) (*terminologyOptions, error) {
-	o := &terminologyOptions{world: w}
-	flags := flag.NewFlagSet("svc terminology", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.to, "to", "", "`address` of the server (default: the running svc dev)")
-	flags.StringVar(&o.key, "key", "", "API `key` with the scope admin (default: that of the running svc dev)")
-	flags.StringVar(&o.keyFile, "key-file", "", "`file` that holds the key")
-	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
-	flags.StringVar(&o.status, "status", "", "worklist: only codes with this `status`")
-	flags.BoolVar(&o.dryRun, "dry-run", false, "import: say what would change, and change nothing")
-	flags.BoolVar(&o.json, "json", false, "print JSON")
-	var words []string
-	for { // words and flags in any order
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(w.stdout, terminologyUsage)
-			flags.SetOutput(w.stdout)
-			flags.PrintDefaults()
-			return nil, err
-		} else if err != nil {
-			return nil, usageError{err}
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		words = append(words, flags.Arg(0))
-		args = flags.Args()[1:]
+	o := &terminologyOptions{client: newClient("terminology", terminologyUsage, w)}
+	o.flags.StringVar(&o.status, "status", "", "worklist: only codes with this `status`")
+	o.flags.BoolVar(&o.dryRun, "dry-run", false, "import: say what would change, and change nothing")
+	words, faults, err := o.parse(args)
+	if err != nil {
+		return nil, err
 	}
-	faults := fromEnvironment(flags, w.env)
 	if len(words) > 0 {
 		o.verb, words = words[0], words[1:]
 	}
@@ -106,79 +80,13 @@ func parseTerminology(args []string, w world) (*terminologyOptions, error) {
 	case o.verb == "import":
 		faults = append(faults, errors.New("name a file, or - for standard input"))
 	}
-	if err := errors.Join(append(faults, o.fill())...); err != nil {
+	if err := errors.Join(faults...); err != nil {
 		return nil, usageError{err}
 	}
 	return o, nil
 }
 
-// fill takes what was not given from the running svc dev.
-func (o *terminologyOptions) fill() error {
-	server := sendOptions{to: o.to, key: o.key, keyFile: o.keyFile, data: o.data}
-	if err := server.fill(); err != nil {
-		return err
-	}
-	if o.to == "" && o.key == "" && o.keyFile == "" {
-		running, err := readDevFile(o.data)
-		if err != nil {
-			return err
-		}
-		server.key = running.AdminKey
-	}
-	o.to, o.key = strings.TrimSuffix(server.to, "/"), server.key
-	if o.key == "" {
-		return errors.New("-key: must be given")
-	}
-	return nil
-}
-
-// refusal is an answer that says no.
-type refusal struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Details []struct {
-		Path string `json:"path"`
-		Rule string `json:"rule"`
-	} `json:"details"`
-}
-
-func (r *refusal) Error() string { return r.Code + ": " + r.Message }
-
-// call asks the server and reads data of the answer.
-func (o *terminologyOptions) call(ctx context.Context, method, path string, body, data any) error {
-	ctx, cancel := context.WithTimeout(ctx, adminWithin)
-	defer cancel()
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	if body == nil {
-		text = nil
-	}
-	request, err := http.NewRequestWithContext(ctx, method, o.to+"/api/admin/terminology"+path, bytes.NewReader(text)) //nolint:gosec // the user names the server
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+o.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request) //nolint:gosec // the user names the server
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close() //nolint:errcheck // it was read
-	answer := struct {
-		OK    bool            `json:"ok"`
-		Data  json.RawMessage `json:"data"`
-		Error refusal         `json:"error"`
-	}{}
-	if err = json.NewDecoder(response.Body).Decode(&answer); err != nil {
-		return fmt.Errorf("%s answers with status %d and no JSON", o.to, response.StatusCode)
-	}
-	if !answer.OK {
-		return &answer.Error
-	}
-	return json.Unmarshal(answer.Data, data)
-}
+const terminologyPath = "/api/admin/terminology"
 
 // mappingRow is a row of the map as the API has it.
 type mappingRow struct {
@@ -318,7 +226,7 @@ func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, 
 		list[i] = rows[i].mappingRow
 	}
 	var answer struct{ Activated, Expired []json.RawMessage }
-	err := o.call(ctx, http.MethodPost, "?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
+	err := o.into(ctx, http.MethodPost, terminologyPath+"?dryRun="+strconv.FormatBool(dry), map[string]any{"mappings": list}, &answer)
 	var no *refusal
 	if errors.As(err, &no) && len(no.Details) > 0 {
 		for _, d := range no.Details {
@@ -367,7 +275,7 @@ func (o *terminologyOptions) told(sum *imported) error {
 
 func (o *terminologyOptions) rows(ctx context.Context) ([]mappingRow, error) {
 	var answer struct{ Mappings []mappingRow }
-	err := o.call(ctx, http.MethodGet, "?limit=20000", nil, &answer)
+	err := o.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
 	return answer.Mappings, err
 }
 
@@ -434,11 +342,11 @@ func (o *terminologyOptions) worklist(ctx context.Context) error {
 		Items []json.RawMessage
 		Total int
 	}
-	query := "/worklist?limit=1000"
+	query := terminologyPath + "/worklist?limit=1000"
 	if o.status != "" {
 		query += "&status=" + o.status
 	}
-	if err := o.call(ctx, http.MethodGet, query, nil, &answer); err != nil {
+	if err := o.into(ctx, http.MethodGet, query, nil, &answer); err != nil {
 		return err
 	}
 	if o.json {
