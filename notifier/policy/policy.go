@@ -1,0 +1,193 @@
+// Package policy decides when people are told about the level of a unit.
+//
+// It is one pure function, [Step], on a [History] that a caller keeps: from the
+// settings of a hospital, what happened so far and the instant it returns what
+// is to be told now, why, and when time alone will change that. Machines get
+// every change; people get a raise at once, and everything else damped.
+//
+//	told = the tier that was told last, cur = the tier of the level
+//	1. cur > told                           raised
+//	2. cur < told for 10 minutes            lowered, at green cleared
+//	3. 4 changes within 30 minutes          digest, once until 10 minutes are quiet
+//	4. cur = told, unanswered or unreached  escalated, at most 3 times
+//	5. cur = told, repeat over, unanswered  repeated
+//	6. else silent: lowering, flapping, acknowledged, steady
+package policy
+
+import (
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+)
+
+// The constants of the damping: our defaults, none is clinically validated.
+const (
+	LowerAfter    = 10 * time.Minute // below the tier told for so long: people are told
+	FlapChanges   = 4                // changes of the level within FlapWithin are one digest
+	FlapWithin    = 30 * time.Minute
+	QuietAfter    = 10 * time.Minute // without a change for so long: the digest is closed
+	MaxRounds     = 3                // escalations of one alert
+	MaxReached    = 256              // recipients and channels that are remembered as told
+	TokenLifetime = 24 * time.Hour   // of the link that acknowledges an alert
+)
+
+// Rank is a tier as a number: 0 nobody, 1 T1 (yellow), 2 T2 (orange), 3 T3 (red).
+type Rank uint8
+
+// String returns the id of the tier, "" of rank 0.
+func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 3)] }
+
+// Reason says why people are told something, or nothing.
+type Reason string
+
+// The reasons. The first six tell somebody.
+const (
+	Raised       Reason = "raised"
+	Lowered      Reason = "lowered"
+	Cleared      Reason = "cleared"
+	Digest       Reason = "digest"
+	Escalated    Reason = "escalated"
+	Repeated     Reason = "repeated"
+	Lowering     Reason = "lowering"
+	Flapping     Reason = "flapping"
+	Acknowledged Reason = "acknowledged"
+	Steady       Reason = "steady"
+)
+
+// Reasons are all of them.
+func Reasons() []Reason {
+	return []Reason{Raised, Lowered, Cleared, Digest, Escalated, Repeated, Lowering, Flapping, Acknowledged, Steady}
+}
+
+// Tells reports whether the reason makes an alert.
+func (r Reason) Tells() bool {
+	return slices.Contains(Reasons()[:6], r)
+}
+
+// Policy is the tiers of a hospital.
+type Policy struct {
+	Tiers [3]outbound.Tier // T1, T2, T3; the zero one is not enabled
+}
+
+// New returns the policy that the tiers make.
+func New(tiers []outbound.Tier) Policy {
+	var p Policy
+	for _, t := range tiers {
+		for rank := Rank(1); rank <= 3; rank++ {
+			if t.ID == rank.String() {
+				p.Tiers[rank-1] = t
+			}
+		}
+	}
+	return p
+}
+
+// Any reports whether anybody is to be told anything.
+func (p *Policy) Any() bool {
+	return slices.ContainsFunc(p.Tiers[:], func(t outbound.Tier) bool { return t.Enabled })
+}
+
+// Tier returns the settings of a rank above 0.
+func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
+
+// highest is the highest enabled tier up to r: a tier that is switched off is
+// told as the one below it.
+func (p *Policy) highest(r Rank) Rank {
+	for ; r > 0; r-- {
+		if p.Tiers[r-1].Enabled {
+			return r
+		}
+	}
+	return 0
+}
+
+// Decision is what is to be told now.
+type Decision struct {
+	Reason Reason
+	Tier   Rank // of the alert: the tier that is told then; of silence: the tier told
+	// Next is the instant at which time alone changes reason or tier, zero if
+	// never. After a decision that tells it is the instant itself: there may be
+	// more to tell.
+	Next time.Time
+}
+
+// Step decides at an instant. It changes nothing: what was decided and told
+// becomes history by [History.Tell].
+func Step(p *Policy, h *History, now time.Time) Decision {
+	d := decide(p, h, now)
+	if d.Reason.Tells() {
+		d.Next = now
+		return d
+	}
+	instants := h.instants(p)
+	slices.SortFunc(instants, time.Time.Compare)
+	for _, at := range instants {
+		if at.After(now) && decide(p, h, at) != (Decision{Reason: d.Reason, Tier: d.Tier}) {
+			d.Next = at
+			break
+		}
+	}
+	return d
+}
+
+// instants are those at which a condition of decide changes, in no order; some
+// may be long past, or change nothing.
+func (h *History) instants(p *Policy) []time.Time {
+	told := p.highest(h.Told)
+	if told == 0 {
+		return nil
+	}
+	tier := p.Tier(told)
+	all := []time.Time{
+		h.Under[told-1].Add(LowerAfter),
+		h.AskedAt.Add(minutes(tier.AckMinutes)), h.ToldAt.Add(minutes(tier.RepeatMinutes)),
+	}
+	if n := len(h.Changes); n > 0 {
+		all = append(all, h.Changes[n-1].Add(QuietAfter))
+	}
+	return all
+}
+
+func decide(p *Policy, h *History, now time.Time) Decision {
+	cur, told := p.highest(Rank(h.Level)), p.highest(h.Told)
+	switch {
+	case cur > told:
+		return Decision{Reason: Raised, Tier: cur}
+	case told == 0:
+		return Decision{Reason: Steady}
+	case cur < told && !now.Before(h.Under[told-1].Add(LowerAfter)):
+		if cur == 0 {
+			return Decision{Reason: Cleared}
+		}
+		return Decision{Reason: Lowered, Tier: cur}
+	case h.flaps(now):
+		return Decision{Reason: Digest, Tier: told}
+	}
+	tier := p.Tier(told)
+	answered := !h.AckedAt.IsZero()
+	switch {
+	case cur < told:
+		return Decision{Reason: Lowering, Tier: told}
+	case !answered && h.Round < MaxRounds && (h.Unreached && h.Round == 0 || overdue(h.AskedAt, tier.AckMinutes, now)):
+		return Decision{Reason: Escalated, Tier: told}
+	case !answered && overdue(h.ToldAt, tier.RepeatMinutes, now):
+		return Decision{Reason: Repeated, Tier: told}
+	case h.flapping(now):
+		return Decision{Reason: Flapping, Tier: told}
+	case answered:
+		return Decision{Reason: Acknowledged, Tier: told}
+	}
+	return Decision{Reason: Steady, Tier: told}
+}
+
+// overdue reports whether so many minutes have passed; 0 minutes never do.
+func overdue(since time.Time, m int, now time.Time) bool {
+	return m > 0 && !now.Before(since.Add(minutes(m)))
+}
+
+func minutes(m int) time.Duration { return time.Duration(m) * time.Minute }
+
+// LevelOf is the level at which a rank is told.
+func LevelOf(r Rank) acuity.Level { return acuity.Level(r) }

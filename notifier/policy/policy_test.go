@@ -1,0 +1,388 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+)
+
+var start = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
+
+// standard is the policy as the design presets it, with one role a tier.
+func standard() Policy {
+	mail, both := []outbound.Channel{outbound.ChannelMail}, []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS}
+	return New([]outbound.Tier{
+		{ID: "T1", Enabled: true, Recipients: []string{"charge"}, Channels: mail, ExpireMinutes: 120},
+		{ID: "T2", Enabled: true, Recipients: []string{"manager"}, Channels: both, AckMinutes: 10, EscalateTo: []string{"director"}, ExpireMinutes: 30},
+		{ID: "T3", Enabled: true, Recipients: []string{"director"}, Channels: both, AckMinutes: 5, RepeatMinutes: 60, ExpireMinutes: 15},
+	})
+}
+
+func anyone(id string) (outbound.Recipient, bool) {
+	return outbound.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
+}
+
+// unit drives a history as the notifier does: it looks at each change and at
+// each timer that Step asked for, and at no other time.
+type unit struct {
+	t       rapid.TB
+	policy  Policy
+	history History
+	now     time.Time
+	next    time.Time
+	last    Decision
+	told    []told
+}
+
+type told struct {
+	Decision
+	at time.Time
+}
+
+func newUnit(t rapid.TB, p Policy) *unit { return &unit{t: t, policy: p, now: start} }
+
+func (u *unit) step() {
+	for range 10 {
+		d := Step(&u.policy, &u.history, u.now)
+		if !d.Reason.Tells() {
+			u.last, u.next = d, d.Next
+			return
+		}
+		u.told = append(u.told, told{d, u.now})
+		u.history.Tell("mercy", d, Route(&u.policy, &u.history, d, anyone), u.now)
+	}
+	u.t.Fatalf("it never falls silent: %v", u.told)
+}
+
+func (u *unit) wait(d time.Duration) {
+	for end := u.now.Add(d); ; u.step() {
+		if u.next.IsZero() || u.next.After(end) {
+			u.now = end
+			return
+		}
+		u.now = u.next
+	}
+}
+
+func (u *unit) level(l acuity.Level) {
+	u.history.Observe(l, u.now)
+	u.step()
+}
+
+func (u *unit) ack() {
+	u.history.Ack(u.history.Episode, "link", u.now)
+	u.step()
+}
+
+func (u *unit) reasons() []Reason {
+	var all []Reason
+	for _, d := range u.told {
+		all = append(all, d.Reason)
+	}
+	return all
+}
+
+func (u *unit) want(reasons ...Reason) {
+	u.t.Helper()
+	if got := u.reasons(); !slices.Equal(got, reasons) {
+		u.t.Fatalf("told %v, want %v", got, reasons)
+	}
+}
+
+func TestPolicy(t *testing.T) {
+	const green, yellow, orange, red = acuity.LevelGreen, acuity.LevelYellow, acuity.LevelOrange, acuity.LevelRed
+	for name, play := range map[string]func(u *unit){
+		"a raise at once, cleared after ten minutes": func(u *unit) {
+			u.level(yellow)
+			u.want(Raised)
+			u.wait(time.Hour)
+			u.level(green)
+			u.wait(10*time.Minute - 1)
+			u.want(Raised)
+			u.wait(1)
+			u.want(Raised, Cleared)
+		},
+		"lowered step by step": func(u *unit) {
+			u.level(red)
+			u.ack()
+			u.level(orange)
+			u.wait(10 * time.Minute)
+			u.level(yellow)
+			u.wait(10 * time.Minute)
+			u.level(green)
+			u.wait(10 * time.Minute)
+			u.want(Raised, Lowered, Lowered, Cleared)
+		},
+		"a dip is not told": func(u *unit) {
+			u.level(orange)
+			u.ack()
+			u.level(yellow)
+			u.wait(9 * time.Minute)
+			u.level(orange)
+			u.wait(time.Hour)
+			u.want(Raised)
+		},
+		"each higher tier is a raise": func(u *unit) {
+			u.level(yellow)
+			u.level(orange)
+			u.level(red)
+			u.want(Raised, Raised, Raised)
+		},
+		"forty flaps are a raise and a digest": func(u *unit) {
+			for range 40 {
+				u.level(orange)
+				u.wait(5 * time.Second)
+				u.level(green)
+				u.wait(5 * time.Second)
+			}
+			u.want(Raised, Digest)
+			u.wait(time.Hour)
+			u.want(Raised, Digest, Cleared)
+		},
+		"flapping again after quiet is a second digest": func(u *unit) {
+			for range 2 {
+				for range 4 {
+					u.level(orange)
+					u.level(green)
+				}
+				u.level(orange)
+				u.ack()
+				u.wait(time.Hour)
+			}
+			u.want(Raised, Digest, Digest)
+		},
+		"three rounds without an answer": func(u *unit) {
+			u.level(orange)
+			u.wait(9*time.Minute + 59*time.Second)
+			u.want(Raised)
+			u.wait(24 * time.Hour)
+			u.want(Raised, Escalated, Escalated, Escalated)
+			if got := u.told[3].at.Sub(start); got != 30*time.Minute {
+				u.t.Fatalf("the third round came after %v", got)
+			}
+		},
+		"an answer stops the escalation": func(u *unit) {
+			u.level(orange)
+			u.wait(11 * time.Minute)
+			u.ack()
+			u.wait(24 * time.Hour)
+			u.want(Raised, Escalated)
+			if u.last.Reason != Acknowledged {
+				u.t.Fatalf("then %v", u.last)
+			}
+		},
+		"red is repeated until answered": func(u *unit) {
+			u.level(red)
+			u.wait(15*time.Minute + 2*time.Hour)
+			u.want(Raised, Escalated, Escalated, Escalated, Repeated, Repeated)
+			u.ack()
+			u.wait(24 * time.Hour)
+			u.want(Raised, Escalated, Escalated, Escalated, Repeated, Repeated)
+		},
+		"a raise needs an answer of its own": func(u *unit) {
+			u.level(orange)
+			u.ack()
+			u.level(red)
+			u.wait(6 * time.Minute)
+			u.want(Raised, Raised, Escalated)
+		},
+		"nobody was reached": func(u *unit) {
+			u.level(yellow)
+			u.history.Unreached = true
+			u.step()
+			u.wait(24 * time.Hour)
+			u.want(Raised, Escalated)
+		},
+		"a tier that is switched off is told as the one below": func(u *unit) {
+			u.policy.Tiers[1].Enabled = false
+			u.level(orange)
+			u.want(Raised)
+			if u.told[0].Tier != 1 {
+				u.t.Fatalf("tier %v", u.told[0].Tier)
+			}
+			u.policy.Tiers[1].Enabled = true
+			u.step()
+			u.want(Raised, Raised)
+		},
+		"no tier, nothing told": func(u *unit) {
+			u.policy = Policy{}
+			u.level(red)
+			u.wait(time.Hour)
+			u.level(green)
+			u.wait(time.Hour)
+			u.want()
+		},
+	} {
+		t.Run(name, func(t *testing.T) { play(newUnit(t, standard())) })
+	}
+}
+
+// policies draws settings of tiers.
+func policies() *rapid.Generator[Policy] {
+	return rapid.Custom(func(t *rapid.T) Policy {
+		p := standard()
+		for i := range p.Tiers {
+			tier := &p.Tiers[i]
+			tier.Enabled = rapid.IntRange(0, 5).Draw(t, "enabled") > 0
+			tier.AckMinutes = rapid.SampledFrom([]int{0, 1, 5, 10}).Draw(t, "ack")
+			tier.RepeatMinutes = rapid.SampledFrom([]int{0, 3, 60}).Draw(t, "repeat")
+		}
+		return p
+	})
+}
+
+// play draws an hour or more of a unit: levels, waits, answers.
+func play(t *rapid.T, u *unit, look func()) {
+	for range rapid.IntRange(1, 40).Draw(t, "moves") {
+		switch rapid.IntRange(0, 5).Draw(t, "move") {
+		case 0, 1, 2:
+			u.level(acuity.Level(rapid.IntRange(0, 3).Draw(t, "level")))
+		case 3, 4:
+			u.wait(time.Duration(rapid.IntRange(0, 1200).Draw(t, "seconds")) * time.Second)
+		case 5:
+			u.ack()
+		}
+		look()
+	}
+}
+
+// TestNextIsExact: nothing changes before Next, something does at it.
+func TestNextIsExact(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		same := func(a, b Decision) bool { return a.Reason == b.Reason && a.Tier == b.Tier }
+		play(t, u, func() {
+			d := Step(&u.policy, &u.history, u.now)
+			before := u.now.Add(30 * 24 * time.Hour)
+			if !d.Next.IsZero() {
+				if !d.Next.After(u.now) {
+					t.Fatalf("next %v is not after now %v", d.Next, u.now)
+				}
+				if at := Step(&u.policy, &u.history, d.Next); same(d, at) {
+					t.Fatalf("nothing changes at next: %v", at)
+				}
+				before = d.Next.Add(-1)
+			}
+			at := u.now.Add(time.Duration(rapid.Int64Range(0, int64(before.Sub(u.now))).Draw(t, "at")))
+			for _, at := range []time.Time{at, before} {
+				if got := Step(&u.policy, &u.history, at); !same(d, got) {
+					t.Fatalf("%v at %v, but %v at %v, before next %v", d, u.now, got, at, d.Next)
+				}
+			}
+		})
+	})
+}
+
+// TestEveryRaiseIsTold: after each look the tier told is at least that of the level.
+func TestEveryRaiseIsTold(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		before := Rank(0)
+		play(t, u, func() {
+			cur := u.policy.highest(Rank(u.history.Level))
+			if u.history.Told < cur {
+				t.Fatalf("at %v, told %v", cur, u.history.Told)
+			}
+			if cur > before && (len(u.told) == 0 || !slices.ContainsFunc(u.told, func(d told) bool { return d.Reason == Raised && d.Tier == cur })) {
+				t.Fatalf("%v was reached and never told", cur)
+			}
+			before = u.history.Told
+		})
+	})
+}
+
+// TestLoweredOnlyAfterTenMinutes below the tier told, without a break.
+func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		var levels []told // the level as a tier, and since when
+		seen, told := 0, Rank(0)
+		play(t, u, func() {
+			if n := len(levels); n == 0 || levels[n-1].Tier != Rank(u.history.Level) {
+				levels = append(levels, newLevel(u))
+			}
+			for ; seen < len(u.told); seen++ {
+				d := u.told[seen]
+				for i, l := range levels { // the spans that touch the ten minutes before
+					end := u.now
+					if i+1 < len(levels) {
+						end = levels[i+1].at
+					}
+					if (d.Reason == Lowered || d.Reason == Cleared) && l.Tier >= told && end.After(d.at.Add(-LowerAfter)) && l.at.Before(d.at) {
+						t.Fatalf("%v from %v at %v, but %v from %v to %v", d.Reason, told, d.at, l.Tier, l.at, end)
+					}
+				}
+				if d.Reason == Raised || d.Reason == Lowered || d.Reason == Cleared {
+					told = d.Tier
+				}
+			}
+		})
+	})
+}
+
+func newLevel(u *unit) told { return told{Decision{Tier: Rank(u.history.Level)}, u.now} }
+
+// TestAnsweredIsSilent: after an answer nothing is escalated or repeated until
+// something else was told.
+func TestAnsweredIsSilent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		play(t, u, func() {})
+		u.ack()
+		n := len(u.told)
+		for range rapid.IntRange(1, 20).Draw(t, "moves") {
+			u.level(acuity.Level(rapid.IntRange(0, int(u.history.Level)).Draw(t, "level")))
+			u.wait(time.Duration(rapid.IntRange(0, 600).Draw(t, "seconds")) * time.Second)
+			for _, d := range u.told[n:] {
+				if d.Reason == Raised {
+					return
+				}
+				if d.Reason == Escalated || d.Reason == Repeated {
+					t.Fatalf("%v though answered", d.Reason)
+				}
+			}
+		}
+	})
+}
+
+// TestFlapping: as long as the level changes more often than every ten minutes,
+// nobody is told more than each tier once, a digest, and what asks for an answer.
+func TestFlapping(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		for range 40 {
+			u.level((u.history.Level + acuity.Level(rapid.IntRange(1, 3).Draw(t, "by"))) % 4)
+			u.wait(time.Duration(rapid.IntRange(0, 599).Draw(t, "seconds")) * time.Second)
+			if u.history.Told > 0 && u.history.AckedAt.IsZero() {
+				u.ack()
+			}
+			if rapid.IntRange(0, 30).Draw(t, "settle") == 0 {
+				break
+			}
+		}
+		count := map[Reason]int{}
+		for _, d := range u.told {
+			count[d.Reason]++
+		}
+		if lows := count[Lowered] + count[Cleared]; lows == 0 && (count[Raised] > 3 || count[Digest] > 1) {
+			t.Fatalf("told %v", u.reasons())
+		}
+	})
+}
+
+// TestBounded: whatever happens, the history stays small.
+func TestBounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		play(t, u, func() {
+			if h := &u.history; len(h.Changes) > FlapChanges || len(h.Reached) > MaxReached || h.Round > MaxRounds {
+				t.Fatalf("%d changes, %d reached, round %d", len(h.Changes), len(h.Reached), h.Round)
+			}
+		})
+	})
+}

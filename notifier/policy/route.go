@@ -1,0 +1,124 @@
+package policy
+
+import (
+	"slices"
+
+	"svc/internal/outbound"
+)
+
+// Why somebody who belongs to an alert is not sent it.
+const (
+	NotTold   = "not_told"   // of the raise: need not know that it is over
+	NoAddress = "no_address" // the recipient has none for the channel
+)
+
+// Addressee is one recipient of an alert by one channel.
+type Addressee struct {
+	Recipient string
+	Channel   outbound.Channel
+	State     outbound.State // Pending: send; or Suppressed
+	Reason    string         // of a suppressed one
+}
+
+// Route says whom an alert goes to, by recipient as the tiers list them, then by
+// channel. A raise goes to the recipients of its tier and of those below it, by
+// the channels of its tier; what lowers goes to those who were told before; an
+// escalation to escalateTo, else to the recipients of the next tier above, else
+// to the same again. Recipients that do not exist any more are left out.
+func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
+	var ids []string
+	var tier *outbound.Tier
+	switch d.Reason {
+	case Raised, Repeated, Digest:
+		tier, ids = p.Tier(d.Tier), p.upTo(d.Tier)
+	case Escalated:
+		tier, ids = p.Tier(d.Tier), p.above(d.Tier)
+	case Lowered, Cleared:
+		told := p.highest(h.Told)
+		tier, ids = p.Tier(max(told, 1)), p.upTo(told)
+		for _, r := range h.Reached {
+			if !slices.Contains(ids, r.Recipient) {
+				ids = append(ids, r.Recipient)
+			}
+		}
+	case Lowering, Flapping, Acknowledged, Steady: // tell nobody
+		return nil
+	}
+	var all []Addressee
+	for _, id := range ids {
+		r, known := recipients(id)
+		if !known {
+			continue
+		}
+		for _, channel := range outboundChannels {
+			told := slices.Contains(h.Reached, Reached{id, channel})
+			lowers := d.Reason == Lowered || d.Reason == Cleared
+			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
+			switch {
+			case lowers && told: // also by a channel that the tier has not any more
+			case !slices.Contains(tier.Channels, channel):
+				continue
+			case !hasAddress(&r, channel):
+				a.State, a.Reason = outbound.Suppressed, NoAddress
+			case lowers:
+				a.State, a.Reason = outbound.Suppressed, NotTold
+			}
+			if a.State == outbound.Pending && !hasAddress(&r, channel) { // it was taken away since
+				a.State, a.Reason = outbound.Suppressed, NoAddress
+			}
+			all = append(all, a)
+		}
+	}
+	return all
+}
+
+var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
+
+// Fallback returns the channel that takes the place of one that failed for good:
+// SMS instead of e-mail, where the tier does not use it anyway.
+func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
+	if failed != outbound.ChannelMail || r.Phone == "" || slices.Contains(tier.Channels, outbound.ChannelSMS) {
+		return "", false
+	}
+	return outbound.ChannelSMS, true
+}
+
+func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
+	switch c {
+	case outbound.ChannelMail:
+		return r.Email != ""
+	case outbound.ChannelSMS:
+		return r.Phone != ""
+	case outbound.ChannelWebhook:
+		return r.WebhookID != ""
+	}
+	return false
+}
+
+// upTo are the recipients of the enabled tiers up to a rank, each once.
+func (p *Policy) upTo(r Rank) []string {
+	var ids []string
+	for rank := Rank(1); rank <= r; rank++ {
+		if tier := p.Tier(rank); tier.Enabled {
+			for _, id := range tier.Recipients {
+				if !slices.Contains(ids, id) {
+					ids = append(ids, id)
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// above are those who are called when a tier does not answer.
+func (p *Policy) above(r Rank) []string {
+	if ids := p.Tier(r).EscalateTo; len(ids) > 0 {
+		return ids
+	}
+	for rank := r + 1; rank <= 3; rank++ {
+		if tier := p.Tier(rank); tier.Enabled && len(tier.Recipients) > 0 {
+			return tier.Recipients
+		}
+	}
+	return p.upTo(r)
+}

@@ -1,0 +1,91 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+)
+
+func TestRoute(t *testing.T) {
+	const mail, sms, hook = outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook
+	people := map[string]outbound.Recipient{
+		"charge":   {Email: "c@example.org", Phone: "+15550100"},
+		"manager":  {Email: "m@example.org"},
+		"director": {Email: "d@example.org", Phone: "+15550101", WebhookID: "whk_1"},
+	}
+	known := func(id string) (outbound.Recipient, bool) {
+		r, ok := people[id]
+		return r, ok
+	}
+	send := func(id string, c outbound.Channel) Addressee { return Addressee{id, c, outbound.Pending, ""} }
+	not := func(id string, c outbound.Channel, reason string) Addressee {
+		return Addressee{id, c, outbound.Suppressed, reason}
+	}
+	toldCharge := History{Told: 2, Level: acuity.LevelOrange, Reached: []Reached{{"charge", mail}, {"director", mail}}}
+	for name, tt := range map[string]struct {
+		change   func(*Policy)
+		history  History
+		decision Decision
+		want     []Addressee
+	}{
+		"a raise goes to its tier and those below": {
+			decision: Decision{Reason: Raised, Tier: 2},
+			want:     []Addressee{send("charge", mail), send("charge", sms), send("manager", mail), not("manager", sms, NoAddress)},
+		},
+		"yellow by e-mail alone": {decision: Decision{Reason: Raised, Tier: 1}, want: []Addressee{send("charge", mail)}},
+		"a tier that is off calls nobody": {
+			change:   func(p *Policy) { p.Tiers[0].Enabled = false },
+			decision: Decision{Reason: Raised, Tier: 2},
+			want:     []Addressee{send("manager", mail), not("manager", sms, NoAddress)},
+		},
+		"webhook of a recipient": {
+			change:   func(p *Policy) { p.Tiers[2].Channels = []outbound.Channel{hook}; p.Tiers[0].Recipients = nil },
+			decision: Decision{Reason: Raised, Tier: 3},
+			want:     []Addressee{not("manager", hook, NoAddress), send("director", hook)},
+		},
+		"escalated to whom the tier names": {
+			decision: Decision{Reason: Escalated, Tier: 2}, want: []Addressee{send("director", mail), send("director", sms)},
+		},
+		"escalated to the tier above": {
+			decision: Decision{Reason: Escalated, Tier: 1}, want: []Addressee{send("manager", mail)},
+		},
+		"cleared to those told": {
+			history: toldCharge, decision: Decision{Reason: Cleared},
+			want: []Addressee{
+				send("charge", mail), not("charge", sms, NotTold), not("manager", mail, NotTold), not("manager", sms, NoAddress),
+				send("director", mail), not("director", sms, NotTold),
+			},
+		},
+		"who is gone is left out": {
+			change:   func(p *Policy) { p.Tiers[0].Recipients = []string{"nobody", "charge"} },
+			decision: Decision{Reason: Raised, Tier: 1}, want: []Addressee{send("charge", mail)},
+		},
+		"silence goes to nobody": {decision: Decision{Reason: Steady, Tier: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := standard()
+			if tt.change != nil {
+				tt.change(&p)
+			}
+			if got := Route(&p, &tt.history, tt.decision, known); !slices.Equal(got, tt.want) {
+				t.Errorf("route\n%v, want\n%v", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestFallback(t *testing.T) {
+	p := standard()
+	r := outbound.Recipient{Phone: "+15550100"}
+	if c, ok := Fallback(p.Tier(1), &r, outbound.ChannelMail); !ok || c != outbound.ChannelSMS {
+		t.Error("a failed e-mail of T1 is not followed by an SMS")
+	}
+	if _, ok := Fallback(p.Tier(2), &r, outbound.ChannelMail); ok {
+		t.Error("T2 has sent its SMS already")
+	}
+	if _, ok := Fallback(p.Tier(1), &outbound.Recipient{}, outbound.ChannelMail); ok {
+		t.Error("an SMS without a number")
+	}
+}
