@@ -49,22 +49,24 @@ var rooms = map[string]room{
 		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
-	"acuity/forecast":    {imports: []string{"acuity"}, std: forecastStd},
-	"processors/history": {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"notifier":           {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
-	"notifier/event":     {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/lane":      {imports: []string{"internal/outbound"}},
-	"notifier/policy":    {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/webhook":   {imports: []string{"internal/outbound"}, goroutines: true},
-	"notifier/mail":      {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
-	"notifier/sms":       {imports: []string{"internal/outbound"}},
-	"internal/outbound":  {}, // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
-	"internal/replay":    {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go"}, goroutines: true},
-	"internal/simulate":  {}, // a believable unit in motion, as requests of the ingest API
-	"internal/archtest":  {},
-	"internal/discovery": {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
-	"internal/shift":     {imports: []string{"acuity"}},
-	"internal/e2e":       {}, // tests alone
+	"acuity/forecast":      {imports: []string{"acuity"}, std: forecastStd},
+	"processors/history":   {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"notifier":             {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
+	"notifier/event":       {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/lane":        {imports: []string{"internal/outbound"}},
+	"notifier/policy":      {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/webhook":     {imports: []string{"internal/outbound"}, goroutines: true},
+	"notifier/mail":        {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
+	"notifier/sms":         {imports: []string{"internal/outbound"}},
+	"internal/outbound":    {},                                                                                                                     // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
+	"internal/seal":        {},                                                                                                                     // secrets and addresses at rest: settings and the ledger use it
+	"internal/subscribers": {imports: []string{"internal/access", "internal/api", "internal/audit", "internal/outbound", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
+	"internal/replay":      {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go"}, goroutines: true},
+	"internal/simulate":    {}, // a believable unit in motion, as requests of the ingest API
+	"internal/archtest":    {},
+	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
+	"internal/shift":       {imports: []string{"acuity"}},
+	"internal/e2e":         {}, // tests alone
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",

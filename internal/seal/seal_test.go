@@ -1,0 +1,134 @@
+package seal_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/internal/seal"
+)
+
+var (
+	first  = strings.Repeat("first key of the operator ", 2)
+	second = strings.Repeat("second key of the operator", 2)
+)
+
+func ring(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
+	r, err := seal.NewKeyring(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// TestOpensWhatItSealed, under its name and no other, and shows nothing of it.
+func TestOpensWhatItSealed(t *testing.T) {
+	r := ring(t, first)
+	rapid.Check(t, func(t *rapid.T) {
+		// Six bytes and more: fewer stand in the ciphertext by chance.
+		clear := rapid.SliceOfN(rapid.Byte(), 6, 200).Draw(t, "clear")
+		name, other := rapid.String().Draw(t, "name"), rapid.String().Draw(t, "other")
+		sealed := r.Seal(name, clear)
+		if bytes.Contains(sealed, clear) {
+			t.Fatalf("the clear value stands in what was sealed")
+		}
+		if bytes.Equal(sealed, r.Seal(name, clear)) {
+			t.Fatalf("the same twice: the nonce repeats")
+		}
+		if got, err := r.Open(name, sealed); err != nil || !bytes.Equal(got, clear) {
+			t.Fatalf("opens as %q, %v", got, err)
+		}
+		if name != other {
+			if got, err := r.Open(other, sealed); !errors.Is(err, seal.ErrBroken) || got != nil {
+				t.Fatalf("opens in another place: %v", err)
+			}
+		}
+	})
+}
+
+// TestTampering changes every byte, cuts everywhere and adds one.
+func TestTampering(t *testing.T) {
+	r := ring(t, first)
+	clear := []byte("whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY")
+	sealed := r.Seal("north/webhook/whk_1 sec_1", clear)
+	try := func(what string, at int, changed []byte) {
+		t.Helper()
+		if got, err := r.Open("north/webhook/whk_1 sec_1", changed); !errors.Is(err, seal.ErrBroken) && !errors.Is(err, seal.ErrKey) || got != nil {
+			t.Errorf("%s %d: %q, %v", what, at, got, err)
+		} else if strings.Contains(err.Error(), "whsec") {
+			t.Errorf("%s %d: the error tells: %v", what, at, err)
+		}
+	}
+	for i := range sealed {
+		changed := bytes.Clone(sealed)
+		changed[i] ^= 1
+		try("changed byte", i, changed)
+		if i > 0 {
+			try("cut at", i, sealed[:i])
+		}
+	}
+	try("longer", 0, append(bytes.Clone(sealed), 0))
+}
+
+// TestKeyMixUps: a ring opens with every key that it has, seals with the newest,
+// and says which values still need an older one.
+func TestKeyMixUps(t *testing.T) {
+	old, both, swapped, other := ring(t, first), ring(t, second, first), ring(t, first, second), ring(t, second)
+	sealed := old.Seal("n", []byte("value"))
+	for name, tt := range map[string]struct {
+		ring *seal.Keyring
+		err  error
+		old  bool
+	}{
+		"its own":         {old, nil, false},
+		"newer beside":    {both, nil, true},
+		"older beside":    {swapped, nil, false},
+		"another alone":   {other, seal.ErrKey, false},
+		"same text again": {ring(t, first), nil, false},
+	} {
+		got, err := tt.ring.Open("n", sealed)
+		if !errors.Is(err, tt.err) || tt.err == nil && string(got) != "value" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if tt.ring.Old(sealed) != tt.old {
+			t.Errorf("%s: old is %t", name, !tt.old)
+		}
+	}
+	if again := both.Seal("n", []byte("value")); both.Old(again) {
+		t.Error("seals with an old key")
+	} else if _, err := other.Open("n", again); err != nil {
+		t.Errorf("what was sealed anew needs the old key: %v", err)
+	}
+}
+
+func TestKeysOfTooFewCharacters(t *testing.T) {
+	for _, keys := range [][]string{nil, {""}, {first[:31]}, {first, "short"}} {
+		if _, err := seal.NewKeyring(keys...); err == nil || strings.Contains(err.Error(), "short") && len(keys) > 1 {
+			t.Errorf("%d keys: %v", len(keys), err)
+		}
+	}
+}
+
+func TestNothingStaysNothing(t *testing.T) {
+	r := ring(t, first)
+	if sealed := r.Seal("n", nil); sealed != nil {
+		t.Errorf("sealed %x", sealed)
+	}
+	if clear, err := r.Open("n", nil); clear != nil || err != nil {
+		t.Errorf("opened %q, %v", clear, err)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	r := ring(f, first)
+	f.Add([]byte{})
+	f.Add(r.Seal("n", []byte("value")))
+	f.Fuzz(func(t *testing.T, sealed []byte) {
+		if clear, err := r.Open("n", sealed); err == nil && len(sealed) > 0 && string(clear) != "value" {
+			t.Errorf("opens as %q", clear)
+		}
+	})
+}
