@@ -120,6 +120,8 @@ func plain(v any) any {
 			return int64(0)
 		}
 		return v.UnixMilli()
+	case time.Duration:
+		return int64(v)
 	default:
 		return v
 	}

@@ -234,6 +234,11 @@ func FuzzSeenState(f *testing.F)     { fuzzRecord(f, "seen-state") }
 func FuzzMappingState(f *testing.F)  { fuzzRecord(f, "mapping-state") }
 func FuzzCodeState(f *testing.F)     { fuzzRecord(f, "code-state") }
 func FuzzKey(f *testing.F)           { fuzzRecord(f, "key") }
+func FuzzLedgerEvent(f *testing.F)   { fuzzRecord(f, "ledger-event") }
+func FuzzDelivery(f *testing.F)      { fuzzRecord(f, "delivery") }
+func FuzzLane(f *testing.F)          { fuzzRecord(f, "lane") }
+func FuzzNotifiedUnit(f *testing.F)  { fuzzRecord(f, "notified-unit") }
+func FuzzOrder(f *testing.F)         { fuzzRecord(f, "order") }
 func FuzzHospital(f *testing.F)      { fuzzRecord(f, "hospital") }
 func FuzzDeadLetter(f *testing.F)    { fuzzRecord(f, "dead-letter") }
 func FuzzRuleState(f *testing.F)     { fuzzRecord(f, "rule-state") }

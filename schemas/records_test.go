@@ -83,6 +83,11 @@ var records = []record{
 	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
+	recordOf(&ledgerEventV1, EncodeLedgerEvent, DecodeLedgerEvent),
+	recordOf(&deliveryV1, EncodeDelivery, DecodeDelivery),
+	recordOf(&laneV1, EncodeLane, DecodeLane),
+	recordOf(&notifiedUnitV1, EncodeNotifiedUnit, DecodeNotifiedUnit),
+	recordOf(&orderV1, EncodeOrder, DecodeOrder),
 }
 
 // eachRecord runs a test for every kind.

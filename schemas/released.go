@@ -49,6 +49,11 @@ var (
 	hospitalV2      = Schema{"hospital", 2, 0x93962e0b5c007f72}
 	auditV1         = Schema{"audit", 1, 0x68a187920242a7bc}
 	deadLetterV1    = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
+	ledgerEventV1   = Schema{"ledger-event", 1, 0x7197a33bb3da1113}
+	deliveryV1      = Schema{"delivery", 1, 0xfc7eb9251b9f3f34}
+	laneV1          = Schema{"lane", 1, 0x6e8ef8ac305e99e9}
+	notifiedUnitV1  = Schema{"notified-unit", 1, 0xd3bc29b603ae048b}
+	orderV1         = Schema{"order", 1, 0xc3aac4fe89e84924}
 )
 
 var released = []*Schema{
@@ -57,6 +62,7 @@ var released = []*Schema{
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1,
 	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
+	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
 }
 
 // Released returns all released versions of all records, the versions of one

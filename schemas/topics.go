@@ -39,9 +39,10 @@ func Settings() Topic { return Topic{Name: "svc.v1.settings", Compacted: true} }
 // Audit is who did what in administration.
 func Audit() Topic { return Topic{Name: "svc.v1.audit", Retention: 400 * day} }
 
-// Deliveries is the ledger of the notifier.
+// Deliveries is the ledger of the notifier. Within the lag its order is the one
+// in which events were made, also of one that two owners of a partition wrote.
 func Deliveries() Topic {
-	return Topic{Name: "svc.v1.deliveries", Compacted: true, Retention: 90 * day, Copartitioned: true}
+	return Topic{Name: "svc.v1.deliveries", Compacted: true, CompactionLag: 7 * day, Retention: 90 * day, Copartitioned: true}
 }
 
 // Snapshots is one record per hospital and hour, what the forecast learns from.

@@ -24,8 +24,9 @@ type Command struct {
 	At       time.Time
 	By       string // id of a key, "command line", "link" or "provider"
 
-	Endpoint string // of a test or a replay
+	Endpoint string // of a test or a replay; of a retry, where that delivery went
 	Delivery string // of a retry or a receipt
+	EventID  string // of a retry: the event of that delivery
 	Command  string // of a stop
 	Episode  string // of an ack
 	Event    string // of a test: "" is ping
