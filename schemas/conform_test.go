@@ -101,6 +101,9 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 		if !in.IsValid() {
 			in = v.FieldByName(strings.TrimSuffix(name, "Id") + "ID")
 		}
+		if !in.IsValid() { // an initialism: URL
+			in = v.FieldByName(strings.ToUpper(name))
+		}
 		if !in.IsValid() {
 			t.Fatalf("%s: the domain has no field for %s", path, field.Name())
 		}

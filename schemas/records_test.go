@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
+	"svc/internal/outbound"
 )
 
 // record is one kind of record as the tests see it: a Go type with its codec.
@@ -81,6 +82,9 @@ var records = []record{
 	stateOf[acuity.SwitchesState](&switchesStateV1),
 	recordOf(&keyV2, EncodeKey, DecodeKey),
 	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
+	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
+	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),
+	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
 	recordOf(&ledgerEventV1, EncodeLedgerEvent, DecodeLedgerEvent),
@@ -116,6 +120,7 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.Color]():         lastColor,
 	reflect.TypeFor[acuity.Axis]():          lastAxis,
 	reflect.TypeFor[acuity.EvidenceKind]():  lastEvidenceKind,
+	reflect.TypeFor[outbound.SecretState](): lastSecretState,
 }
 
 // source is where filled takes its choices from: a random draw or a plain

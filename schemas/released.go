@@ -20,40 +20,43 @@ type Schema struct {
 // The released versions. The fingerprints are written here, and not computed at
 // start, because they are the promise: a test holds them against the files.
 var (
-	observationV1   = Schema{"observation", 1, 0xcf3f075c21921567}
-	observationV2   = Schema{"observation", 2, 0x802e18f6c4978ee1}
-	changeV1        = Schema{"change", 1, 0xfeb2451ae2597fd3}
-	changeV2        = Schema{"change", 2, 0x75a3db43cca1841a}
-	changeV3        = Schema{"change", 3, 0xf736b2d3bc2673cd}
-	unitChartV2     = Schema{"unit-chart", 2, 0x6262e719939ae94d}
-	ruleStateV1     = Schema{"rule-state", 1, 0x5e612f52cd35d4e1}
-	placeStateV1    = Schema{"place-state", 1, 0x946031ecbe7d9487}
-	switchesStateV1 = Schema{"switches-state", 1, 0x4d2ae9f3e86692c1}
-	unitChartV1     = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
-	roomChartV1     = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
-	unitStateV1     = Schema{"unit-state", 1, 0x9108768957d57a61}
-	roomStateV1     = Schema{"room-state", 1, 0x7323ebc6bae332b3}
-	visitStateV1    = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
-	visitStateV2    = Schema{"visit-state", 2, 0x23e338548359d6af}
-	heardStateV1    = Schema{"heard-state", 1, 0xdb342275e5cfd292}
-	heardStateV2    = Schema{"heard-state", 2, 0x696a355d44c28f84}
-	seenStateV1     = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
-	seenStateV2     = Schema{"seen-state", 2, 0x015b38f01f2f9c14}
-	mappingStateV1  = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
-	mappingStateV2  = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
-	codeStateV1     = Schema{"code-state", 1, 0xced1ff49db1bc210}
-	codeStateV2     = Schema{"code-state", 2, 0xe38183262e9ec42d}
-	keyV1           = Schema{"key", 1, 0xa70cd7359ee041c7}
-	keyV2           = Schema{"key", 2, 0x31916b25a8c53cbe}
-	hospitalV1      = Schema{"hospital", 1, 0x0693232fca2267d3}
-	hospitalV2      = Schema{"hospital", 2, 0x93962e0b5c007f72}
-	auditV1         = Schema{"audit", 1, 0x68a187920242a7bc}
-	deadLetterV1    = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
-	ledgerEventV1   = Schema{"ledger-event", 1, 0x7197a33bb3da1113}
-	deliveryV1      = Schema{"delivery", 1, 0xfc7eb9251b9f3f34}
-	laneV1          = Schema{"lane", 1, 0x6e8ef8ac305e99e9}
-	notifiedUnitV1  = Schema{"notified-unit", 1, 0xd3bc29b603ae048b}
-	orderV1         = Schema{"order", 1, 0xc3aac4fe89e84924}
+	observationV1    = Schema{"observation", 1, 0xcf3f075c21921567}
+	observationV2    = Schema{"observation", 2, 0x802e18f6c4978ee1}
+	changeV1         = Schema{"change", 1, 0xfeb2451ae2597fd3}
+	changeV2         = Schema{"change", 2, 0x75a3db43cca1841a}
+	changeV3         = Schema{"change", 3, 0xf736b2d3bc2673cd}
+	unitChartV2      = Schema{"unit-chart", 2, 0x6262e719939ae94d}
+	ruleStateV1      = Schema{"rule-state", 1, 0x5e612f52cd35d4e1}
+	placeStateV1     = Schema{"place-state", 1, 0x946031ecbe7d9487}
+	switchesStateV1  = Schema{"switches-state", 1, 0x4d2ae9f3e86692c1}
+	unitChartV1      = Schema{"unit-chart", 1, 0x340860bdee1a67cd}
+	roomChartV1      = Schema{"room-chart", 1, 0xd22fb2fa8d0f52c8}
+	unitStateV1      = Schema{"unit-state", 1, 0x9108768957d57a61}
+	roomStateV1      = Schema{"room-state", 1, 0x7323ebc6bae332b3}
+	visitStateV1     = Schema{"visit-state", 1, 0xbb8c3af0d6253dd6}
+	visitStateV2     = Schema{"visit-state", 2, 0x23e338548359d6af}
+	heardStateV1     = Schema{"heard-state", 1, 0xdb342275e5cfd292}
+	heardStateV2     = Schema{"heard-state", 2, 0x696a355d44c28f84}
+	seenStateV1      = Schema{"seen-state", 1, 0x2dfd65ccdff3b108}
+	seenStateV2      = Schema{"seen-state", 2, 0x015b38f01f2f9c14}
+	mappingStateV1   = Schema{"mapping-state", 1, 0xd3bcdfcf9edb59bf}
+	mappingStateV2   = Schema{"mapping-state", 2, 0x9aa0174857adde9c}
+	codeStateV1      = Schema{"code-state", 1, 0xced1ff49db1bc210}
+	codeStateV2      = Schema{"code-state", 2, 0xe38183262e9ec42d}
+	keyV1            = Schema{"key", 1, 0xa70cd7359ee041c7}
+	keyV2            = Schema{"key", 2, 0x31916b25a8c53cbe}
+	hospitalV1       = Schema{"hospital", 1, 0x0693232fca2267d3}
+	hospitalV2       = Schema{"hospital", 2, 0x93962e0b5c007f72}
+	auditV1          = Schema{"audit", 1, 0x68a187920242a7bc}
+	deadLetterV1     = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
+	ledgerEventV1    = Schema{"ledger-event", 1, 0x7197a33bb3da1113}
+	deliveryV1       = Schema{"delivery", 1, 0xfc7eb9251b9f3f34}
+	laneV1           = Schema{"lane", 1, 0x6e8ef8ac305e99e9}
+	notifiedUnitV1   = Schema{"notified-unit", 1, 0xd3bc29b603ae048b}
+	orderV1          = Schema{"order", 1, 0xc3aac4fe89e84924}
+	webhookV1        = Schema{"webhook", 1, 0x7dd7821125fed546}
+	alertTierV1      = Schema{"alert-tier", 1, 0x34f005fc3d8f22a3}
+	alertRecipientV1 = Schema{"alert-recipient", 1, 0xa9af768ab71f918f}
 )
 
 var released = []*Schema{
@@ -63,6 +66,7 @@ var released = []*Schema{
 	&ruleStateV1, &placeStateV1, &switchesStateV1,
 	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
 	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
+	&webhookV1, &alertTierV1, &alertRecipientV1,
 }
 
 // Released returns all released versions of all records, the versions of one

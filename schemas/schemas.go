@@ -25,7 +25,7 @@
 // order of the domain's numbers, so a new symbol is a new version. Open words
 // (channels, code systems, stable codes) are strings. A factor is its string id,
 // never its index; an id that the catalogue does not know is refused. There are
-// no Avro maps, and no floats but the rate of a key.
+// no Avro maps, and no floats but the rates of keys and webhooks.
 //
 // # Nil and empty
 //
