@@ -245,27 +245,9 @@ func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }
 func FuzzPlaceState(f *testing.F)     { fuzzRecord(f, "place-state") }
 func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
 func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }
-func FuzzObservation(f *testing.F)    { fuzzRecord(f, "observation") }
-func FuzzChange(f *testing.F)         { fuzzRecord(f, "change") }
-func FuzzUnitChart(f *testing.F)      { fuzzRecord(f, "unit-chart") }
-func FuzzRoomChart(f *testing.F)      { fuzzRecord(f, "room-chart") }
-func FuzzUnitState(f *testing.F)      { fuzzRecord(f, "unit-state") }
-func FuzzRoomState(f *testing.F)      { fuzzRecord(f, "room-state") }
-func FuzzVisitState(f *testing.F)     { fuzzRecord(f, "visit-state") }
-func FuzzHeardState(f *testing.F)     { fuzzRecord(f, "heard-state") }
-func FuzzSeenState(f *testing.F)      { fuzzRecord(f, "seen-state") }
-func FuzzMappingState(f *testing.F)   { fuzzRecord(f, "mapping-state") }
-func FuzzCodeState(f *testing.F)      { fuzzRecord(f, "code-state") }
-func FuzzKey(f *testing.F)            { fuzzRecord(f, "key") }
 func FuzzWebhook(f *testing.F)        { fuzzRecord(f, "webhook") }
 func FuzzAlertTier(f *testing.F)      { fuzzRecord(f, "alert-tier") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
-func FuzzHospital(f *testing.F)       { fuzzRecord(f, "hospital") }
-func FuzzDeadLetter(f *testing.F)     { fuzzRecord(f, "dead-letter") }
-func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }
-func FuzzPlaceState(f *testing.F)     { fuzzRecord(f, "place-state") }
-func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
-func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }
 
 // TestEveryRecordIsFuzzed: a record that is added gets a target of its own above.
 func TestEveryRecordIsFuzzed(t *testing.T) {
