@@ -158,8 +158,7 @@ func (v *Verdict) wake(at Instant, when bool) {
 
 // conclude makes level and driving axis of the readings.
 func (v *Verdict) conclude(readings *[AxisCount]reading) {
-	var worst fraction
-	driven := false
+	var d driver
 	for i := range readings {
 		r := &readings[i]
 		a := &v.Axes[i]
@@ -175,9 +174,22 @@ func (v *Verdict) conclude(readings *[AxisCount]reading) {
 				a.Value = rounded(-r.num, r.den, 1000) // slack, not shortage
 			}
 		}
-		if !driven || r.level > v.Level || r.level == v.Level && worst.less(p) {
-			driven, worst = true, p
-			v.Level, v.Driving = r.level, Axis(i)
-		}
+		d.see(Axis(i), r.level, p)
+	}
+	v.Level, v.Driving = d.level, d.axis
+}
+
+// driver finds the driving axis among those it sees: the highest level, then the
+// highest pressure, then the first.
+type driver struct {
+	level    Level
+	axis     Axis
+	pressure fraction
+	found    bool
+}
+
+func (d *driver) see(a Axis, l Level, p fraction) {
+	if !d.found || l > d.level || l == d.level && d.pressure.less(p) {
+		*d = driver{l, a, p, true}
 	}
 }

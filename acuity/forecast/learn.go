@@ -1,24 +1,160 @@
 package forecast
 
 import (
+	"math"
+	"slices"
 	"time"
 
 	"svc/acuity"
 )
 
+// In how many hours a weight halves. Our choice: 21 to 84 days change less than
+// half a per cent on simulated units.
+var (
+	fadeStages   = half(42 * 24)
+	fadeArrivals = half(56 * 24)
+	fadeTracked  = half(28 * 24)
+	fadeUsual    = half(8) // of an hour of the week: eight weeks
+)
+
+func half(hours float64) float32 { return float32(math.Exp2(-1 / hours)) }
+
 // Learn teaches a model one hour, and reports whether it did: an hour that is
-// not after the last one is skipped. The model keeps the snapshot. A nil zone is
-// UTC.
-func Learn(m *Model, s *acuity.Snapshot, _ *time.Location) bool {
+// not after the last one is skipped. The model keeps the snapshot, which nobody
+// may change any more. A nil zone is UTC.
+func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 	if s.Hour <= m.Hour {
 		return false
 	}
 	m.see(s.Hour, s.Observed)
 	m.Generation = max(m.Generation, s.Generation)
+	m.Pending = slices.DeleteFunc(m.Pending, func(o Origin) bool { return !s.Observed || o.Snapshot.Hour < s.Hour-Horizon })
 	if !s.Observed {
-		m.Pending = m.Pending[:0]
 		return true
 	}
+	now := *s
+	now.Visits = sorted(s.Visits)
+	c := clock{zone}
+	m.fade()
+	m.learnArrivals(&now, c.slot(s.Hour-1))
+	came := newActual(&now)
+	for i := range m.Pending {
+		o := &m.Pending[i]
+		h := int(s.Hour-o.Snapshot.Hour) - 1
+		if h == 0 {
+			m.learnHazards(o, &now, c.slot(o.Snapshot.Hour)%24)
+		}
+		if h+1 < Horizon {
+			m.learnNewcomers(o.Snapshot.Arrivals, &now, h+1)
+		}
+		m.learnStages(o, &now, h)
+		m.score(o, h, came)
+	}
+	m.learnNewcomers(now.Arrivals, &now, 0)
+	m.learnUsual(c.slot(s.Hour), came.is[nurses])
 	m.Learnt++
+	m.Pending = append(m.Pending, m.origin(&now, c))
 	return true
+}
+
+// fade lets every hour count a little less than the next.
+func (m *Model) fade() {
+	by := func(f float32, tables ...[]float32) {
+		for _, t := range tables {
+			for i := range t {
+				t[i] *= f
+			}
+		}
+	}
+	by(fadeStages, m.Short[:], m.Stayers[:], m.Hazards[:], m.Newcomer[:])
+	by(fadeArrivals, m.Arrivals[:], m.Weeks[:], m.Moves[:])
+	by(fadeTracked, m.Ridge[:], m.Spreads[:], m.Scores[:])
+}
+
+func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
+	m.Weeks[slot]++
+	m.Moves[slot] += float32(now.Moves)
+	for _, a := range now.Arrivals {
+		m.Arrivals[int(min(a.Kind, acuity.ArrivesOther))*weekHours+slot]++
+	}
+}
+
+// learnHazards counts which of the long stays of the hour before are over.
+func (m *Model) learnHazards(o *Origin, now *acuity.Snapshot, hour int) {
+	for i := range o.Snapshot.Visits {
+		v := &o.Snapshot.Visits[i]
+		if short(v.Class) {
+			continue
+		}
+		at := hazardCell(long(v), bin(longAges, v.Age), hour)
+		m.Hazards[at]++
+		if search(now.Visits, v.Visit) == nil {
+			m.Hazards[at+1]++
+		}
+	}
+}
+
+// learnNewcomers notes what those who came so many hours ago need by now.
+func (m *Model) learnNewcomers(came []acuity.SnapshotArrival, now *acuity.Snapshot, lag int) {
+	for _, a := range came {
+		c := cell(m.Newcomer[:], int(min(a.Kind, acuity.ArrivesOther))*Horizon+lag)
+		if v := search(now.Visits, a.Visit); v != nil {
+			c.add(need(v.Demand[0], v.Score[0]))
+		} else {
+			c.add(amount{})
+		}
+	}
+}
+
+// learnStages notes what became of the visits of an origin, beyond their frozen
+// path.
+func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
+	for i := range o.Snapshot.Visits {
+		v := &o.Snapshot.Visits[i]
+		is := search(now.Visits, v.Visit)
+		var a amount
+		if is != nil {
+			a = need(is.Demand[0], is.Score[0])
+		}
+		frozen := need(v.Demand[h+1], v.Score[h+1])
+		for part := range a {
+			a[part] -= frozen[part]
+		}
+		switch {
+		case short(v.Class):
+			cell(m.Short[:], shortCell(v)*Horizon+h).add(a)
+		case is != nil:
+			cell(m.Stayers[:], longCell(v)*Horizon+h).add(a)
+		}
+	}
+}
+
+func (m *Model) learnUsual(slot int, r float64) {
+	u := (*[2]float32)(m.Usual[2*slot:])
+	u[0] = float32(fadeUsual*u[0]) + 1
+	u[1] = float32(fadeUsual*u[1]) + float32(r)
+}
+
+// origin forecasts a unit at a full hour, to be compared with what will come.
+func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
+	o := Origin{Snapshot: *s}
+	hours := c.ahead(acuity.Instant(s.Hour) * hourLong)
+	p := m.follow(s, &hours)
+	ahead := m.correct(p, &hours)
+	all := scenes{model: m, snapshot: s, now: p.now, ahead: &ahead, moves: m.weekly(m.Moves[:], false), hours: &hours}
+	for h := range ahead {
+		from, to := &ahead[h], &o.Ahead[h]
+		to.Raw, to.Mean, to.SD = float32(from.raw), float32(from.mean[nurses]), float32(from.sd)
+		to.Single, to.Occupied, to.Score = float32(from.mean[single]), float32(from.mean[rooms]), float32(from.mean[points])
+		to.ByUsual, to.FromUsual = float32(from.byUsual), float32(from.fromUsual)
+		for i := range to.Quantiles {
+			to.Quantiles[i] = float32(from.quantile(i))
+		}
+		at := all.at(60 * (h + 1))
+		l := at.judge()
+		for x := range to.AtLeast {
+			to.AtLeast[x] = float32(l.atLeast[x])
+		}
+	}
+	return o
 }

@@ -55,7 +55,7 @@ type Model struct {
 
 const (
 	spreadSize = 8
-	scoreSize  = 8
+	scoreSize  = 4
 )
 
 // Origin is an hour whose forecast is still to be compared with what came.
@@ -77,7 +77,13 @@ type Ahead struct {
 
 // NewModel returns the model of a hospital of which no hour was seen.
 func NewModel(hospital string) *Model {
-	return &Model{Version: Version, Hospital: hospital}
+	m := &Model{Version: Version, Hospital: hospital}
+	for h := range Horizon {
+		for i, z := range tauScores {
+			m.Tails[h*(Quantiles+1)+i] = float32(z)
+		}
+	}
+	return m
 }
 
 // Table is a part of a model by its name.

@@ -50,7 +50,7 @@ func TestInsufficient(t *testing.T) {
 		"older by one": {model: hours(24, 1), later: 28*24 - 23, observed: 23, missing: forecast.MissingHistory, field: "history.hours", rule: "at least 24 observed hours in 28 days", text: "Not enough history to forecast: 23 of 24 observed hours in the last 28 days."},
 		"silent": {
 			model: hours(30, 1), silent: true, missing: forecast.MissingObservation, field: "history.lastObservation",
-			rule: "at most 12 hours old", text: "No forecast: nothing was observed in the last 12 hours.", observed: 24,
+			rule: "at most 12 hours old", text: "No forecast: nothing was observed in the last 12 hours.", observed: 30,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

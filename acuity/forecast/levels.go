@@ -1,0 +1,260 @@
+package forecast
+
+import (
+	"math"
+
+	"svc/acuity"
+)
+
+// A level is forecast by scenarios: slices of the distribution of the nurses
+// required, times what these do not say.
+const (
+	cutsOfR   = 40
+	noises    = 5
+	scenarios = cutsOfR * noises
+)
+
+// What holds of the shifts that make the levels come as often as they were
+// forecast. Our choice.
+const (
+	shiftStep = .03
+	shareClip = .01
+)
+
+// tauScores are the quantiles of the normal distribution at Taus.
+var tauScores = func() (z [Quantiles]float64) {
+	for i, tau := range Taus {
+		z[i] = normalQuantile(tau)
+	}
+	return z
+}()
+
+// noiseTaus are the quantiles of what the nurses required do not say.
+var noiseTaus = [noises]float64{.1, .3, .5, .7, .9}
+
+var noiseScores = func() (z [noises]float64) {
+	for i, tau := range noiseTaus {
+		z[i] = normalQuantile(tau)
+	}
+	return z
+}()
+
+// between is where the slices lie between the tracked quantiles: linear in the
+// normal score, beyond the last ones too.
+var between = func() (list [cutsOfR]struct {
+	left  int
+	share float64
+},
+) {
+	for i := range list {
+		z := normalQuantile((float64(i) + .5) / cutsOfR)
+		j := 0
+		for j < Quantiles-2 && z > tauScores[j+1] {
+			j++
+		}
+		list[i].left, list[i].share = j, (z-tauScores[j])/(tauScores[j+1]-tauScores[j])
+	}
+	return list
+}()
+
+func normalQuantile(p float64) float64 { return math.Sqrt2 * math.Erfinv(2*p-1) }
+
+// levels is how a unit stands at one instant ahead.
+type levels struct {
+	atLeast [3]float64 // probability of yellow, orange, red and worse
+	driving acuity.Axis
+	level   acuity.Level
+}
+
+// scene is what the levels of an instant are made of.
+type scene struct {
+	outlook
+	moves float64      // expected in the last 120 min
+	known int32        // of the moves so far, that will still be in them
+	base  acuity.Gauge // all else
+	shift [3]float64
+}
+
+// judge puts the scenarios of an instant through the axes of the verdict.
+func (s *scene) judge() levels {
+	var moves [noises]int32
+	poisson(s.moves, &moves)
+	var seen [4][acuity.AxisCount]int
+	for i := range between {
+		at := &between[i]
+		low, high := s.tails[at.left], s.tails[at.left+1]
+		r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
+		by := r - s.mean[nurses]
+		for j, z := range noiseScores {
+			g := s.base
+			g.Required = acuity.Demand(math.Round(60 * r))
+			g.Single = acuity.Demand(math.Round(60 * min(r, s.part(single, 0, by, z))))
+			g.Occupied = int32(math.Round(s.part(rooms, 1, by, z)))
+			g.Score = int64(math.Round(s.part(points, 2, by, z)))
+			g.Moves = s.known + moves[j]
+			level, axis := g.Level()
+			seen[level][axis]++
+		}
+	}
+	var count [4]int
+	for level := range seen {
+		for _, n := range seen[level] {
+			count[level] += n
+		}
+	}
+	var l levels
+	above := 0
+	for x := 3; x >= 1; x-- {
+		above += count[x]
+		share := min(max(float64(above)/scenarios, shareClip), 1-shareClip)
+		l.atLeast[x-1] = logistic(math.Log(share/(1-share)) + s.shift[x-1])
+	}
+	for x := range l.atLeast {
+		if x > 0 {
+			l.atLeast[x] = min(l.atLeast[x], l.atLeast[x-1])
+		}
+		if l.atLeast[x] > .5 {
+			l.level = acuity.Level(x + 1)
+		}
+	}
+	l.driving = mostOften(&seen, l.level)
+	return l
+}
+
+// part returns K, C or S if the nurses required are so many more than expected.
+func (s *scene) part(part, i int, by, z float64) float64 {
+	return max(0, s.mean[part]+float64(s.slopes[i]*by)+float64(s.sds[i]*z))
+}
+
+// mostOften returns the axis that drives most scenarios of a level, or of all if
+// none has it.
+func mostOften(seen *[4][acuity.AxisCount]int, level acuity.Level) acuity.Axis {
+	of := seen[level]
+	if of == [acuity.AxisCount]int{} {
+		for l := range seen {
+			for a, n := range seen[l] {
+				of[a] += n
+			}
+		}
+	}
+	best := 0
+	for a, n := range of {
+		if n > of[best] {
+			best = a
+		}
+	}
+	return acuity.Axis(best)
+}
+
+func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+// poisson fills in the quantiles of a Poisson distribution at noiseTaus.
+func poisson(mean float64, to *[noises]int32) {
+	p := math.Exp(-mean)
+	sum := p
+	k := int32(0)
+	for i, tau := range noiseTaus {
+		for sum < tau && k < 1000 {
+			k++
+			p *= mean / float64(k)
+			sum += p
+		}
+		to[i] = k
+	}
+}
+
+// gauge returns a unit as its snapshot has it.
+func gauge(s *acuity.Snapshot) acuity.Gauge {
+	g := acuity.Gauge{
+		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
+		Moves: s.Moves, Nurses: s.Nurses, Call: s.Call,
+	}
+	for i := range s.Visits {
+		v := &s.Visits[i]
+		d := acuity.Demand(v.Demand[0])
+		g.Required += d
+		if d >= acuity.Nurse {
+			g.Single += d
+		}
+		g.Score += int64(v.Score[0])
+	}
+	return g
+}
+
+// scenes are the unit at instants ahead, given in minutes. Between two hours what
+// is forecast is in between; the frozen path is that of the hour before.
+type scenes struct {
+	model    *Model
+	snapshot *acuity.Snapshot
+	now      amount
+	ahead    *[Horizon]outlook
+	moves    *[weekHours]float64
+	hours    *[Horizon + 1]stretch
+}
+
+func (a *scenes) at(minutes int) scene {
+	h, share := minutes/60, float64(minutes%60)/60
+	s := scene{base: gauge(a.snapshot)}
+	s.base.STAT = a.snapshot.Class4[h]
+	if minutes > 60 {
+		s.base.Boarders = 0 // theirs is a matter of an hour
+	}
+	left, right := a.outlook(h), a.outlook(min(h+1, Horizon))
+	s.outlook = left
+	mix := func(x, y float64) float64 { return x + float64(share*(y-x)) }
+	if share > 0 {
+		for i := range s.mean {
+			s.mean[i] = mix(left.mean[i], right.mean[i])
+		}
+		s.sd = math.Sqrt(mix(float64(left.sd*left.sd), float64(right.sd*right.sd)))
+		for i := range s.slopes {
+			s.slopes[i] = mix(left.slopes[i], right.slopes[i])
+			s.sds[i] = math.Sqrt(mix(float64(left.sds[i]*left.sds[i]), float64(right.sds[i]*right.sds[i])))
+		}
+		for i := range s.tails {
+			s.tails[i] = mix(left.tails[i], right.tails[i])
+		}
+	}
+	for x := range s.shift {
+		s.shift[x] = mix(a.shift(h, x), a.shift(min(h+1, Horizon), x))
+	}
+	s.expectMoves(a, minutes)
+	return s
+}
+
+// outlook is the unit h hours ahead; now it is certain.
+func (a *scenes) outlook(h int) outlook {
+	if h > 0 {
+		return a.ahead[h-1]
+	}
+	o := a.ahead[0]
+	o.mean, o.sd, o.sds = a.now, 0, [3]float64{}
+	return o
+}
+
+func (a *scenes) shift(h, x int) float64 { return float64(a.model.Shifts[max(h-1, 0)*3+x]) }
+
+// expectMoves shares the 120 minutes that count between those that were and
+// those to come.
+func (s *scene) expectMoves(a *scenes, minutes int) {
+	come := min(float64(minutes)/120, 1)
+	h := (minutes + 59) / 60
+	usual := a.hours[h-1].of(func(slot int) float64 { return a.moves[slot] })
+	s.moves = float64(come * usual)
+	s.known = int32(math.Round(float64(1-come) * float64(a.snapshot.Moves)))
+}
+
+// inForce returns the nurses on duty at an instant, by plans ahead; -1: unknown.
+func inForce(s *acuity.Snapshot, plans []acuity.Staffing, at acuity.Instant) (int32, acuity.Tristate) {
+	n, call := s.Nurses, s.Call
+	for i := range plans {
+		if plans[i].AsOf > at {
+			break
+		}
+		n = plans[i].Nurses
+		if plans[i].Call != acuity.Unsaid {
+			call = plans[i].Call
+		}
+	}
+	return n, call
+}

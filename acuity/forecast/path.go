@@ -1,0 +1,291 @@
+package forecast
+
+import (
+	"math"
+
+	"svc/acuity"
+)
+
+// How many samples stand behind a prior. All are our choice, measured on
+// simulated units; a third or three times as much changes less than half a
+// per cent.
+const (
+	cellPrior    = 10.0 // short cell towards class and demand
+	classPrior   = 20.0 // that towards nothing; of stayers too
+	shortVar     = .1   // nurses², of a short stage of which nothing is known
+	stayVar      = .02  // the same of who stays
+	hazardPrior  = 30.0 // patient-hours
+	factorPrior  = 40.0 // patient-hours, of class by clock and class by age
+	hazardHours  = 25.0 // one half left in so many patient-hours
+	hazardMost   = .9
+	weekPrior    = 8.0 // weeks, hour of the week towards hour of the day
+	dayPrior     = 3.0 // weeks, hour of the day towards the mean
+	newPrior     = 3.0 // newcomers of a kind towards all kinds
+	usualPrior   = 1.0 // weeks, hour of the week towards hour of the day
+	varianceLeft = .02 // nurses²: the least
+)
+
+// path is the unit on its way through the next hours, before it is corrected.
+type path struct {
+	now      amount
+	mean     [Horizon]amount
+	variance [Horizon]float64
+	arrivals [Horizon]float64 // within the hour
+
+	// What moves the nurses required, for the drivers; with now they sum to mean.
+	clocks   [Horizon]float64 // known clocks
+	progress [Horizon]float64 // what usually becomes of short stages, and of who stays
+	leaving  [Horizon]float64 // long stays that end
+	leavers  [Horizon]float64 // how many
+	coming   [Horizon]float64 // newcomers
+}
+
+// follow moves a unit through the next hours. Its visits are sorted. Rooms in
+// which nobody is known by a visit stay as they are.
+func (m *Model) follow(s *acuity.Snapshot, hours *[Horizon + 1]stretch) *path {
+	p, visits := &path{}, s.Visits
+	for i := range visits {
+		a := need(visits[i].Demand[0], visits[i].Score[0])
+		for part := range a {
+			p.now[part] += a[part]
+		}
+	}
+	m.followShort(p, visits)
+	m.followLong(p, visits, hours)
+	m.followNew(p, hours)
+	others := float64(s.Occupied) - p.now[rooms]
+	p.now[rooms] += others
+	for h := range p.mean {
+		p.mean[h][rooms] += others
+	}
+	return p
+}
+
+// add counts what one visit is expected to need h+1 hours ahead, given its need
+// on the frozen path.
+func (p *path) add(h int, is, frozen, expected amount, variance float64) {
+	for part := range expected {
+		p.mean[h][part] += expected[part]
+	}
+	p.variance[h] += variance
+	p.clocks[h] += frozen[nurses] - is[nurses]
+}
+
+// beyond returns an expectation that is so much beyond the frozen path, and
+// never negative.
+func beyond(frozen, by amount) amount {
+	for part := range frozen {
+		frozen[part] = max(0, frozen[part]+by[part])
+	}
+	return frozen
+}
+
+func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
+	var known [shortCells]bool
+	var estimates [shortCells][Horizon]estimate
+	for i := range visits {
+		v := &visits[i]
+		if !short(v.Class) {
+			continue
+		}
+		c := shortCell(v)
+		if !known[c] {
+			known[c] = true
+			m.shortEstimates(c, &estimates[c])
+		}
+		is := need(v.Demand[0], v.Score[0])
+		for h := range Horizon {
+			frozen, e := need(v.Demand[h+1], v.Score[h+1]), &estimates[c][h]
+			expected := beyond(frozen, e.mean)
+			p.add(h, is, frozen, expected, e.variance)
+			p.progress[h] += expected[nurses] - frozen[nurses]
+		}
+	}
+}
+
+// shortEstimates says what becomes of the visits of a cell beyond the frozen
+// path: the mean of the cell, shrunk to that of its class and demand, that to
+// nothing.
+func (m *Model) shortEstimates(c int, to *[Horizon]estimate) {
+	class, of := c/(ages*tiers), c%tiers
+	for h := range to {
+		var all sums
+		for age := range ages {
+			all.plus(cell(m.Short[:], ((class*ages+age)*tiers+of)*Horizon+h))
+		}
+		prior := all.shrunk(estimate{variance: shortVar}, classPrior)
+		to[h] = cell(m.Short[:], c*Horizon+h).shrunk(prior, cellPrior)
+	}
+}
+
+func (m *Model) followLong(p *path, visits []acuity.SnapshotVisit, hours *[Horizon + 1]stretch) {
+	var rates *hazardRates
+	for i := range visits {
+		v := &visits[i]
+		if short(v.Class) {
+			continue
+		}
+		if rates == nil {
+			rates = m.hazards()
+		}
+		class, c, stay := long(v), longCell(v), 1.0
+		is := need(v.Demand[0], v.Score[0])
+		for h := range Horizon {
+			age := bin(longAges, v.Age+60*int32(h))
+			stay *= 1 - hours[h].of(func(slot int) float64 { return rates[class][age][slot%24] })
+			e := cell(m.Stayers[:], c*Horizon+h).shrunk(estimate{variance: stayVar}, classPrior)
+			frozen := need(v.Demand[h+1], v.Score[h+1])
+			y := beyond(frozen, e.mean)
+			expected := y
+			for part := range expected {
+				expected[part] = float64(stay * y[part])
+			}
+			variance := float64(stay*e.variance) + float64(stay*(1-stay))*float64(y[nurses]*y[nurses])
+			p.add(h, is, frozen, expected, variance)
+			p.progress[h] += y[nurses] - frozen[nurses]
+			p.leaving[h] += expected[nurses] - y[nurses]
+			p.leavers[h] += 1 - stay
+		}
+	}
+}
+
+// hazardRates are the probabilities to leave within an hour: by class of a long
+// stay, by its age, by the clock.
+type hazardRates [4][longBins][24]float64
+
+// hazards estimates the rates: each shrunk to clock times age, these to the class.
+func (m *Model) hazards() *hazardRates {
+	var z hazardRates
+	rate := func(n, left, prior, hours float64) float64 {
+		return min(hazardMost, (left+float64(hours*prior))/(n+hours))
+	}
+	for class := range z {
+		var all [2]float64
+		var byAge [longBins][2]float64
+		var byClock [24][2]float64
+		for age := range longBins {
+			for hour := range 24 {
+				at := hazardCell(class, age, hour)
+				for i := range 2 {
+					x := float64(m.Hazards[at+i])
+					all[i] += x
+					byAge[age][i] += x
+					byClock[hour][i] += x
+				}
+			}
+		}
+		mean := min(hazardMost, (all[1]+.5)/(all[0]+hazardHours))
+		for age := range longBins {
+			ofAge := rate(byAge[age][0], byAge[age][1], mean, factorPrior)
+			for hour := range 24 {
+				ofClock := rate(byClock[hour][0], byClock[hour][1], mean, factorPrior)
+				at := hazardCell(class, age, hour)
+				prior := min(hazardMost, float64(ofAge*ofClock)/mean)
+				z[class][age][hour] = rate(float64(m.Hazards[at]), float64(m.Hazards[at+1]), prior, hazardPrior)
+			}
+		}
+	}
+	return &z
+}
+
+// followNew adds who is still to come: the rate of arrivals of each hour, times
+// what such arrivals need so many hours later.
+func (m *Model) followNew(p *path, hours *[Horizon + 1]stretch) {
+	var lags [kinds][Horizon]estimate
+	var squares [kinds][Horizon]float64
+	for lag := range Horizon {
+		var all sums
+		for kind := range kinds {
+			all.plus(cell(m.Newcomer[:], kind*Horizon+lag))
+		}
+		prior := all.shrunk(estimate{}, newPrior)
+		for kind := range kinds {
+			e := cell(m.Newcomer[:], kind*Horizon+lag).shrunk(prior, newPrior)
+			lags[kind][lag] = e
+			squares[kind][lag] = e.variance + float64(e.mean[nurses]*e.mean[nurses])
+		}
+	}
+	for kind := range kinds {
+		rates := m.arrivalRates(kind)
+		for j := range Horizon {
+			rate := hours[j].of(func(slot int) float64 { return rates[slot] })
+			p.arrivals[j] += rate
+			for h := j; h < Horizon; h++ {
+				e := &lags[kind][h-j]
+				for part := range e.mean {
+					p.mean[h][part] += float64(rate * e.mean[part])
+				}
+				p.variance[h] += float64(rate * squares[kind][h-j]) // compound Poisson
+				p.coming[h] += float64(rate * e.mean[nurses])
+			}
+		}
+	}
+}
+
+// arrivalRates returns the arrivals per hour of a kind by hour of the week.
+// Patients in triage come as they like: their hours of the day are smoothed.
+func (m *Model) arrivalRates(kind int) *[weekHours]float64 {
+	return m.weekly(m.Arrivals[kind*weekHours:], kind == int(acuity.ArrivesTriage))
+}
+
+// weekly returns a mean by hour of the week of sums that were taken as often as
+// Weeks says: shrunk to the hour of the day on weekdays or weekends, that to the
+// mean of all.
+func (m *Model) weekly(table []float32, smooth bool) *[weekHours]float64 {
+	var days, seen [2][24]float64 // weekdays, weekends
+	total, weeks := 0.0, 0.0
+	for slot := range weekHours {
+		end, n, w := dayOf(slot), float64(table[slot]), float64(m.Weeks[slot])
+		days[end][slot%24] += n
+		seen[end][slot%24] += w
+		total += n
+		weeks += w
+	}
+	mean := 0.0
+	if weeks > 0 {
+		mean = total / weeks
+	}
+	for end := range days {
+		for hour := range 24 {
+			days[end][hour] = (days[end][hour] + float64(dayPrior*mean)) / (seen[end][hour] + dayPrior)
+		}
+		if smooth {
+			raw := days[end]
+			for hour := range 24 {
+				days[end][hour] = raw[(hour+23)%24]/4 + raw[hour]/2 + raw[(hour+1)%24]/4
+			}
+		}
+	}
+	var rates [weekHours]float64
+	for slot := range rates {
+		rates[slot] = (float64(table[slot]) + float64(weekPrior*days[dayOf(slot)][slot%24])) / (float64(m.Weeks[slot]) + weekPrior)
+	}
+	return &rates
+}
+
+// usual returns the nurses usually required at an hour of the week, and false if
+// nothing is known.
+func (m *Model) usual(slot int) (float64, bool) {
+	var n, sum float64
+	for s := slot % 24; s < weekHours; s += 24 {
+		n += float64(m.Usual[2*s])
+		sum += float64(m.Usual[2*s+1])
+	}
+	if n == 0 {
+		return 0, false
+	}
+	return (float64(m.Usual[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(m.Usual[2*slot]) + usualPrior), true
+}
+
+// usualAt is usual at an instant between two full hours.
+func (m *Model) usualAt(s *stretch, otherwise float64) float64 {
+	return s.of(func(slot int) float64 {
+		if x, known := m.usual(slot); known {
+			return x
+		}
+		return otherwise
+	})
+}
+
+// deviation is the standard deviation of a variance.
+func deviation(variance float64) float64 { return math.Sqrt(max(varianceLeft, variance)) }

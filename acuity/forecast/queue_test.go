@@ -1,0 +1,121 @@
+package forecast_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+)
+
+// queue is M/M/∞: patients come at a constant rate and stay for an exponential
+// time, each with one nurse. Nothing about it can be learnt but two numbers, so
+// the best forecast is known exactly.
+func queue(seed uint64, hours int, perHour, stay float64) []acuity.Snapshot {
+	random := rand.New(rand.NewPCG(seed, 1))
+	type patient struct {
+		name      uint64
+		came, end float64
+	}
+	var present []patient
+	list := make([]acuity.Snapshot, hours)
+	next := random.ExpFloat64() / perHour
+	name := uint64(0)
+	for i := range list {
+		s := &list[i]
+		*s = acuity.Snapshot{Hour: 490_000 + int32(i), Observed: true, Nurses: 8, Call: acuity.No, Rooms: 20}
+		for ; next <= float64(i); next += random.ExpFloat64() / perHour {
+			name++
+			present = append(present, patient{name, next, next + stay*random.ExpFloat64()})
+			s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: name, Kind: acuity.ArrivesOther})
+		}
+		kept := present[:0]
+		for _, p := range present {
+			if p.end <= float64(i) {
+				continue
+			}
+			kept = append(kept, p)
+			v := acuity.SnapshotVisit{Visit: p.name, Class: acuity.StageOther, Age: int32(60 * (float64(i) - p.came))}
+			for h := range v.Demand {
+				v.Demand[h], v.Score[h] = 60, 20
+			}
+			s.Visits = append(s.Visits, v)
+		}
+		present = kept
+		s.Occupied = int32(len(present))
+	}
+	return list
+}
+
+// floor is the mean absolute error of the best forecast, the median of who stays
+// (binomial) and who comes (Poisson), at h hours, over the stationary law.
+func floor(perHour, stay float64, h int) float64 {
+	load := perHour * stay
+	survive := math.Exp(-float64(h) / stay)
+	come := load * (1 - survive)
+	total, p := 0.0, math.Exp(-load)
+	for n := 0; n < 60; n++ {
+		if n > 0 {
+			p *= load / float64(n)
+		}
+		// the law of the number h hours later, given n now
+		var law [140]float64
+		stays := make([]float64, n+1)
+		for k := range stays {
+			c, _ := math.Lgamma(float64(n + 1))
+			a, _ := math.Lgamma(float64(k + 1))
+			b, _ := math.Lgamma(float64(n - k + 1))
+			stays[k] = math.Exp(c - a - b + float64(k)*math.Log(survive) + float64(n-k)*math.Log(1-survive))
+		}
+		q := math.Exp(-come)
+		for j := 0; j < 70; j++ {
+			if j > 0 {
+				q *= come / float64(j)
+			}
+			for k, s := range stays {
+				law[j+k] += q * s
+			}
+		}
+		median, sum := 0, law[0]
+		for sum < .5 {
+			median++
+			sum += law[median]
+		}
+		for x, w := range law {
+			total += p * w * math.Abs(float64(x-median))
+		}
+	}
+	return total
+}
+
+// TestQueueFloor: where nothing can be known the forecast is about as good as
+// the best one, and never better: that would be a leak from the future.
+func TestQueueFloor(t *testing.T) {
+	const perHour, stay, weeks = .5, 13, 30
+	var errors [forecast.Horizon]float64
+	var n [forecast.Horizon]float64
+	for seed := range uint64(4) {
+		list := queue(seed+1, weeks*168, perHour, stay)
+		m := forecast.NewModel("queue")
+		for i := range list {
+			forecast.Learn(m, &list[i], nil)
+			if i < 8*168 || i+forecast.Horizon >= len(list) {
+				continue
+			}
+			f := &m.Pending[len(m.Pending)-1]
+			for h := range f.Ahead {
+				came := float64(len(list[i+h+1].Visits))
+				errors[h] += math.Abs(came - float64(f.Ahead[h].Quantiles[forecast.P50]))
+				n[h]++
+			}
+		}
+	}
+	for h := range errors {
+		mae, best := errors[h]/n[h], floor(perHour, stay, h+1)
+		t.Logf("%d h: %.3f, the best possible is %.3f: %.3f", h+1, mae, best, mae/best)
+		if ratio := mae / best; ratio < .98 || ratio > 1.15 {
+			t.Errorf("%d h: %.3f is %.3f of the floor %.3f", h+1, mae, ratio, best)
+		}
+	}
+}

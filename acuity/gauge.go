@@ -1,0 +1,45 @@
+package acuity
+
+// Gauge is a unit in the numbers that its axes are made of, for who asks how a
+// unit would stand: a forecast. The skill axis stays out, and so do patients
+// without a room and rooms with two of them.
+type Gauge struct {
+	Required Demand // of all rooms
+	Single   Demand // of the rooms with one nurse or more
+	Score    int64  // of all rooms
+	STAT     int32  // rooms with a factor of class 4
+	Occupied int32
+	Rooms    int32 // that may be used; 0: unknown, no capacity axis
+	Boarders int32
+	Moves    int32 // of the last 120 min
+	Nurses   int32 // on duty; -1: unknown
+	Call     Tristate
+}
+
+// Level returns the level and the driving axis of a unit with these numbers, by
+// the axes of the verdict.
+func (g *Gauge) Level() (Level, Axis) {
+	t := tally{
+		counts: counts{
+			required: g.Required, single: g.Single, score: g.Score, stat: int64(g.STAT),
+			occupied: int64(g.Occupied), busy: int64(g.Occupied), boarders: int64(g.Boarders),
+		},
+		rooms: int64(g.Rooms), census: g.Rooms > 0, moves: int64(g.Moves),
+		staffed: g.Nurses >= 0, nurses: int64(max(g.Nurses, 0)), call: g.Call == Yes,
+	}
+	var readings [AxisCount]reading
+	t.read(&readings)
+	top := LevelGreen
+	for i := range readings {
+		if readings[i].known {
+			top = max(top, readings[i].level)
+		}
+	}
+	d := driver{}
+	for i := range readings {
+		if r := &readings[i]; r.known && r.level == top {
+			d.see(Axis(i), r.level, r.pressure())
+		}
+	}
+	return d.level, d.axis
+}
