@@ -55,9 +55,8 @@ var rooms = map[string]room{
 	"notifier/event":       {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/lane":        {imports: []string{"internal/outbound"}},
 	"notifier/policy":      {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/webhook":     {imports: []string{"internal/outbound"}, goroutines: true},
 	"notifier/mail":        {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
-	"notifier/sms":         {imports: []string{"internal/outbound"}},
+	"notifier/sms":         {imports: []string{"internal/outbound", "internal/signature"}},
 	"internal/outbound":    {},                                                                                                                     // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
 	"internal/seal":        {},                                                                                                                     // secrets and addresses at rest: settings and the ledger use it
 	"internal/subscribers": {imports: []string{"internal/access", "internal/api", "internal/audit", "internal/outbound", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
@@ -67,6 +66,12 @@ var rooms = map[string]room{
 	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},
 	"internal/e2e":         {}, // tests alone
+
+	"notifier/webhook":           {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
+	"notifier/egress":            {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
+	"notifier/egress/egresstest": {imports: []string{"notifier/egress"}, goroutines: true},
+	"internal/signature":         {imports: []string{"internal/outbound"}}, // signs what leaves; checks what our own receivers and the receipts of providers get
+
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",

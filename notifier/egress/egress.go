@@ -1,0 +1,206 @@
+// Package egress decides which addresses the service may call for a hospital. An
+// endpoint is written by a partner, so without a guard it is a way to make the
+// service talk to its own network, or to the address at which a cloud hands out
+// credentials (server-side request forgery).
+//
+// The rules are asked twice: [Guard.Check] when an endpoint is created, for an
+// early answer, and [Guard.Control] in the dialer, with the address that is about
+// to be connected. Only the second is a protection: a name can resolve to
+// something else later (rebinding).
+package egress
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Reason says why an endpoint is refused; partners and the command line see it.
+type Reason string
+
+// The reasons.
+const (
+	URLInvalid       Reason = "url_invalid"        // no absolute URL, or longer than [MaxURL]
+	SchemeRefused    Reason = "scheme_refused"     // not https
+	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
+	HostRefused      Reason = "host_refused"       // not a host name of ASCII letters, nor an address in its usual form
+	PortRefused      Reason = "port_refused"       // not 443, 8443 or listed
+	AddressRefused   Reason = "address_refused"    // never reachable: loopback, link-local, metadata, multicast, reserved
+	AddressNotListed Reason = "address_not_listed" // private, and not in the allow list of the hospital
+	NameUnresolved   Reason = "name_unresolved"    // no address at the time of the check
+)
+
+// RefusedError is a refusal of the guard; nothing was connected.
+type RefusedError struct{ Reason Reason }
+
+func (e *RefusedError) Error() string { return "egress: " + string(e.Reason) }
+
+func refuse(r Reason) error { return &RefusedError{r} }
+
+// MaxURL is the length of the longest URL of an endpoint.
+const MaxURL = 2048
+
+// resolveWithin bounds the look-up of a name in a check.
+const resolveWithin = 3 * time.Second
+
+// ports are those of public addresses.
+var ports = []uint16{443, 8443}
+
+// Config is what a guard is made of.
+type Config struct {
+	Allow    []Allowed
+	Loopback bool          // svc dev: loopback at any port, also by http
+	Resolver *net.Resolver // nil: that of the system
+}
+
+// Guard holds the rules. It may be used by many goroutines.
+type Guard struct {
+	lists    map[string][]Allowed
+	loopback bool
+	resolver *net.Resolver
+}
+
+// New returns a guard.
+func New(c Config) *Guard {
+	g := &Guard{lists: map[string][]Allowed{}, loopback: c.Loopback, resolver: c.Resolver}
+	if g.resolver == nil {
+		g.resolver = net.DefaultResolver
+	}
+	for _, a := range c.Allow {
+		g.lists[a.Hospital] = append(g.lists[a.Hospital], a)
+	}
+	return g
+}
+
+// Hospitals are those with an allow list. Each needs connections of its own: one
+// to a private address must not serve another hospital.
+func (g *Guard) Hospitals() []string {
+	var all []string
+	for hospital := range g.lists {
+		all = append(all, hospital)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// Resolver is what names are looked up with.
+func (g *Guard) Resolver() *net.Resolver { return g.resolver }
+
+// Check says whether an endpoint may be called as things are now; the error is a
+// [*RefusedError], or that of the context.
+func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
+	u, err := g.URL(hospital, endpoint)
+	if err != nil {
+		return err
+	}
+	port := portOf(u)
+	if a, literal := netip.ParseAddr(u.Hostname()); literal == nil {
+		return g.address(hospital, u.Scheme, netip.AddrPortFrom(a, port))
+	}
+	looking, stop := context.WithTimeout(ctx, resolveWithin)
+	defer stop()
+	found, err := g.resolver.LookupNetIP(looking, "ip", u.Hostname())
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil || len(found) == 0 {
+		return refuse(NameUnresolved)
+	}
+	for _, a := range found { // the dialer tries all of them
+		if err := g.address(hospital, u.Scheme, netip.AddrPortFrom(a, port)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// URL parses the URL of an endpoint and says whether its form allows a call; the
+// error is a [*RefusedError].
+func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
+	if len(endpoint) > MaxURL {
+		return nil, refuse(URLInvalid)
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil || u.Opaque != "" || u.Scheme == "" {
+		return nil, refuse(URLInvalid)
+	}
+	switch {
+	case u.Scheme != "https" && (u.Scheme != "http" || !g.loopback):
+		return nil, refuse(SchemeRefused)
+	case u.User != nil:
+		return nil, refuse(UserInfoRefused)
+	case u.Host == "":
+		return nil, refuse(URLInvalid)
+	case !plainHost(u.Hostname()):
+		return nil, refuse(HostRefused)
+	case strings.HasSuffix(u.Host, ":") || !g.portKnown(hospital, portOf(u)):
+		return nil, refuse(PortRefused)
+	}
+	u.Fragment, u.RawFragment = "", "" // stays with the client in any case
+	return u, nil
+}
+
+// Control is for [net.Dialer.ControlContext] of connections for a hospital by
+// https; "" is any hospital without an allow list. It sees the address as it is
+// dialled, after the look-up and before the first packet.
+func (g *Guard) Control(hospital string) func(context.Context, string, string, syscall.RawConn) error {
+	return g.control(hospital, "https")
+}
+
+// ControlPlain is [Guard.Control] of connections by http.
+func (g *Guard) ControlPlain(hospital string) func(context.Context, string, string, syscall.RawConn) error {
+	return g.control(hospital, "http")
+}
+
+func (g *Guard) control(hospital, scheme string) func(context.Context, string, string, syscall.RawConn) error {
+	return func(_ context.Context, _, address string, _ syscall.RawConn) error {
+		a, err := netip.ParseAddrPort(address)
+		if err != nil {
+			return errors.Join(refuse(AddressRefused), err)
+		}
+		return g.address(hospital, scheme, a)
+	}
+}
+
+// address says whether one address may be connected.
+func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
+	if g.loopback && to.Addr().Unmap().IsLoopback() {
+		return nil
+	}
+	if scheme != "https" {
+		return refuse(SchemeRefused)
+	}
+	v, a := judge(to.Addr())
+	if v == never {
+		return refuse(AddressRefused)
+	}
+	reason := AddressNotListed
+	for _, listed := range g.lists[hospital] {
+		if !listed.Network.Contains(a) {
+			continue
+		}
+		if slices.Contains(listed.Ports, to.Port()) {
+			return nil
+		}
+		reason = PortRefused
+	}
+	switch {
+	case v == byList:
+		return refuse(reason)
+	case !slices.Contains(ports, to.Port()):
+		return refuse(PortRefused)
+	}
+	return nil
+}
+
+// portKnown says whether any address could have the port.
+func (g *Guard) portKnown(hospital string, port uint16) bool {
+	return port != 0 && (g.loopback || slices.Contains(ports, port) ||
+		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))
+}

@@ -1,0 +1,84 @@
+// Package egresstest is what tests of the guard of egress share: a corpus of
+// endpoints that must never be called, and names that resolve as a test wants.
+package egresstest
+
+import (
+	_ "embed"
+	"net/netip"
+	"net/url"
+	"strings"
+	"testing"
+
+	"svc/notifier/egress"
+)
+
+//go:embed ssrf.txt
+var ssrf string
+
+// The hospital of the corpus and its allow list.
+const (
+	Hospital = "mercy"
+	Allow    = "mercy=10.20.0.0/16:443,mercy=[fd20::]/48:9443"
+)
+
+// Case is one endpoint that must be refused.
+type Case struct {
+	URL    string
+	Reason egress.Reason
+	First  []netip.Addr // what its name resolves to when it is checked
+	Then   []netip.Addr // and when it is dialled
+}
+
+// Rebinds says whether the check cannot know.
+func (c *Case) Rebinds() bool { return len(c.Then) > 0 }
+
+// Settle puts the name of the endpoint into names, as it is at first or later.
+func (c *Case) Settle(names *Names, later bool) {
+	u, err := url.Parse(c.URL)
+	if err != nil || c.First == nil {
+		return
+	}
+	if later && c.Rebinds() {
+		names.Set(u.Hostname(), c.Then...)
+		return
+	}
+	names.Set(u.Hostname(), c.First...)
+}
+
+// Corpus returns the endpoints.
+func Corpus(t testing.TB) []Case {
+	t.Helper()
+	var all []Case
+	for line := range strings.Lines(ssrf) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 || fields[0] == "#" {
+			continue
+		}
+		c := Case{Reason: egress.Reason(fields[0]), URL: fields[1]}
+		if len(fields) == 3 {
+			first, then, _ := strings.Cut(fields[2], ">")
+			c.First, c.Then = addresses(t, first), addresses(t, then)
+		}
+		all = append(all, c)
+	}
+	if len(all) < 60 {
+		t.Fatalf("only %d endpoints in the corpus", len(all))
+	}
+	return all
+}
+
+func addresses(t testing.TB, list string) []netip.Addr {
+	t.Helper()
+	if list == "" {
+		return nil
+	}
+	var all []netip.Addr
+	for one := range strings.SplitSeq(list, ",") {
+		a, err := netip.ParseAddr(one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, a)
+	}
+	return all
+}
