@@ -25,7 +25,16 @@ require golang.org/x/text v0.43.0
 
 require github.com/danielgtaylor/huma/v2 v2.37.2
 
-require github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+require (
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/segmentio/kafka-go v0.4.51
+)
+
+require (
+	github.com/xdg-go/pbkdf2 v1.0.0 // indirect
+	github.com/xdg-go/scram v1.1.2 // indirect
+	github.com/xdg-go/stringprep v1.0.4 // indirect
+)
 
 require (
 	dario.cat/mergo v1.0.0 // indirect

@@ -204,7 +204,7 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	if o.Dial != nil {
 		opts = append(opts, kgo.Dialer(o.Dial))
 	}
-	conf, err := o.tls()
+	conf, err := o.TLSConfig()
 	if err != nil {
 		faults = append(faults, err)
 	}
@@ -221,7 +221,9 @@ func (o *Options) client() ([]kgo.Opt, error) {
 	return opts, errors.Join(faults...)
 }
 
-func (o *Options) tls() (*tls.Config, error) {
+// TLSConfig returns what TLS the options ask for, the files read; nil: none. It is
+// for clients of another kind on the same cluster.
+func (o *Options) TLSConfig() (*tls.Config, error) {
 	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
 		return nil, nil
 	}

@@ -28,17 +28,6 @@ import (
 // Group is the consumer group of the verdict processors.
 const Group = "svc-verdict"
 
-// The reasons for which an observation can never be applied.
-const (
-	reasonSchema   = "unknown_schema"   // written by a newer release, or not by us
-	reasonRecord   = "malformed_record" // the bytes do not fit their schema
-	reasonHospital = "wrong_hospital"   // key and record name different hospitals
-)
-
-// unknownHospital is where an input is counted whose key names no hospital; no
-// hospital can be created under that id.
-const unknownHospital = "unknown"
-
 // kindDeadLetter marks the key of an output that is a dead letter.
 const kindDeadLetter = "dead-letter"
 
@@ -189,16 +178,9 @@ func (h *hospital) restore() (next int64, err error) {
 // Decode reads an observation from its record. The error is a
 // *[stream.PoisonError]: the record can never be applied by this release.
 func Decode(r stream.Record) (*acuity.Observation, error) {
-	o, err := schemas.DecodeObservation(r.Value)
+	o, reason, err := schemas.ReadInput(r.Key, r.Value)
 	if err != nil {
-		unknown := (*schemas.UnknownSchemaError)(nil)
-		if errors.As(err, &unknown) {
-			return nil, &stream.PoisonError{Reason: reasonSchema, Err: err}
-		}
-		return nil, &stream.PoisonError{Reason: reasonRecord, Err: err}
-	}
-	if string(schemas.HospitalOf(r.Key)) != o.Hospital {
-		return nil, &stream.PoisonError{Reason: reasonHospital, Err: errors.New("key and record differ")}
+		return nil, &stream.PoisonError{Reason: reason, Err: err}
 	}
 	return o, nil
 }
@@ -216,10 +198,7 @@ func (t *task) Apply(r stream.Record) error {
 }
 
 func (t *task) Reject(r stream.Record, reason string) error {
-	id := unknownHospital
-	if key, err := schemas.ParseKey(r.Key); err == nil {
-		id = key.Hospital
-	}
+	id := schemas.InputHospital(r.Key)
 	h := t.hospital(id)
 	change := h.unit.Reject(reason, acuity.At(r.Timestamp), r.Offset)
 	letter := schemas.DeadLetter{

@@ -1,0 +1,44 @@
+package schemas
+
+import (
+	"errors"
+
+	"svc/acuity"
+)
+
+// The reasons for which an input can never be applied.
+const (
+	reasonSchema   = "unknown_schema"   // written by a newer release, or not by us
+	reasonRecord   = "malformed_record" // the bytes do not fit their schema
+	reasonHospital = "wrong_hospital"   // key and record name different hospitals
+)
+
+// UnknownHospital is where an input is counted whose key names no hospital; no
+// hospital can be created under that id.
+const UnknownHospital = "unknown"
+
+// InputHospital returns the hospital at which an input is counted, whatever its
+// value is.
+func InputHospital(key []byte) string {
+	parsed, err := ParseKey(key)
+	if err != nil {
+		return UnknownHospital
+	}
+	return parsed.Hospital
+}
+
+// ReadInput reads an observation from its record in the log. With an error comes
+// the stable reason for which this release can never apply it.
+func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
+	o, err = DecodeObservation(value)
+	unknown := (*UnknownSchemaError)(nil)
+	switch {
+	case errors.As(err, &unknown):
+		return nil, reasonSchema, err
+	case err != nil:
+		return nil, reasonRecord, err
+	case string(HospitalOf(key)) != o.Hospital:
+		return nil, reasonHospital, errors.New("key and record differ")
+	}
+	return o, "", nil
+}
