@@ -49,7 +49,7 @@ var (
 	hospitalV2       = Schema{"hospital", 2, 0x93962e0b5c007f72}
 	auditV1          = Schema{"audit", 1, 0x68a187920242a7bc}
 	deadLetterV1     = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
-	ledgerEventV1    = Schema{"ledger-event", 1, 0x7197a33bb3da1113}
+	ledgerEventV1    = Schema{"ledger-event", 1, 0xa755fc25fd4c8e13}
 	deliveryV1       = Schema{"delivery", 1, 0xfc7eb9251b9f3f34}
 	laneV1           = Schema{"lane", 1, 0x6e8ef8ac305e99e9}
 	notifiedUnitV1   = Schema{"notified-unit", 1, 0xd3bc29b603ae048b}

@@ -18,7 +18,8 @@ type Event struct {
 	Source     int64 // offset of that change on the verdicts; -1: of none
 	RoomID     int32 // of room.rescored; -1: none
 	OccurredAt time.Time
-	Only       []string // endpoints it is meant for, on their second lane; nil: all who asked for such events
+	Only       []string // endpoints it is meant for; nil: all who asked for such events
+	Command    string   // of a test: the command, and no lane takes it by itself
 	Body       []byte
 	Term       int64
 }

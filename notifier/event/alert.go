@@ -1,0 +1,28 @@
+package event
+
+// AlertData is the data of surge.alert. What could not be looked up in time is
+// null.
+type AlertData struct {
+	LevelData
+	Tier      string  `json:"tier"`
+	Reason    string  `json:"reason"`
+	EpisodeID string  `json:"episodeId"`
+	OpenRooms *int    `json:"openRooms"`
+	TopRooms  []Room  `json:"topRooms"`
+	Peak      *Peak   `json:"peak"`
+	Action    string  `json:"action"`
+	AckURL    *string `json:"ackUrl"`
+}
+
+// Room is one of the rooms with the highest score.
+type Room struct {
+	RoomLabel    string `json:"roomLabel"`
+	Color        string `json:"color"`
+	NursingLevel string `json:"nursingLevel"`
+}
+
+// Peak is when the most nurses are expected to be needed.
+type Peak struct {
+	At        string  `json:"at"`
+	NursesP90 float64 `json:"nursesP90"`
+}

@@ -1,0 +1,194 @@
+// Package event makes the events that leave the service of the changes of a
+// verdict: their ids, their envelope, to the byte. Same change, same bytes, on
+// any machine and after any restart.
+package event
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+)
+
+// Protocol names the envelope and its version.
+const Protocol = "svc.v1"
+
+// maxSummary is how many characters a summary has at most.
+const maxSummary = 140
+
+// Envelope is what every event has. Data is encoded as JSON, in the order of its
+// fields.
+type Envelope struct {
+	Protocol   string `json:"protocol"`
+	ID         string `json:"id"`
+	Event      string `json:"event"`
+	HospitalID string `json:"hospitalId"`
+	OccurredAt string `json:"occurredAt"`
+	Summary    string `json:"summary"`
+	Level      string `json:"level"`
+	PriorLevel string `json:"priorLevel"`
+	Data       any    `json:"data"`
+}
+
+// LevelData is the data of surge.level_changed, and begins that of surge.alert.
+type LevelData struct {
+	Level            string  `json:"level"`
+	PriorLevel       string  `json:"priorLevel"`
+	DrivingAxis      string  `json:"drivingAxis"`
+	DrivingAxisLabel string  `json:"drivingAxisLabel"`
+	NurseAcuityRatio *Number `json:"nurseAcuityRatio"`
+	RatioShortfall   int32   `json:"ratioShortfall"`
+	Cause            string  `json:"cause"`
+}
+
+// Number is one of hundredths, written without zeros at the end.
+type Number int32
+
+// MarshalJSON writes the number.
+func (n Number) MarshalJSON() ([]byte, error) {
+	b := strconv.AppendInt(nil, int64(n/100), 10)
+	switch rest := n % 100; {
+	case rest == 0:
+	case rest%10 == 0:
+		b = append(b, '.', byte('0'+rest/10))
+	default:
+		b = append(b, '.', byte('0'+rest/10), byte('0'+rest%10))
+	}
+	return b, nil
+}
+
+type roomData struct {
+	RoomID       int32    `json:"roomId"`
+	RoomLabel    string   `json:"roomLabel"`
+	Color        string   `json:"color"`
+	PriorColor   string   `json:"priorColor"`
+	Score        int32    `json:"score"`
+	Factors      []string `json:"factors"`
+	NursingLevel string   `json:"nursingLevel"`
+	Cause        string   `json:"cause"`
+}
+
+// Of returns the events of a change that lies at an offset of the verdicts: the
+// level first, then the rooms by id, as its effects stand.
+func Of(c *acuity.Change, offset int64) ([]outbound.Event, error) {
+	if len(c.Effects) == 0 {
+		return nil, nil
+	}
+	prior := c.Level
+	for i := range c.Effects {
+		if c.Effects[i].Kind == acuity.LevelChanged {
+			prior = c.Effects[i].Prior
+		}
+	}
+	events := make([]outbound.Event, 0, len(c.Effects))
+	for i := range c.Effects {
+		effect := &c.Effects[i]
+		e := outbound.Event{
+			Hospital: c.Hospital, Version: c.Version, Source: offset, RoomID: -1, OccurredAt: c.AppliedAt.Time(),
+		}
+		envelope := Envelope{Level: c.Level.String(), PriorLevel: prior.String()}
+		subject := ""
+		switch effect.Kind {
+		case acuity.LevelChanged:
+			e.Event = outbound.LevelChanged
+			data := Level(effect, c.Cause)
+			envelope.Level = data.Level
+			envelope.Summary = fmt.Sprintf("Level %s (was %s): %s", data.Level, data.PriorLevel, data.DrivingAxisLabel)
+			envelope.Data = data
+		case acuity.RoomRescored:
+			e.Event, e.RoomID = outbound.RoomRescored, effect.RoomID
+			subject = strconv.Itoa(int(effect.RoomID))
+			data := room(effect, c.Cause)
+			envelope.Summary = fmt.Sprintf("Room %s %s (was %s), score %d", subject, data.Color, data.PriorColor, data.Score)
+			envelope.Data = data
+		default:
+			return nil, fmt.Errorf("effect of kind %d", effect.Kind)
+		}
+		e.ID = ID(c.Hospital, c.Hospital, c.Version, e.Event, subject)
+		var err error
+		if e.Body, err = Body(&e, envelope); err != nil {
+			return nil, err
+		}
+		events = append(events, e)
+	}
+	return events, nil
+}
+
+// Level returns the data of a change of the level.
+func Level(effect *acuity.Effect, cause acuity.Cause) LevelData {
+	v := acuity.Verdict{Level: effect.Level, Driving: effect.Driving}
+	d := LevelData{
+		Level: effect.Level.String(), PriorLevel: effect.Prior.String(),
+		DrivingAxis: effect.Driving.String(), DrivingAxisLabel: v.DrivingLabel(),
+		RatioShortfall: effect.Shortfall, Cause: causes[cause],
+	}
+	if effect.Ratio >= 0 {
+		ratio := Number(effect.Ratio)
+		d.NurseAcuityRatio = &ratio
+	}
+	return d
+}
+
+var causes = map[acuity.Cause]string{acuity.CauseIngest: "ingest", acuity.CauseTime: "time"}
+
+func room(effect *acuity.Effect, cause acuity.Cause) roomData {
+	d := roomData{
+		RoomID: effect.RoomID, RoomLabel: effect.RoomLabel, Color: effect.Color.String(), PriorColor: effect.PriorColor.String(),
+		Score: effect.Score, Factors: make([]string, len(effect.Factors)), NursingLevel: effect.Nursing, Cause: causes[cause],
+	}
+	for i, f := range effect.Factors {
+		d.Factors[i] = f.ID()
+	}
+	return d
+}
+
+// Body returns the bytes of an event: its own fields and what the envelope has
+// beside them, compact, without a newline. It refuses more than
+// [outbound.MaxBody] bytes.
+func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
+	envelope.Protocol, envelope.ID, envelope.Event, envelope.HospitalID = Protocol, e.ID, e.Event, e.Hospital
+	envelope.OccurredAt = Stamp(e.OccurredAt)
+	if r := []rune(envelope.Summary); len(r) > maxSummary {
+		envelope.Summary = string(r[:maxSummary])
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false) // a receiver compares what it got, it shows no page
+	if err := encoder.Encode(envelope); err != nil {
+		return nil, fmt.Errorf("encode event: %w", err)
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	if len(body) > outbound.MaxBody {
+		return nil, fmt.Errorf("encode event: more than %d bytes", outbound.MaxBody)
+	}
+	return body, nil
+}
+
+// Stamp writes an instant as every event has it: UTC, milliseconds.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
+
+// ID returns the id of an event. It depends on what the event is about alone:
+// the key and version of the record it comes from (of an alert the policy's key
+// and the number of the decision, of a test the key of its command and 0), its
+// name, and the room if it has one.
+func ID(hospital, key string, version int64, event, subject string) string {
+	return "evt_" + digest(Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
+}
+
+// DeliveryID returns the id of the delivery of an event to an endpoint by a channel.
+func DeliveryID(event, endpoint string, channel outbound.Channel) string {
+	return "dlv_" + digest(event, endpoint, string(channel))
+}
+
+// digest is 32 hexadecimal digits of all parts.
+func digest(parts ...string) string {
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
