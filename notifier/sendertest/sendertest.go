@@ -1,0 +1,224 @@
+// Package sendertest is what every channel of the notifier must hold, whatever
+// protocol it speaks: how an attempt ends when the far side accepts, is not
+// there, breaks off, keeps silent or talks nonsense, and when the notifier itself
+// stops. The far side is raw TCP, so it can do what no server library does.
+package sendertest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"svc/internal/outbound"
+)
+
+// Channel is one implementation of [outbound.Sender] with a far side for it.
+type Channel struct {
+	// Sender makes a sender; its far side, if it has one that is configured, is
+	// at this host:port.
+	Sender func(t *testing.T, address string) outbound.Sender
+	// Message makes a message whose far side, if the message names it, is at
+	// this host:port.
+	Message func(address string) outbound.Message
+	// Serve speaks the protocol on one connection and accepts what comes, until
+	// the connection ends.
+	Serve func(conn net.Conn)
+}
+
+// patience is the time of an attempt whose far side keeps silent.
+const patience = 200 * time.Millisecond
+
+// Conform runs the tests that every channel must pass.
+func Conform(t *testing.T, c Channel) {
+	t.Helper()
+	attempt := func(t *testing.T, ctx context.Context, serve func(net.Conn)) outbound.Result {
+		t.Helper()
+		address := Listen(t, serve)
+		return c.Sender(t, address).Send(ctx, c.Message(address))
+	}
+	t.Run("accepted", func(t *testing.T) {
+		got := attempt(t, t.Context(), c.Serve)
+		want(t, &got, outbound.ClassOK)
+	})
+	t.Run("nobody listens", func(t *testing.T) {
+		address := Nobody(t)
+		got := c.Sender(t, address).Send(t.Context(), c.Message(address))
+		want(t, &got, outbound.ClassRefused)
+	})
+	t.Run("breaks off", func(t *testing.T) {
+		got := attempt(t, t.Context(), func(conn net.Conn) { Reset(conn) })
+		want(t, &got, outbound.ClassReset)
+	})
+	t.Run("hangs up", func(t *testing.T) {
+		got := attempt(t, t.Context(), func(net.Conn) {})
+		want(t, &got, outbound.ClassReset)
+	})
+	t.Run("keeps silent", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		got := attempt(t, ctx, Silent)
+		want(t, &got, outbound.ClassTimeout)
+	})
+	t.Run("stopped by ourselves", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		got := attempt(t, ctx, func(conn net.Conn) {
+			cancel()
+			Silent(conn)
+		})
+		want(t, &got, outbound.ClassInterrupted)
+	})
+	t.Run("talks nonsense", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*patience)
+		defer cancel()
+		got := attempt(t, ctx, func(conn net.Conn) {
+			nonsense := bytes.Repeat([]byte("\xff\xfe\x00 what? \r\n"), 1000)
+			if _, err := conn.Write(nonsense); err == nil {
+				io.Copy(io.Discard, conn) //nolint:errcheck // until the sender has enough
+			}
+		})
+		if got.Class == outbound.ClassOK || got.Class == "" || got.Final {
+			t.Errorf("%+v, want a failure that may pass", got)
+		}
+		bounded(t, &got)
+	})
+	t.Run("back after a failure", func(t *testing.T) {
+		var mu sync.Mutex
+		down := true
+		address := Listen(t, func(conn net.Conn) {
+			mu.Lock()
+			broken := down
+			mu.Unlock()
+			if broken {
+				Reset(conn)
+				return
+			}
+			c.Serve(conn)
+		})
+		sender := c.Sender(t, address)
+		got := sender.Send(t.Context(), c.Message(address))
+		want(t, &got, outbound.ClassReset)
+		mu.Lock()
+		down = false
+		mu.Unlock()
+		got = sender.Send(t.Context(), c.Message(address))
+		want(t, &got, outbound.ClassOK)
+	})
+	t.Run("many at once", func(t *testing.T) {
+		address := Listen(t, c.Serve)
+		sender := c.Sender(t, address)
+		results := make(chan outbound.Result)
+		const many = 16
+		for range many {
+			go func() { results <- sender.Send(t.Context(), c.Message(address)) }()
+		}
+		for range many {
+			got := <-results
+			want(t, &got, outbound.ClassOK)
+		}
+	})
+}
+
+// want checks the class, and what holds of every result.
+func want(t *testing.T, got *outbound.Result, class outbound.Class) {
+	t.Helper()
+	if got.Class != class {
+		t.Errorf("class %q (%+v), want %q", got.Class, *got, class)
+	}
+	if got.Final {
+		t.Errorf("final: %+v; a failure on the way may pass, and success needs no word", *got)
+	}
+	bounded(t, got)
+}
+
+func bounded(t *testing.T, got *outbound.Result) {
+	t.Helper()
+	if got.Took <= 0 {
+		t.Errorf("took %v", got.Took)
+	}
+	if !utf8.ValidString(got.Response) || utf8.RuneCountInString(got.Response) > outbound.MaxResponseKept {
+		t.Errorf("response of %d characters", utf8.RuneCountInString(got.Response))
+	}
+}
+
+// Listen serves every connection to a local address until the test ends.
+func Listen(t testing.TB, serve func(net.Conn)) (address string) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	Serve(t, listener, serve)
+	return listener.Addr().String()
+}
+
+// Serve is [Listen] on a listener that is open already.
+func Serve(t testing.TB, listener net.Listener, serve func(net.Conn)) {
+	t.Helper()
+	var all sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]struct{}{}
+	all.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if errors.Is(err, net.ErrClosed) {
+				return
+			} else if err != nil {
+				t.Error(err)
+				return
+			}
+			mu.Lock()
+			open[conn] = struct{}{}
+			mu.Unlock()
+			all.Go(func() {
+				serve(conn)
+				mu.Lock()
+				delete(open, conn)
+				mu.Unlock()
+				conn.Close() //nolint:errcheck // may be closed already
+			})
+		}
+	})
+	t.Cleanup(func() {
+		listener.Close() //nolint:errcheck // the test is over
+		mu.Lock()
+		for conn := range open {
+			conn.Close() //nolint:errcheck // the test is over
+		}
+		mu.Unlock()
+		all.Wait()
+	})
+}
+
+// Nobody is a local address at which nobody listens.
+func Nobody(t testing.TB) (address string) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address = listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return address
+}
+
+// Silent reads whatever comes and answers nothing.
+func Silent(conn net.Conn) {
+	io.Copy(io.Discard, conn) //nolint:errcheck // until it is closed
+}
+
+// Reset ends a connection as a crashed machine does: RST instead of FIN.
+func Reset(conn net.Conn) {
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		tcp.SetLinger(0) //nolint:errcheck // then it ends by FIN
+	}
+	conn.Close() //nolint:errcheck // that is the point
+}

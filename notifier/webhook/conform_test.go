@@ -1,0 +1,61 @@
+package webhook
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/egress"
+	"svc/notifier/sendertest"
+)
+
+const secret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
+
+// local is a sender that may reach this machine, as in svc dev.
+func local(t testing.TB) *Sender {
+	t.Helper()
+	s := New(Config{Guard: egress.New(egress.Config{Loopback: true}), Now: time.Now})
+	t.Cleanup(s.Close)
+	return s
+}
+
+// message is a message to an endpoint.
+func message(url string) outbound.Message {
+	return outbound.Message{
+		Hospital: "mercy", DeliveryID: "dlv_00", EventID: "evt_00", Event: outbound.Ping, Attempt: 1,
+		Body: []byte(`{"protocol":"svc.v1"}`),
+		Webhook: &outbound.Webhook{
+			ID: "whk_00", Hospital: "mercy", URL: url, Enabled: true,
+			Secrets: []outbound.Secret{{ID: "sec_00", Value: secret, State: outbound.SecretCurrent}},
+		},
+	}
+}
+
+func TestConformance(t *testing.T) {
+	sendertest.Conform(t, sendertest.Channel{
+		Sender:  func(t *testing.T, _ string) outbound.Sender { t.Helper(); return local(t) },
+		Message: func(address string) outbound.Message { return message("http://" + address + "/hook") },
+		Serve:   func(conn net.Conn) { serve(conn, "HTTP/1.1 204 No Content\r\n\r\n") },
+	})
+}
+
+// serve answers every request on a connection with the same bytes.
+func serve(conn net.Conn, answer string) {
+	reader := bufio.NewReader(conn)
+	for {
+		r, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		if _, err := io.Copy(io.Discard, r.Body); err != nil {
+			return
+		}
+		if _, err := io.WriteString(conn, answer); err != nil {
+			return
+		}
+	}
+}

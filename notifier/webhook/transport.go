@@ -1,0 +1,74 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"time"
+)
+
+// Bounds of a transport. A connection that is kept costs some 30 KiB with its
+// buffers and TLS; those of endpoints that hear seldom are closed, so memory does
+// not grow with their number.
+const (
+	keptAll     = 512              // connections kept for the next event
+	keptPerHost = 32               // as many as the notifier has in flight to one host
+	keptFor     = 90 * time.Second // without an event
+	headersMost = 64 << 10         // of an answer, bytes
+	sessions    = 512              // TLS sessions to resume
+)
+
+// newTransport makes the connections of one hospital, or of all without an allow
+// list: "".
+func newTransport(c Config, hospital string, l limits) *http.Transport {
+	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital)}
+	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.ControlPlain(hospital)}
+	trust := &tls.Config{
+		MinVersion: tls.VersionTLS12, RootCAs: c.Roots, NextProtos: []string{"http/1.1"},
+		ClientSessionCache: tls.NewLRUClientSessionCache(sessions),
+	}
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	return &http.Transport{
+		Proxy:              nil, // SVC's own environment may have one: it is not for partners
+		Protocols:          protocols,
+		DisableCompression: true,
+		DialContext:        plain.DialContext,
+		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			return dialTLS(ctx, dialer, trust, network, address, l.handshake)
+		},
+		MaxIdleConns:           keptAll,
+		MaxIdleConnsPerHost:    keptPerHost,
+		IdleConnTimeout:        keptFor,
+		MaxResponseHeaderBytes: headersMost,
+	}
+}
+
+// handshakeError is a fault of TLS: nothing of the request was sent. Many faults
+// of crypto/tls have no type of their own, so the stage is the type.
+type handshakeError struct{ err error }
+
+func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }
+func (e *handshakeError) Unwrap() error { return e.err }
+
+func dialTLS(ctx context.Context, dialer *net.Dialer, trust *tls.Config, network, address string, within time.Duration) (net.Conn, error) {
+	conn, err := dialer.DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	config := trust.Clone()
+	config.ServerName = host
+	secure := tls.Client(conn, config)
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	if err := secure.HandshakeContext(bounded); err != nil {
+		conn.Close() //nolint:errcheck // there is a better error
+		return nil, &handshakeError{err}
+	}
+	return secure, nil
+}

@@ -1,0 +1,156 @@
+// Package webhook sends events to the endpoints of partners: one signed request
+// an attempt, and what became of it.
+//
+// A request is HTTP/1.1 without redirects, compression or proxy, to an address
+// that the guard of egress lets pass as it is dialled. An answer counts as soon
+// as its headers are there; nothing in its body can change that.
+package webhook
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/internal/signature"
+	"svc/notifier/egress"
+)
+
+// userAgent names the service and the generation of its requests.
+const userAgent = "svc-webhooks/1"
+
+// Config is what a sender is made of.
+type Config struct {
+	Guard *egress.Guard
+	Roots *x509.CertPool // whose certificates are trusted; nil: the system's
+	Now   func() time.Time
+}
+
+// Sender is the [outbound.Sender] of webhooks. It may be used by many goroutines.
+type Sender struct {
+	guard  *egress.Guard
+	now    func() time.Time
+	shared *http.Transport            // public addresses, for all hospitals
+	own    map[string]*http.Transport // of hospitals with an allow list
+	limits limits
+}
+
+// limits bound the parts of an attempt; the whole is bounded by the endpoint's
+// own timeout.
+type limits struct {
+	dial      time.Duration // with the look-up of the name
+	handshake time.Duration
+	body      time.Duration // of an answer, after its headers
+}
+
+var usual = limits{dial: 3 * time.Second, handshake: 5 * time.Second, body: time.Second}
+
+// bodyMost is how much of an answer is read, so that its connection can serve
+// again; a longer one costs the connection.
+const bodyMost = 16 << 10
+
+// New returns a sender.
+func New(c Config) *Sender { return newSender(c, usual) }
+
+func newSender(c Config, l limits) *Sender {
+	s := &Sender{guard: c.Guard, now: c.Now, own: map[string]*http.Transport{}, limits: l}
+	s.shared = newTransport(c, "", l)
+	for _, hospital := range c.Guard.Hospitals() {
+		s.own[hospital] = newTransport(c, hospital, l)
+	}
+	return s
+}
+
+// Roots are the certificate authorities of the system and those of a PEM file;
+// nil without a file, which means the system's.
+func Roots(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // as crypto/tls has it
+	}
+	content, err := os.ReadFile(file) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("read certificate authorities: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		return nil, fmt.Errorf("certificate authorities of the system: %w", err)
+	}
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, errors.New("no certificate in the file")
+	}
+	return pool, nil
+}
+
+// Close closes the connections that are kept for the next event.
+func (s *Sender) Close() {
+	s.shared.CloseIdleConnections()
+	for _, t := range s.own {
+		t.CloseIdleConnections()
+	}
+}
+
+// Send makes one attempt. It returns when the answer's headers are there, after
+// at most the timeout of the endpoint, and at most a second later for the body.
+func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	began := s.now()
+	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)
+	if err != nil {
+		return s.failed(ctx, began, err)
+	}
+	signed, ok := signature.Sign(m.Webhook.Secrets, m.EventID, began, m.Body)
+	if !ok {
+		return outbound.Result{Class: outbound.ClassBlocked, Response: "no_secret"}
+	}
+	limit := time.Duration(cmp.Or(m.Webhook.TimeoutSeconds, outbound.DefaultTimeout)) * time.Second
+	bounded, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	answer, err := s.transport(m.Hospital).RoundTrip(request(bounded, u, &m, &signed))
+	if err != nil {
+		return s.failed(ctx, began, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // what counts was read
+	result := s.answered(answer)
+	result.Took = s.now().Sub(began)
+	result.Response = s.excerpt(bounded, cancel, answer.Body)
+	return result
+}
+
+func (s *Sender) transport(hospital string) *http.Transport {
+	if own := s.own[hospital]; own != nil {
+		return own
+	}
+	return s.shared
+}
+
+// request is the request of one attempt. Names that stand in lower case go out so.
+func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signature.Signed) *http.Request {
+	r := &http.Request{
+		Method: http.MethodPost, URL: u, Host: u.Host,
+		Header: http.Header{
+			"User-Agent":              {userAgent},
+			"Content-Type":            {"application/json"},
+			signature.HeaderBody:      {signed.Body},
+			signature.HeaderID:        {m.EventID},
+			signature.HeaderTimestamp: {signed.Timestamp},
+			signature.HeaderStandard:  {signed.Standard},
+			// Not sent: it tells the transport that the request may be made
+			// again if a kept connection was closed at that very moment. The
+			// receiver knows it by its id.
+			"X-Idempotency-Key": nil,
+		},
+		ContentLength: int64(len(m.Body)),
+		Body:          io.NopCloser(bytes.NewReader(m.Body)),
+		GetBody: func() (io.ReadCloser, error) {
+			return io.NopCloser(bytes.NewReader(m.Body)), nil
+		},
+	}
+	return r.WithContext(ctx)
+}
