@@ -22,6 +22,9 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 		u.conclude(&in)
 		return in.Change
 	}
+	if len(o.Referents) > 0 {
+		u.takeReferents(&in)
+	}
 	if len(o.Events) > 0 {
 		u.takeEvents(&in)
 	}

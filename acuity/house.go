@@ -110,6 +110,7 @@ func (u *Unit) forget(v *visit) {
 // facts.
 func (u *Unit) learn() {
 	u.table.site(u.locations())
+	u.table.referents = u.referents
 	u.relabel()
 	u.index()
 	for _, v := range u.visits {

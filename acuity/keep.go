@@ -22,8 +22,10 @@ type dirty struct {
 	places   []string // by id
 	switches bool
 	codes    []string
-	gone     []string // keys
-	views    []*room
+
+	referents []string // by name
+	gone      []string // keys
+	views     []*room
 }
 
 // The key of a record of hospital h is h/<kind> or h/<kind>/<id>.
@@ -39,6 +41,7 @@ const (
 	kindPlace   = "place"
 
 	kindSwitches = "switches"
+	kindReferent = "referent"
 )
 
 // key writes the key of a record; without id it is that of the one of its kind.
@@ -84,9 +87,15 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 		}
 	}
 	for _, k := range d.codes {
-		c := u.codes[k]
-		c.dirty = false
-		write(u.key(kindCode, digest(k)), c)
+		if c := u.codes[k]; c != nil {
+			c.dirty = false
+			write(u.key(kindCode, digest(k)), c)
+		}
+	}
+	for _, name := range d.referents {
+		if s := u.referents[name]; s != nil {
+			write(u.key(kindReferent, digest(name)), s)
+		}
 	}
 	for _, v := range d.visits {
 		v.marks &^= markState
@@ -101,7 +110,7 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 	}
 	*d = dirty{
 		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), views: d.views,
-		mappings: emptied(d.mappings), rules: emptied(d.rules), places: emptied(d.places), codes: emptied(d.codes), gone: emptied(d.gone),
+		mappings: emptied(d.mappings), rules: emptied(d.rules), places: emptied(d.places), codes: emptied(d.codes), referents: emptied(d.referents), gone: emptied(d.gone),
 	}
 }
 
@@ -190,6 +199,11 @@ func (u *Unit) Restore(key string, s State) error {
 		u.places[s.ID()] = s
 	case *SwitchesState:
 		u.switches = s
+	case *ReferentState:
+		if u.referents == nil {
+			u.referents = map[string]*ReferentState{}
+		}
+		u.referents[s.Name] = s
 	case *CodeState:
 		u.codes[unmappedKey(s.System, s.Code, s.Kind)] = s
 	}
@@ -227,6 +241,8 @@ func (u *Unit) drop(kind, id string) error {
 		delete(u.saved, n)
 	case kindSeen:
 		delete(u.seen, id)
+	case kindReferent:
+		maps.DeleteFunc(u.referents, func(name string, _ *ReferentState) bool { return digest(name) == id })
 	case kindCode:
 		for k := range u.codes {
 			if digest(k) == id {

@@ -10,6 +10,9 @@ func (u *Unit) States(write func(key []byte, s State)) {
 	for k, c := range u.codes {
 		write(u.key(kindCode, digest(k)), c)
 	}
+	for name, s := range u.referents {
+		write(u.key(kindReferent, digest(name)), s)
+	}
 	for id, v := range u.visits {
 		write(u.visitKey(id), &v.VisitState)
 		u.writeAll(&v.threads, id, write)

@@ -53,6 +53,9 @@ func (u *Unit) takeMapping(in *intake, m *Mapping) {
 type mappings struct {
 	rows  int
 	codes codeTables[Mapping]
+	// referents are what local codes may be the names of: those of the unit. One
+	// that no statement names may be added.
+	referents map[string]*ReferentState
 }
 
 // newMappings returns the map with the given rows; the order of rows for one code

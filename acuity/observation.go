@@ -22,6 +22,8 @@ type Observation struct {
 	Roster   *Roster   // roster
 	Mappings []Mapping // terminology
 
+	Referents []Referent // fhir: what others name
+
 	Rules     []Rule     // rules: catalogue values that the hospital overrides
 	Locations []Place    // locations: rows of its location table
 	Switches  *Switches  // settings: how it wants its feeds read

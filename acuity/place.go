@@ -54,6 +54,8 @@ type roomTable struct {
 	known map[int32]knownRoom
 	sites map[string]*siteLocation // by point of care, room and bed
 
+	referents map[string]*ReferentState // by name
+
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
 	names  map[string]int      // how many own rooms have this PV1-3.2
@@ -111,6 +113,7 @@ func (t *roomTable) site(entries []siteLocation) {
 
 // see notes that events use a location. Locations with a room id say nothing new.
 func (t *roomTable) see(l Location) {
+	l = t.stood(l)
 	room := roomName(&l)
 	if l.HasRoomID || room == "" {
 		return
@@ -174,6 +177,7 @@ func (t *roomTable) resolve(l Location) placement {
 	if l.HasRoomID {
 		return placement{inRoom, l.RoomID} // wins over all text (H18)
 	}
+	l = t.stood(l)
 	room := roomName(&l)
 	if l.PointOfCare == "" && room == "" {
 		return placement{}
@@ -326,10 +330,11 @@ func (t *roomTable) label(id int32) (label string, own bool) {
 
 // describe adds to the facts what the table knows of a location.
 func (t *roomTable) describe(l *Location, f *careFacts) {
-	if s := t.siteOf(l); s != nil {
+	where := t.stood(*l)
+	if s := t.siteOf(&where); s != nil {
 		f.Site = s.Primary
 	}
-	if p := t.resolve(*l); p.Kind == inRoom {
+	if p := t.resolve(where); p.Kind == inRoom {
 		if r, ok := t.known[p.Room]; ok {
 			f.Area = r.area
 			if r.label != "" {

@@ -232,8 +232,9 @@ func (p *primaryFold) set(c choice, restart bool) {
 // facts returns what is known of the patient right after an event.
 func (p *primaryFold) facts(t *told, at Instant) careFacts {
 	here := &p.story.stays[t.stay]
+	place := p.table.stood(here.Place)
 	f := careFacts{
-		PointOfCare: here.Place.PointOfCare, Service: t.service, Label: here.Place.Label,
+		PointOfCare: place.PointOfCare, Service: t.service, Label: place.Label,
 		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,
 		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}
@@ -247,13 +248,13 @@ func (p *primaryFold) facts(t *told, at Instant) careFacts {
 		}
 	}
 	if f.Label == "" {
-		f.Label = here.Place.Room
+		f.Label = place.Room
 	}
 	switch {
 	case p.last != nil && p.last.stay == t.stay:
 		f.Area, f.Label, f.Site = p.known.Area, p.known.Label, p.known.Site
 	case p.table != nil:
-		p.table.describe(&here.Place, &f)
+		p.table.describe(&place, &f)
 	}
 	return f
 }

@@ -63,7 +63,7 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 	out := &readout{maps: maps, wording: w, identity: newIdentity(&s)}
 	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
-	for _, other := range s.Also {
+	for _, other := range append(s.Also, maps.named(&s)...) {
 		if out.state == matched {
 			break
 		}

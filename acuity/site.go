@@ -160,6 +160,7 @@ func (u *Unit) compile() {
 	}
 	slices.SortFunc(list, func(a, b Mapping) int { return cmp.Compare(a.ID, b.ID) })
 	u.maps = newMappings(list)
+	u.maps.referents = u.referents
 	u.work.reader = reader{c: u.cat, maps: u.maps}
 	u.table.site(u.locations())
 }

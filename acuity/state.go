@@ -3,7 +3,7 @@ package acuity
 // State is one record of the changelog: a piece of the facts of one hospital.
 // The kinds are [UnitState], [RoomState], [VisitState], [HeardState],
 // [SeenState], [CodeState], and of the site [MappingState], [RuleState],
-// [PlaceState] and [SwitchesState]; each stays below 64 KiB by the caps of
+// [PlaceState] and [SwitchesState], and [ReferentState]; each stays below 64 KiB by the caps of
 // caps.go. What [Unit.Dirty] hands out is valid until its callback returns.
 type State interface{ state() }
 

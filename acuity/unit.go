@@ -25,6 +25,8 @@ type Unit struct {
 	codes  map[string]*CodeState
 	saved  map[int64]*heardRecord // statements that are being restored
 
+	referents map[string]*ReferentState // by name
+
 	referrals map[referralName]*referral
 
 	newborns []*visit            // ascending by id

@@ -51,9 +51,9 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, refusal(fault))
 		return
 	}
-	o.Events, o.Signals = facts.Events, facts.Signals
+	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
-	if len(o.Events)+len(o.Signals) > 0 {
+	if len(o.Events)+len(o.Signals)+len(o.Referents) > 0 {
 		var ok bool
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return

@@ -28,7 +28,7 @@ func decoded(t *testing.T, text string) acuity.Observation {
 		if fault != nil || facts.Applied != facts.Received {
 			t.Fatalf("%v %+v", fault, facts)
 		}
-		o.Channel, o.Events, o.Signals = acuity.ChannelFHIR, facts.Events, facts.Signals
+		o.Channel, o.Events, o.Signals, o.Referents = acuity.ChannelFHIR, facts.Events, facts.Signals, facts.Referents
 		return o
 	}
 	var m hl7.Message
@@ -136,6 +136,16 @@ var visits = map[string][]string{
 		observed("o1", "preliminary", "21:50", "21:45", "III"), observed("o1", "corrected", "22:00", "21:45", "II"),
 		observed("o2", "final", "21:40", "21:30", "I"), diagnosed("provisional", "08:40", ofPatient),
 		diagnosed("refuted", "09:00", ofPatient),
+	},
+	"a drug and a room that others only name": {
+		`{"resourceType":"Medication","id":"mag","code":{"coding":[{"system":"http://www.nlm.nih.gov/research/umls/rxnorm","code":"6585"}]}}`,
+		`{"resourceType":"Location","id":"55","name":"LDR04","physicalType":{"coding":[{"code":"ro"}]}}`,
+		encounter("in-progress", "08:15", `{"location":{"reference":"Location/55"},"status":"active"}`, ""),
+		resource("MedicationAdministration", "m1", `"status":"in-progress"`, "08:50", ofContext,
+			`"medicationReference":{"reference":"Medication/mag"},"effectivePeriod":{"start":"2026-03-04T08:50:00Z"}`),
+		resource("MedicationAdministration", "m2", `"status":"in-progress"`, "09:50", ofContext,
+			`"medicationReference":{"reference":"Medication/mag"},"effectivePeriod":{"start":"2026-03-04T09:50:00Z"}`),
+		adt("A01", "0800", "", `LDR^L7`, "I"),
 	},
 	"an infusion on hold, known before the visit": {
 		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),

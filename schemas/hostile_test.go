@@ -242,6 +242,7 @@ func FuzzOrder(f *testing.F)          { fuzzRecord(f, "order") }
 func FuzzHospital(f *testing.F)       { fuzzRecord(f, "hospital") }
 func FuzzDeadLetter(f *testing.F)     { fuzzRecord(f, "dead-letter") }
 func FuzzRuleState(f *testing.F)      { fuzzRecord(f, "rule-state") }
+func FuzzReferentState(f *testing.F)  { fuzzRecord(f, "referent-state") }
 func FuzzPlaceState(f *testing.F)     { fuzzRecord(f, "place-state") }
 func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
 func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }

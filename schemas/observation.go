@@ -4,15 +4,15 @@ import "svc/acuity"
 
 // EncodeObservation appends the record of o to dst, which it returns.
 func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
-	w := begin(dst, &observationV2)
+	w := begin(dst, &observationV3)
 	w.observation(o)
-	return w.end(&observationV2)
+	return w.end(&observationV3)
 }
 
 // DecodeObservation reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeObservation(b []byte) (*acuity.Observation, error) {
-	p, err := observationV2.payload(b)
+	p, err := observationV3.payload(b)
 	if err != nil {
 		return nil, err
 	}
@@ -22,7 +22,7 @@ func DecodeObservation(b []byte) (*acuity.Observation, error) {
 	}
 	o := new(acuity.Observation)
 	r.observation(o)
-	if err := r.close(&observationV2); err != nil {
+	if err := r.close(&observationV3); err != nil {
 		return nil, err
 	}
 	return o, nil
@@ -61,6 +61,7 @@ func (w *writer) observation(o *acuity.Observation) {
 	if w.some(o.Request != nil) {
 		w.request(o.Request)
 	}
+	w.referents(o.Referents)
 }
 
 func (r *reader) observation(o *acuity.Observation) {
@@ -103,6 +104,7 @@ func (r *reader) observation(o *acuity.Observation) {
 		o.Request = new(acuity.Request)
 		r.request(o.Request)
 	}
+	o.Referents = r.referents()
 }
 
 func (w *writer) roomRef(ref *acuity.RoomRef) {

@@ -60,7 +60,7 @@ func stateOf[T any](s *Schema) record {
 
 // records is every kind, with the newest version of its schema.
 var records = []record{
-	recordOf(&observationV2, EncodeObservation, DecodeObservation),
+	recordOf(&observationV3, EncodeObservation, DecodeObservation),
 	recordOf(&changeV3, EncodeChange, DecodeChange),
 	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
@@ -80,6 +80,7 @@ var records = []record{
 	stateOf[acuity.RuleState](&ruleStateV1),
 	stateOf[acuity.PlaceState](&placeStateV1),
 	stateOf[acuity.SwitchesState](&switchesStateV1),
+	stateOf[acuity.ReferentState](&referentStateV1),
 	recordOf(&keyV2, EncodeKey, DecodeKey),
 	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),

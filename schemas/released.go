@@ -22,6 +22,8 @@ type Schema struct {
 var (
 	observationV1    = Schema{"observation", 1, 0xcf3f075c21921567}
 	observationV2    = Schema{"observation", 2, 0x802e18f6c4978ee1}
+	observationV3    = Schema{"observation", 3, 0x235614614b06cee3}
+	referentStateV1  = Schema{"referent-state", 1, 0xd2ec8d2d12486f0e}
 	changeV1         = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	changeV2         = Schema{"change", 2, 0x75a3db43cca1841a}
 	changeV3         = Schema{"change", 3, 0xf736b2d3bc2673cd}
@@ -60,10 +62,10 @@ var (
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &changeV1, &changeV2, &changeV3, &unitChartV1, &unitChartV2, &roomChartV1,
+	&observationV1, &observationV2, &observationV3, &changeV1, &changeV2, &changeV3, &unitChartV1, &unitChartV2, &roomChartV1,
 	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
-	&ruleStateV1, &placeStateV1, &switchesStateV1,
+	&ruleStateV1, &placeStateV1, &switchesStateV1, &referentStateV1,
 	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
 	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
 	&webhookV1, &alertTierV1, &alertRecipientV1,

@@ -209,7 +209,7 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 
 func other(r record) *Schema {
 	if r.schema == &changeV3 {
-		return &observationV2
+		return &observationV3
 	}
 	return &changeV3
 }

@@ -50,6 +50,10 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 		w := begin(dst, &switchesStateV1)
 		w.switchesState(s)
 		return w.end(&switchesStateV1)
+	case *acuity.ReferentState:
+		w := begin(dst, &referentStateV1)
+		w.referentState(s)
+		return w.end(&referentStateV1)
 	default:
 		return dst, fmt.Errorf("encode state: no schema for %T", s)
 	}
@@ -87,6 +91,8 @@ func DecodeState(b []byte) (acuity.State, error) {
 		return decodeState(b, &placeStateV1, new(acuity.PlaceState), (*reader).placeState)
 	case switchesStateV1.Record:
 		return decodeState(b, &switchesStateV1, new(acuity.SwitchesState), (*reader).switchesState)
+	case referentStateV1.Record:
+		return decodeState(b, &referentStateV1, new(acuity.ReferentState), (*reader).referentState)
 	default:
 		return nil, &UnknownSchemaError{Fingerprint: f, Want: "state"}
 	}

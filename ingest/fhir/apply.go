@@ -23,6 +23,11 @@ func (d *decoder) apply() {
 		}
 	}
 	for n := range d.resources {
+		if r := &d.resources[n]; r.kind.named() && !r.contained {
+			d.count(r, d.referent)
+		}
+	}
+	for n := range d.resources {
 		if r := &d.resources[n]; r.kind.applied() && r.kind != encounterKind && !r.contained {
 			switch r.kind { //nolint:exhaustive // the others are no facts
 			case conditionKind:
@@ -61,7 +66,7 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 			d.facts.Encounters++
 		case conditionKind:
 			d.facts.Conditions++
-		default:
+		case observationKind, administrationKind:
 			d.facts.Measurements++
 		}
 	}

@@ -209,7 +209,7 @@ func (d *decoder) item(c, n int32, level int) int32 {
 		d.facts.Ignored++
 	default:
 		d.facts.Received++
-		if !k.applied() {
+		if !k.applied() && !k.named() {
 			d.facts.Ignored++
 		}
 		return d.resource(resource{kind: k, container: c, index: n})

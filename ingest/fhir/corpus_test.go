@@ -82,6 +82,9 @@ func told(f *Facts, fault *Fault) string {
 	for i := range f.Signals {
 		fmt.Fprintf(&b, "signal%s\n", fields(reflect.ValueOf(f.Signals[i])))
 	}
+	for i := range f.Referents {
+		fmt.Fprintf(&b, "referent%s\n", fields(reflect.ValueOf(f.Referents[i])))
+	}
 	return b.String()
 }
 

@@ -1,6 +1,6 @@
 // Package fhir turns FHIR R4 resources into facts: Encounters into ADT events,
-// Conditions, Observations and MedicationAdministrations into signals, with the
-// help of the Medications, Locations and Patients that come with them.
+// Conditions, Observations and MedicationAdministrations into signals, Medications
+// and Locations into what those name, with the help of the Patients among them.
 //
 // It takes any Bundle, one resource, an array of them, or {"resources": […]}. The
 // bytes are read once, and only what is used becomes a value: no name, birth date,
@@ -33,6 +33,8 @@ type Facts struct {
 	Events  []acuity.Event  // of Encounters, in the order of the body
 	Places  []string        // of the Encounter that each event is of, as in an Issue
 	Signals []acuity.Signal // of Conditions, Observations, MedicationAdministrations
+
+	Referents []acuity.Referent // Medications and Locations, which others name
 
 	Received, Applied, Ignored, Rejected int // resources; the first is the sum of the others
 	Encounters, Measurements, Conditions int // among the applied ones; a measurement is an Observation or MedicationAdministration

@@ -48,7 +48,8 @@ type failer interface {
 // check holds facts against the bounds.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
-	if f.Received != f.Applied+f.Ignored+f.Rejected || f.Applied != f.Encounters+f.Measurements+f.Conditions {
+	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // a Medication may have two names
+	if f.Received != f.Applied+f.Ignored+f.Rejected || named < 0 || len(f.Referents) < named || len(f.Referents) > 2*named {
 		t.Errorf("the counts do not add up: %+v", *f)
 	}
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
@@ -72,6 +73,17 @@ func check(t failer, f *Facts, size int) {
 		}
 		text(maxPlace, e.Place.PointOfCare, e.Place.Room, e.Place.Bed, e.Place.Label)
 		text(maxService, e.Service)
+	}
+	for i := range f.Referents {
+		r := &f.Referents[i]
+		if len(r.Codings) == 0 == r.Place.IsZero() || len(r.Codings) > maxCodings {
+			t.Errorf("referent %+v", *r)
+		}
+		text(maxPlace, r.Name, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)
+		for _, c := range r.Codings {
+			text(maxCode, c.Code)
+			text(4*80, c.Display)
+		}
 	}
 	for i := range f.Signals {
 		s := &f.Signals[i]

@@ -118,8 +118,8 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	if r.deleted {
 		return codings
 	}
-	// It is in no message of now: its name is a code of the hospital, which can be
-	// mapped.
+	// It is in no message of now: its name stands for it until it comes, or is a
+	// code of the hospital, which can be mapped.
 	if code := t.name; found && len(codings) == 0 {
 		if code == "" {
 			code = t.logical

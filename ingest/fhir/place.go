@@ -141,13 +141,21 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard
 		if name = t.logical; name == "" {
 			name = strings.TrimPrefix(t.name, "Location/")
 		}
+		name = acuity.LocationName + name
 		name = name[:min(len(name), maxPlace)]
 	}
 	if name == "" {
 		return place, false, false
 	}
+	place, isWard = d.within(where, name, physical)
+	return place, isWard, true
+}
+
+// within returns the place of a name that a Location, if there is one, is of: with
+// the room that a bed is in, and the ward that has it.
+func (d *decoder) within(where *resource, name, physical string) (place acuity.Location, isWard bool) {
 	if wards[physical] {
-		return acuity.Location{PointOfCare: name}, true, true
+		return acuity.Location{PointOfCare: name}, true
 	}
 	place.Room = name
 	if room, bed, cut := cutBed(name); cut {
@@ -157,11 +165,12 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard
 		if where == nil {
 			break
 		}
-		if t, found = d.follow(&where.partOf, locationKind, where); !found || t.at < 0 {
+		t, found := d.follow(&where.partOf, locationKind, where)
+		if !found || t.at < 0 {
 			break
 		}
 		where = &d.resources[t.at]
-		above := d.called(r, where)
+		above := d.called(where, where)
 		switch kind := string(d.bytes(where.physical)); {
 		case kind == "ro" && physical == "bd" && above != "":
 			place.Room, place.Bed = above, name
@@ -170,7 +179,7 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard
 			place.PointOfCare = above
 		}
 	}
-	return place, false, true
+	return place, false
 }
 
 // cutBed splits "LDR04, Bed 1" into room and bed.

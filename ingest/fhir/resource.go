@@ -32,6 +32,9 @@ func kindOf(name []byte) kind {
 // applied reports whether resources of the kind become facts; the others help.
 func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
 
+// named reports whether resources of the kind are facts that others name.
+func (k kind) named() bool { return k == medicationKind || k == locationKind }
+
 // resource is one resource as it was sent: of all kinds what is used of any.
 type resource struct {
 	kind                            kind
