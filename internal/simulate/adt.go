@@ -1,0 +1,174 @@
+package simulate
+
+import (
+	"slices"
+	"strconv"
+)
+
+// The paths of the ingest API.
+const (
+	pathADT      = "/api/ingest/adt"
+	pathClinical = "/api/ingest/clinical"
+	pathStaffing = "/api/ingest/staffing"
+	pathRoster   = "/api/ingest/roster"
+	pathCensus   = "/api/ingest/census"
+)
+
+// diagnosis is a coded one.
+type diagnosis struct {
+	code, display string
+	onset         clock // 0: none said
+}
+
+func icd(code, display string) diagnosis { return diagnosis{code: code, display: display} }
+
+// diagnose adds a diagnosis to her chart and tells.
+func (v *visit) diagnose(d diagnosis) {
+	if slices.ContainsFunc(v.diagnoses, func(one diagnosis) bool { return one.code == d.code }) {
+		return
+	}
+	v.diagnoses = append(v.diagnoses, d)
+	if v.room != nil {
+		v.tell("A08")
+	}
+}
+
+// event is one ADT event, as it is written.
+type event struct {
+	kind      string
+	at        clock
+	recorded  clock // 0: the same
+	visit     string
+	patient   string
+	mother    string
+	room      *room
+	prior     *room
+	class     byte
+	service   string
+	primary   string
+	diagnoses []diagnosis
+	cancels   clock
+}
+
+// tell sends an ADT event of her present place.
+func (v *visit) tell(kind string) {
+	e := v.event(kind)
+	if kind == "A01" || kind == "A04" || kind == "A08" {
+		e.diagnoses = v.diagnoses
+	}
+	v.sendEvent(&e)
+}
+
+func (v *visit) tellMove(before *room) {
+	e := v.event("A02")
+	e.prior = before
+	v.sendEvent(&e)
+	for i := range v.babies {
+		if b := &v.babies[i]; !b.gone {
+			n := v.newborn("A02", b)
+			n.prior = before
+			v.sendEvent(&n)
+		}
+	}
+}
+
+func (v *visit) event(kind string) event {
+	return event{
+		kind: kind, at: v.now, visit: v.name(v.number), patient: v.patientName(v.patient),
+		room: v.room, class: v.class, service: "OBS", primary: v.primary,
+	}
+}
+
+func (v *visit) newborn(kind string, b *baby) event {
+	return event{
+		kind: kind, at: v.now, visit: v.name(b.number), mother: v.name(v.number),
+		room: v.room, class: 'N', service: "NB",
+	}
+}
+
+// introduce tells of somebody who came before the start, as the first load of a
+// new interface does.
+func (v *visit) introduce() {
+	if v.room == nil {
+		return
+	}
+	kind := "A01"
+	if v.class == 'O' {
+		kind = "A04"
+	}
+	e := v.event(kind)
+	e.at, e.recorded, e.diagnoses = v.since, v.now, v.diagnoses
+	v.sendEvent(&e)
+	for i := range v.babies {
+		if b := &v.babies[i]; !b.gone {
+			n := v.newborn("A01", b)
+			n.at, n.recorded = max(b.since, v.since), v.now
+			v.sendEvent(&n)
+		}
+	}
+	for i := range v.running {
+		v.signal(v.running[i].drug.signal("active", v.running[i].since))
+	}
+	v.sendSignals()
+}
+
+// name is the number of a visit outside: another for each seed, so that two units
+// never share one.
+func (u *unit) name(n int) string { return u.numbered("V", n) }
+
+func (u *unit) patientName(n int) string { return u.numbered("P", n) }
+
+func (u *unit) numbered(letter string, n int) string {
+	return letter + strconv.FormatUint(u.options.Seed, 10) + "-" + strconv.Itoa(n)
+}
+
+// sendEvent writes an event and hands it to the interface.
+func (u *unit) sendEvent(e *event) {
+	if u.censusOnly || u.muted {
+		return
+	}
+	u.faults.deliver(u, e)
+}
+
+// write puts the body of an event into out.
+func (u *unit) write(e *event, number string) {
+	b := u.fields()
+	b.text("eventId", number)
+	b.text("eventType", e.kind)
+	b.time("occurredAt", e.at)
+	if e.recorded != 0 {
+		b.time("recordedAt", e.recorded)
+	}
+	b.text("visitId", e.visit)
+	b.text("patientId", e.patient)
+	b.text("motherVisitId", e.mother)
+	if e.room != nil {
+		b.place("roomId", "location", e.room)
+	}
+	if e.prior != nil {
+		b.place("priorRoomId", "priorLocation", e.prior)
+	}
+	if e.class != 0 {
+		b.text("patientClass", string(rune(e.class)))
+	}
+	b.text("service", e.service)
+	b.text("primaryFactor", e.primary)
+	if len(e.diagnoses) > 0 {
+		b.list("diagnoses")
+		for _, d := range e.diagnoses {
+			b.open()
+			b.text("system", "ICD-10-CM")
+			b.text("code", d.code)
+			b.text("display", d.display)
+			if d.onset != 0 {
+				b.time("onsetAt", d.onset)
+			}
+			b.close()
+		}
+		b.end()
+	}
+	if e.cancels != 0 {
+		b.time("cancelsOccurredAt", e.cancels)
+	}
+	b.done()
+}

@@ -1,0 +1,92 @@
+package simulate
+
+import "strconv"
+
+// body writes the JSON of a request into the unit's out. Texts are ours and need
+// no escapes.
+type body struct {
+	u     *unit
+	first bool // no field or element yet at this depth
+}
+
+// fields begins an object.
+func (u *unit) fields() *body {
+	u.out = append(u.out[:0], '{')
+	return &body{u: u, first: true}
+}
+
+func (b *body) comma() {
+	if !b.first {
+		b.u.out = append(b.u.out, ',')
+	}
+	b.first = false
+}
+
+func (b *body) key(name string) {
+	b.comma()
+	b.u.out = append(b.u.out, '"')
+	b.u.out = append(b.u.out, name...)
+	b.u.out = append(b.u.out, '"', ':')
+}
+
+// text writes a field, unless it is empty.
+func (b *body) text(name, value string) {
+	if value == "" {
+		return
+	}
+	b.key(name)
+	b.quoted(value)
+}
+
+func (b *body) quoted(value string) {
+	b.u.out = append(b.u.out, '"')
+	b.u.out = append(b.u.out, value...)
+	b.u.out = append(b.u.out, '"')
+}
+
+func (b *body) number(name string, n int) {
+	b.key(name)
+	b.u.out = strconv.AppendInt(b.u.out, int64(n), 10)
+}
+
+// tenths writes a number with one digit behind the point.
+func (b *body) tenths(name string, n int) {
+	b.key(name)
+	b.u.out = strconv.AppendInt(b.u.out, int64(n/10), 10)
+	b.u.out = append(b.u.out, '.', byte('0'+n%10))
+}
+
+func (b *body) yes(name string, is bool) {
+	b.key(name)
+	b.u.out = strconv.AppendBool(b.u.out, is)
+}
+
+func (b *body) time(name string, t clock) {
+	b.key(name)
+	b.u.out = b.u.stamp.append(b.u.out, t)
+}
+
+// place writes a room by its number and by what an ADT system calls it.
+func (b *body) place(id, location string, r *room) {
+	b.number(id, r.id)
+	b.key(location)
+	b.u.out, b.first = append(b.u.out, '{'), true
+	b.text("pointOfCare", r.area)
+	b.text("room", r.label)
+	b.close()
+}
+
+func (b *body) list(name string) {
+	b.key(name)
+	b.u.out, b.first = append(b.u.out, '['), true
+}
+
+// open begins an element that is an object.
+func (b *body) open() {
+	b.comma()
+	b.u.out, b.first = append(b.u.out, '{'), true
+}
+
+func (b *body) close() { b.u.out, b.first = append(b.u.out, '}'), false }
+func (b *body) end()   { b.u.out, b.first = append(b.u.out, ']'), false }
+func (b *body) done()  { b.u.out = append(b.u.out, '}') }

@@ -1,0 +1,192 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// calendar is what makes one day and hour busier than another.
+type calendar struct {
+	arrivals, days, slots chance
+
+	today clock   // local midnight
+	busy  float64 // logarithm of how busy the day is
+	storm [2]clock
+}
+
+// The rhythm of a unit.
+const (
+	// Busy days come in rows: the logarithm of a day's rate is AR(1). Our defaults.
+	busyMemory    = 0.6
+	busyDeviation = 0.09
+
+	// A storm is half a day in which everybody comes: about three in two months. Our
+	// defaults.
+	stormsADay  = 0.05
+	stormFactor = 1.8
+
+	// Counts of births an hour vary more than a Poisson number does: a gamma of this
+	// shape in front of the rate. Our default.
+	hourShape = 4
+
+	// Days on which a room is closed until the next morning. Our default.
+	chanceRepair = .15
+
+	// The change of regime: a neighbour closes its unit, and stays are shortened.
+	regimeWeek     = 30
+	regimeArrivals = 1.15
+	regimeStays    = 0.88
+	regimeRounds   = -1.6 // hours
+	growthYear     = 0.40 // of modifiers, over 52 weeks
+
+	// Share of births by how the woman comes. NCHS, Births: Final Data for 2022:
+	// 32.1 % cesarean, of them about half planned; 32 % inductions.
+	shareCesareans  = 0.16
+	shareInductions = 0.28
+	// Evaluations in triage that end at home, for each birth. Our default.
+	triageForBirth = 1.3
+	// Stays before a birth that are not labor, readmissions and patients of other
+	// services, for each birth. Our defaults.
+	shareAntepartum  = 0.055
+	shareReadmission = 0.012
+	shareOverflow    = 0.025
+	shareProcedures  = 0.03
+)
+
+// triageHours is how much more women come to triage in an hour of the day than in
+// others: least before dawn, most in the afternoon and evening. Our default.
+var triageHours = [24]float64{
+	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
+	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
+}
+
+// laborHours is the same of women in labor: spontaneous births peak at about 4 in
+// the morning (Martin et al., PLOS ONE 2018), their mothers come half a night before.
+var laborHours = [24]float64{
+	1.20, 1.20, 1.15, 1.10, 1.05, 1.00, .95, .90, .90, .90, .90, .90,
+	.90, .90, .90, .90, .90, .95, .95, 1.00, 1.05, 1.10, 1.20, 1.20,
+}
+
+func newCalendar(u *unit) calendar {
+	seed := u.options.Seed
+	c := calendar{arrivals: newChance(seed, purposeArrivals), days: newChance(seed, purposeBusy), slots: newChance(seed, purposeSlots)}
+	local := time.Unix(int64(u.now), 0).In(u.options.Start.Location())
+	c.today = at(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location()))
+	return c
+}
+
+// local returns the local time of an instant.
+func (u *unit) local(t clock) time.Time { return time.Unix(int64(t), 0).In(u.options.Start.Location()) }
+
+// hourOf returns an hour of a local day, which begins at midnight.
+func (u *unit) hourOf(midnight clock, h float64) clock {
+	d := u.local(midnight)
+	return at(time.Date(d.Year(), d.Month(), d.Day(), 0, 0, int(h*3600), 0, d.Location()))
+}
+
+// week returns how many weeks after the start an instant is, at least 0.
+func (u *unit) week(t clock) float64 { return max(0, float64(t-u.from)/float64(week)) }
+
+// load is how much more often something special is the matter than at the start.
+func (u *unit) load() float64 { return 1 + growthYear*u.week(u.now)/52 }
+
+// stays is how long stays are, compared to the start.
+func (u *unit) stays() float64 {
+	if u.week(u.now) >= regimeWeek {
+		return regimeStays
+	}
+	return 1
+}
+
+// nextDay makes the arrivals of the day, and itself the day after.
+func (c *calendar) nextDay(u *unit) {
+	midnight := c.today
+	tomorrow := u.hourOf(midnight, 24)
+	c.busy = busyMemory*c.busy + busyDeviation*c.days.NormFloat64()
+	if c.days.is(stormsADay) {
+		begin := midnight + c.days.between(0, day)
+		c.storm = [2]clock{begin, begin + c.days.between(6*hour, 16*hour)}
+	} else {
+		c.days.Float64()
+		c.days.Float64()
+	}
+	if c.days.is(chanceRepair) {
+		u.repair()
+	}
+	regime := 1.
+	if u.week(midnight) >= regimeWeek {
+		regime = regimeArrivals
+	}
+	c.scheduled(u, midnight, regime)
+	births := float64(u.births) / 365 / 24 * regime * math.Exp(c.busy)
+	for begin := midnight; begin < tomorrow; begin += hour {
+		h := u.local(begin).Hour()
+		rate := births * c.arrivals.gamma(hourShape)
+		if begin >= c.storm[0] && begin < c.storm[1] {
+			rate *= stormFactor
+		}
+		c.come(u, begin, rate*triageForBirth*triageHours[h], (*visit).beginTriage)
+		c.come(u, begin, rate*(1-shareCesareans-shareInductions)*laborHours[h], (*visit).beginLabor)
+		c.come(u, begin, rate*shareAntepartum, (*visit).beginAntepartum)
+		c.come(u, begin, rate*shareReadmission, (*visit).beginReadmission)
+		c.come(u, begin, rate*shareOverflow, (*visit).beginOverflow)
+	}
+	c.today = tomorrow
+	u.at(tomorrow, func() { c.nextDay(u) })
+}
+
+// come puts the arrivals of an hour on the agenda.
+func (c *calendar) come(u *unit, begin clock, mean float64, as func(*visit)) {
+	for range c.arrivals.count(mean) {
+		u.at(begin+c.arrivals.between(0, hour), func() { as(u.admit()) })
+	}
+}
+
+// scheduled makes the appointments of a day: cesareans and procedures on weekday
+// mornings, inductions in the morning and for the night, few at weekends, none on
+// holidays.
+func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
+	local := u.local(midnight)
+	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
+	off := isHoliday(local)
+	working := float64(u.births) / 250 * regime // births for a working day of the year
+	book := func(share, weekends float64, slots []float64, as func(*visit)) {
+		mean := share * working
+		switch {
+		case off:
+			mean = 0
+		case weekend:
+			mean *= weekends
+		}
+		// Slots are few and mostly filled: less spread than a Poisson number has.
+		tries := int(math.Ceil(mean * 1.6))
+		for i := range tries {
+			if !c.slots.is(mean / float64(max(tries, 1))) {
+				continue
+			}
+			when := u.hourOf(midnight, slots[i%len(slots)]) + c.slots.between(-20*minute, 20*minute)
+			u.at(when, func() { as(u.admit()) })
+		}
+	}
+	book(shareCesareans, 0, []float64{5.5, 8, 10.5, 13}, (*visit).beginCesarean)
+	book(shareInductions*.8, .5, []float64{7, 19, 7.5, 20}, (*visit).beginInduction)
+	book(shareProcedures, 0, []float64{9, 12}, (*visit).beginProcedure)
+}
+
+// isHoliday tells the days without appointments: those of the United States that
+// hospitals keep.
+func isHoliday(d time.Time) bool {
+	nth := (d.Day()-1)/7 + 1
+	last := d.AddDate(0, 0, 7).Month() != d.Month()
+	fixed := [][2]int{{1, 1}, {7, 4}, {12, 24}, {12, 25}, {12, 31}}
+	switch {
+	case slices.Contains(fixed, [2]int{int(d.Month()), d.Day()}):
+	case d.Month() == time.May && d.Weekday() == time.Monday && last:
+	case d.Month() == time.September && d.Weekday() == time.Monday && nth == 1:
+	case d.Month() == time.November && d.Weekday() == time.Thursday && nth == 4:
+	default:
+		return false
+	}
+	return true
+}

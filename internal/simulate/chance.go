@@ -1,0 +1,67 @@
+package simulate
+
+import (
+	"math"
+	"math/rand/v2"
+)
+
+// chance is a stream of random numbers for one purpose, so that one more draw
+// for one purpose moves nothing of another.
+type chance struct{ *rand.Rand }
+
+// The purposes. Each visit has its own, from purposeVisits on.
+const (
+	purposeArrivals = iota + 1
+	purposeBusy
+	purposeSlots
+	purposeStaff
+	purposeFaults
+	purposeOutages
+	purposeVisits = 1 << 32
+)
+
+func newChance(seed, purpose uint64) chance {
+	return chance{rand.New(rand.NewPCG(mixed(seed), mixed(purpose^mixed(seed))))} //nolint:gosec // repeatable on purpose
+}
+
+// mixed is the finalizer of SplitMix64: neighbouring numbers begin far apart.
+func mixed(z uint64) uint64 {
+	z += 0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// is draws whether something of probability p happens.
+func (c chance) is(p float64) bool { return c.Float64() < p }
+
+// span draws a log-normal span by its median and the deviation of its logarithm,
+// at most eight times longer or shorter than the median.
+func (c chance) span(median clock, deviation float64) clock {
+	factor := math.Exp(float64(deviation * c.NormFloat64()))
+	return clock(float64(median) * min(max(factor, 1./8), 8))
+}
+
+// between draws an instant or span evenly.
+func (c chance) between(low, high clock) clock {
+	return low + clock(c.Float64()*float64(high-low))
+}
+
+// count draws a Poisson number.
+func (c chance) count(mean float64) int {
+	n, left := 0, c.ExpFloat64()
+	for left < mean {
+		n++
+		left += c.ExpFloat64()
+	}
+	return n
+}
+
+// gamma draws from a gamma distribution of a whole shape and mean 1.
+func (c chance) gamma(shape int) float64 {
+	sum := 0.
+	for range shape {
+		sum += c.ExpFloat64()
+	}
+	return sum / float64(shape)
+}

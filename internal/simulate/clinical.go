@@ -1,0 +1,202 @@
+package simulate
+
+// drug is a medication as it is charted.
+type drug struct{ code, display string }
+
+// Those that the catalogue has a rule for, and two (the epidural and the gas) that a
+// site has to map: they are what the worklist shows.
+var (
+	magnesium    = &drug{"6585", "magnesium sulfate"}
+	oxytocin     = &drug{"7824", "oxytocin"}
+	insulin      = &drug{"5856", "insulin, regular, human infusion"}
+	labetalol    = &drug{"6185", "labetalol infusion"}
+	bupivacaine  = &drug{"1815", "bupivacaine epidural infusion"}
+	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
+)
+
+// signal is one element of the signals of a clinical request.
+type signal struct {
+	kind, system, code, display string
+	word                        string // value, if it is a word
+	number, tenth               int    // value, if it is a number
+	numeric                     bool
+	status                      string
+	observed, started           clock
+}
+
+func (d *drug) signal(status string, started clock) signal {
+	return signal{kind: "medication", system: "RxNorm", code: d.code, display: d.display, status: status, started: started}
+}
+
+func (v *visit) runs(d *drug) bool { return v.runningAt(d) >= 0 }
+
+func (v *visit) runningAt(d *drug) int {
+	for i := range v.running {
+		if v.running[i].drug == d {
+			return i
+		}
+	}
+	return -1
+}
+
+// start begins a drug, unless it runs.
+func (v *visit) start(d *drug) {
+	if v.runs(d) || v.room == nil {
+		return
+	}
+	v.running = append(v.running, running{d, v.now})
+	v.signal(d.signal("active", v.now))
+	v.sendSignals()
+}
+
+// stop ends a drug, if it runs.
+func (v *visit) stop(d *drug) {
+	i := v.runningAt(d)
+	if i < 0 {
+		return
+	}
+	s := d.signal("stopped", v.running[i].since)
+	s.observed = v.now
+	v.running = append(v.running[:i], v.running[i+1:]...)
+	v.signal(s)
+	v.sendSignals()
+}
+
+// observe is a measurement or finding of now.
+func (v *visit) observe(kind, system, code, display, word string) {
+	v.signal(signal{kind: kind, system: system, code: code, display: display, word: word, observed: v.now})
+}
+
+// measure is a whole number of now.
+func (v *visit) measure(code, display string, n int) {
+	v.signal(signal{kind: "observation", system: "LOINC", code: code, display: display, number: n, numeric: true, observed: v.now})
+}
+
+// find is a factor that a nurse marks by hand.
+func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", "") }
+
+// signal adds to the request in the making.
+func (v *visit) signal(s signal) {
+	if !v.censusOnly && !v.muted {
+		v.faults.signals = append(v.faults.signals, s)
+	}
+}
+
+// sendSignals sends what was added, of her room.
+func (v *visit) sendSignals() {
+	list := v.faults.signals
+	v.faults.signals = list[:0]
+	if len(list) == 0 || v.room == nil {
+		return
+	}
+	b := v.fields()
+	b.number("roomId", v.room.id)
+	b.list("signals")
+	for i := range list {
+		s := &list[i]
+		b.open()
+		b.text("kind", s.kind)
+		b.text("system", s.system)
+		b.text("code", s.code)
+		b.text("display", s.display)
+		switch {
+		case s.numeric && s.tenth != 0:
+			b.tenths("value", s.tenth)
+		case s.numeric:
+			b.number("value", s.number)
+		default:
+			b.text("value", s.word)
+		}
+		b.text("status", s.status)
+		if s.observed != 0 {
+			b.time("observedAt", s.observed)
+		}
+		if s.started != 0 {
+			b.time("startedAt", s.started)
+		}
+		b.close()
+	}
+	b.end()
+	b.done()
+	v.faults.forward(v.unit, pathClinical)
+}
+
+// watch measures her every so often from now on: soon at first, later more
+// seldom. It ends what was measured before.
+func (v *visit) watch(every, later clock) {
+	v.watched++
+	turn := v.watched
+	var again func()
+	again = func() {
+		if v.watched != turn || v.room == nil {
+			return
+		}
+		v.vitals()
+		next := every
+		if v.now-v.since > 12*hour {
+			next = later
+		}
+		v.after(v.span(next, .12), again)
+	}
+	v.after(v.span(8*minute, .5), again)
+}
+
+// vitals is one round at her bed.
+func (v *visit) vitals() {
+	score := v.count(.45)
+	if v.ill {
+		score = v.count(3.2)
+	}
+	v.measure("8480-6", "Systolic blood pressure", 108+v.IntN(32)+6*score)
+	v.measure("8867-4", "Heart rate", 68+v.IntN(30)+5*score)
+	v.measure("92244-7", "MEWS total score", score)
+	if v.inLabor() {
+		category := "Category I"
+		switch p := v.Float64() / v.load(); {
+		case p < .004:
+			category = "Category III"
+		case p < .16:
+			category = "Category II"
+		}
+		v.observe("device", "LOINC", "32421-5", "Fetal heart rate category", category)
+	}
+	v.sendSignals()
+	if score >= 4 {
+		v.after(v.span(14*minute, .5), func() {
+			v.find("mews-acknowledged")
+			v.sendSignals()
+		})
+	}
+}
+
+// inLabor reports whether the tracing of the baby is watched.
+func (v *visit) inLabor() bool {
+	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
+}
+
+// epidural is placed: a nurse stays at the bed for it.
+func (v *visit) epidural() {
+	if !v.inLabor() {
+		return
+	}
+	v.find("labor-epidural-init")
+	v.sendSignals()
+	v.after(20*minute, func() {
+		if v.inLabor() {
+			v.start(bupivacaine)
+			if !v.runs(oxytocin) && v.primary == "labor-standard" {
+				v.becomes("labor-epidural")
+			}
+		}
+	})
+}
+
+// pushing begins or ends the second stage.
+func (v *visit) pushing(on bool) {
+	status := "active"
+	if !on {
+		status = "completed"
+	}
+	v.signal(signal{kind: "observation", system: "local", code: "SECOND_STAGE", display: "Second stage of labor", status: status, observed: v.now})
+	v.sendSignals()
+}

@@ -1,0 +1,57 @@
+package simulate
+
+import "time"
+
+// clock is an instant in seconds since 1970 UTC, and a span in seconds.
+type clock int64
+
+const (
+	second clock = 1
+	minute       = 60 * second
+	hour         = 60 * minute
+	day          = 24 * hour
+	week         = 7 * day
+)
+
+func at(t time.Time) clock { return clock(t.Unix()) }
+
+func (c clock) time() time.Time { return time.Unix(int64(c), 0).UTC() }
+
+// stamp writes instants.
+type stamp struct {
+	clock func(time.Time) time.Time
+	day   clock  // the last one written
+	date  string // how
+}
+
+// written returns the instant that stands for t outside.
+func (s *stamp) written(t clock) time.Time {
+	if s.clock == nil {
+		return t.time()
+	}
+	return s.clock(t.time())
+}
+
+// append writes an instant as RFC 3339 in UTC, whole seconds, in quotes.
+func (s *stamp) append(b []byte, t clock) []byte {
+	if s.clock != nil {
+		t = at(s.clock(t.time()))
+	}
+	if today := t - t%day; today != s.day || s.date == "" {
+		s.day, s.date = today, today.time().Format("2006-01-02")
+	}
+	b = append(b, '"')
+	b = append(b, s.date...)
+	rest := t % day
+	b = append(b, 'T')
+	b = two(b, rest/hour)
+	b = append(b, ':')
+	b = two(b, rest%hour/minute)
+	b = append(b, ':')
+	b = two(b, rest%minute)
+	return append(b, 'Z', '"')
+}
+
+func two(b []byte, n clock) []byte {
+	return append(b, "0123456789"[n/10], "0123456789"[n%10])
+}

@@ -1,0 +1,139 @@
+package simulate
+
+import "slices"
+
+// faults is what becomes of messages between the unit and the service.
+type faults struct {
+	chance
+	steady  bool
+	outages [][2]clock
+	signals []signal // of the clinical request in the making
+	last    clock    // when the last message that was not late arrives
+}
+
+// Faults of the interface. Our defaults.
+const (
+	outagesYear              = 4
+	outageLeast, outageMost  = 5 * hour, 28 * hour
+	chanceLate               = .025 // charted late
+	lateMedian, lateSpread   = 40 * minute, .8
+	chanceTwice              = .06 // of chaos, as the next ones
+	chanceWrong              = .05
+	chanceDisorder           = .25
+	disorderMost             = 45 * minute
+	flushed                  = 600 // how much faster than they were made they come, once an outage is over
+	transitLeast, transitMax = 2 * second, 15 * second
+)
+
+func newFaults(u *unit) faults {
+	f := faults{chance: newChance(u.options.Seed, purposeFaults), steady: u.options.Steady}
+	if f.steady {
+		return f
+	}
+	outages := newChance(u.options.Seed, purposeOutages)
+	for year := u.from; year < u.to; year += 52 * week {
+		for i := range clock(outagesYear) { // one in each quarter
+			begin := year + outages.between(i*13*week, (i+1)*13*week-outageMost)
+			f.outages = append(f.outages, [2]clock{begin, begin + outages.between(outageLeast, outageMost)})
+		}
+	}
+	return f
+}
+
+// begin puts the end of each outage on the agenda: then the systems tell who is
+// here.
+func (f *faults) begin(u *unit) {
+	for _, o := range f.outages {
+		u.at(o[1]+minute, func() {
+			u.census()
+			u.staff.tell(u, 0)
+		})
+	}
+}
+
+// outage returns the outage at an instant, if there is one.
+func (f *faults) outage(t clock) (o [2]clock, is bool) {
+	i := slices.IndexFunc(f.outages, func(o [2]clock) bool { return o[0] <= t && t < o[1] })
+	if i < 0 {
+		return o, false
+	}
+	return f.outages[i], true
+}
+
+// arrives returns when a message of now arrives: after a moment, late, or when
+// the outage is over.
+func (f *faults) arrives(u *unit) clock {
+	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
+	t := f.last
+	late := f.is(chanceLate)
+	span := f.span(lateMedian, lateSpread)
+	if late && !f.steady {
+		t += span
+	}
+	if u.chaos && f.is(chanceDisorder) {
+		t += f.between(0, disorderMost)
+	}
+	if o, is := f.outage(t); is { // kept, and sent in the order of their making
+		t = o[1] + (t-o[0])/flushed
+	}
+	return t
+}
+
+// forward sends the body in the making as a message.
+func (f *faults) forward(u *unit, path string) {
+	if u.muted {
+		return
+	}
+	t := f.arrives(u)
+	u.post(t, path)
+	if u.chaos && f.is(chanceTwice) {
+		u.post(t+f.between(second, 20*minute), path)
+	}
+}
+
+// snapshot sends the body in the making now; during an outage it is lost, as the
+// next one says it all again.
+func (f *faults) snapshot(u *unit, path string) {
+	if _, away := f.outage(u.now); away || u.muted {
+		return
+	}
+	u.post(u.now+second, path)
+}
+
+// deliver sends an ADT event. In chaos some are preceded by one that was wrong and
+// is taken back.
+func (f *faults) deliver(u *unit, e *event) {
+	if u.chaos && f.is(chanceWrong) {
+		f.mistake(u, e)
+	}
+	u.write(e, f.number(u))
+	f.forward(u, pathADT)
+}
+
+func (f *faults) number(u *unit) string {
+	u.events++
+	return u.numbered("E", u.events)
+}
+
+// mistake sends an event that is wrong, and what takes it back a little later, but
+// before the right one was made.
+func (f *faults) mistake(u *unit, e *event) {
+	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
+	if cancel == "" || e.at != u.now || e.mother != "" {
+		return
+	}
+	wrong := *e
+	wrong.at = e.at - 3*minute
+	if e.kind == "A02" {
+		wrong.room = u.rooms[f.IntN(len(u.rooms))]
+	}
+	u.write(&wrong, f.number(u))
+	f.forward(u, pathADT)
+	back := wrong
+	back.kind, back.at, back.cancels, back.diagnoses = cancel, e.at-minute, wrong.at, nil
+	if e.kind == "A02" {
+		back.room, back.prior = e.prior, wrong.room
+	}
+	u.write(&back, f.number(u))
+	f.forward(u, pathADT)
+}

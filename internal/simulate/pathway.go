@@ -1,0 +1,354 @@
+package simulate
+
+// The stages of a stay: medians and deviations of log-normal spans.
+const (
+	// Evaluation in triage. Our default.
+	evaluation, evaluationSpread = 100 * minute, .50
+	// From arrival to the decision to admit. Our default.
+	decision, decisionSpread = 50 * minute, .45
+	// Early labor, before 4 cm, of those who are admitted in it. Our default, after
+	// the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
+	// Cervical ripening. Our default.
+	ripening, ripeningSpread = 11 * hour, .40
+	// From 4 to 10 cm: Harper et al., Obstet Gynecol 2012: 3.8 h and 2.4 h
+	// spontaneous, 5.5 h and 4.4 h induced; 95th percentile three times the median.
+	activeFirst, activeLater   = 228 * minute, 144 * minute
+	inducedFirst, inducedLater = 330 * minute, 264 * minute
+	activeSpread               = .66
+	// Second stage: Zhang et al., Obstet Gynecol 2010: with an epidural 1.1 h
+	// and 0.4 h, without 0.6 h and 0.2 h; 95th percentile 3.6 h of the first.
+	pushFirst, pushLater, pushSpread = 66 * minute, 24 * minute, .70
+	pushFree                         = .53 // without an epidural
+	// Cesarean from door to door of the operating room, birth in it. Our defaults.
+	operation, operationSpread = 70 * minute, .25
+	incision                   = 14 * minute
+	// In recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
+	recoveryLeast          = 120 * minute
+	recoveryMore, moreness = 25 * minute, .70
+	// From birth to ready to go home: two and three nights, within the 48 h and 96 h of
+	// the Newborns' and Mothers' Health Protection Act (1996).
+	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
+	// Before birth: our default.
+	stayAntepartum, antepartumSpread = 60 * hour, .80
+	// Rounds, and the spread of discharges after them. Our defaults.
+	roundsHour, roundsSpread = 11.2, 1.4
+)
+
+// How often, for one woman. Sources beside them.
+const (
+	chanceEpidural       = .73  // Butwick et al., Anesthesiology 2018: 73.1 % of labors
+	chanceEarlyFirst     = .50  // our default
+	chanceEarlyLater     = .28  // our default
+	chanceAugment        = .35  // our default
+	chanceSectionFirst   = .26  // with planned ones 32.1 % of births, NCHS 2022
+	chanceSectionLater   = .08  // as above
+	chanceNICU           = .09  // NCHS 2022: 9.8 % of newborns
+	chanceHemorrhage     = .043 // Corbetta-Rastelli et al., Obstet Gynecol 2023: 4.3 % in 2019
+	chanceRipening       = .55  // of inductions; our default
+	chanceFollowsLabor   = .30  // an antepartum stay that ends in labor; our default
+	chanceUnstable       = .15  // an antepartum stay with a crisis; our default
+	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; our default
+	chanceTrialOfLabor   = .05  // our default
+	chanceImminentBirths = .02  // who comes and gives birth within the hour; our default
+)
+
+// beginTriage: somebody who goes home again, mostly.
+func (v *visit) beginTriage() {
+	v.triage.take(func(r *room) {
+		kind := ""
+		switch p := v.Float64(); {
+		case p < .22:
+			kind = "ap-nst"
+		case p < .34:
+			kind = "triage-medical-eval"
+		}
+		v.enter("A04", r, 'O', kind)
+		v.complaint()
+		v.watch(60*minute, 4*hour)
+		v.after(v.span(evaluation, evaluationSpread), func() {
+			if v.is(chanceStaysInTriage) {
+				v.waitAntepartum()
+				return
+			}
+			v.leaves()
+		})
+	})
+}
+
+// beginLabor: labor that began by itself.
+func (v *visit) beginLabor() {
+	if v.is(chanceImminentBirths) {
+		v.labor.take(func(r *room) {
+			v.enter("A01", r, 'I', "labor-standard")
+			v.watch(30*minute, hour)
+			v.after(v.span(15*minute, .4), v.secondStage)
+		})
+		return
+	}
+	v.triage.take(func(r *room) {
+		kind := ""
+		if v.is(.12) {
+			kind = "triage-rom"
+		}
+		v.enter("A04", r, 'O', kind)
+		v.complaint()
+		v.watch(30*minute, 2*hour)
+		v.after(v.span(decision, decisionSpread), func() {
+			early := v.is(map[bool]float64{true: chanceEarlyFirst, false: chanceEarlyLater}[v.first])
+			v.waitLabor(func() {
+				if early {
+					v.early()
+				} else {
+					v.active(false)
+				}
+			})
+		})
+	})
+}
+
+// waitLabor admits her: to a labor room, else she stays in triage as a boarder
+// until there is one.
+func (v *visit) waitLabor(then func()) {
+	if len(v.labor.free) == 0 && v.class != 'I' {
+		v.enter("A01", v.room, 'I', "triage-admit")
+	}
+	v.labor.take(func(r *room) {
+		v.admitTo(r, "labor-standard")
+		then()
+	})
+}
+
+func (v *visit) early() {
+	v.becomes("labor-active-lt4")
+	median := earlyLater
+	if v.first {
+		median = earlyFirst
+	}
+	v.after(v.span(median, earlySpread), func() { v.active(false) })
+}
+
+// beginInduction: by appointment, straight to a labor room; she waits at home if
+// there is none.
+func (v *visit) beginInduction() {
+	v.labor.take(func(r *room) {
+		ripens := v.is(chanceRipening)
+		kind := "labor-induction"
+		if ripens {
+			kind = "labor-ripening"
+		}
+		v.enter("A01", r, 'I', kind)
+		v.watch(60*minute, 4*hour)
+		begin := func() {
+			v.becomes("labor-induction")
+			v.start(oxytocin)
+			v.after(v.span(150*minute, .5), func() { v.active(true) })
+		}
+		if !ripens {
+			v.after(v.span(40*minute, .4), begin)
+			return
+		}
+		v.after(v.span(ripening, ripeningSpread), begin)
+	})
+}
+
+// active labor, to full dilation or the decision for a cesarean.
+func (v *visit) active(induced bool) {
+	v.becomes(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
+	median := activeLater
+	switch {
+	case induced && v.first:
+		median = inducedFirst
+	case induced:
+		median = inducedLater
+	case v.first:
+		median = activeFirst
+	}
+	span := v.span(median, activeSpread)
+	epidural := v.is(chanceEpidural)
+	if epidural {
+		v.after(v.between(span/10, span/2), v.epidural)
+	}
+	if !induced && v.is(chanceAugment) {
+		v.after(v.between(span/4, span/2), func() { v.start(oxytocin) })
+	}
+	v.risks(span)
+	section := chanceSectionLater
+	if v.first {
+		section = chanceSectionFirst
+	}
+	if v.is(section) {
+		v.after(v.between(span/2, span), v.toTheatre)
+		return
+	}
+	v.after(span, v.secondStage)
+}
+
+// secondStage: pushing, then the birth.
+func (v *visit) secondStage() {
+	v.pushing(true)
+	median := pushLater
+	if v.first {
+		median = pushFirst
+	}
+	span := v.span(median, pushSpread)
+	if !v.runs(bupivacaine) {
+		span = clock(float64(span) * pushFree)
+	}
+	span = max(span, 6*minute)
+	v.after(span-min(12*minute, span/2), func() { v.becomes("labor-vaginal-birth") })
+	v.after(span, func() {
+		v.pushing(false)
+		v.birth(false)
+		v.becomes("pp-immediate-recovery-vag")
+		for _, d := range []*drug{bupivacaine} {
+			v.stop(d)
+		}
+		v.after(v.between(hour, 2*hour), func() { v.stop(oxytocin) })
+		v.watch(30*minute, 4*hour)
+		v.after(recoveryLeast+v.span(recoveryMore, moreness), v.waitPostpartum)
+	})
+}
+
+// beginCesarean: by appointment.
+func (v *visit) beginCesarean() {
+	v.labor.take(func(r *room) {
+		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
+		v.enter("A01", r, 'I', "csection-admit")
+		v.watch(60*minute, 4*hour)
+		v.after(v.span(120*minute, .25), v.toTheatre)
+	})
+}
+
+// toTheatre: a cesarean, as soon as there is an operating room.
+func (v *visit) toTheatre() {
+	v.pushing(false)
+	v.becomes("csection-admit")
+	v.theatre.take(func(r *room) {
+		v.stop(oxytocin)
+		v.stop(bupivacaine)
+		v.move(r, "")
+		v.after(v.span(incision, .3), func() { v.birth(true) })
+		v.after(max(v.span(operation, operationSpread), incision*3), func() {
+			v.recovery.take(func(r *room) {
+				v.move(r, "")
+				v.watch(30*minute, 4*hour)
+				v.after(recoveryLeast+v.span(recoveryMore, moreness), v.waitPostpartum)
+			})
+		})
+	})
+}
+
+// waitPostpartum: she stays where she recovers until there is a room.
+func (v *visit) waitPostpartum() {
+	v.postpartum.take(func(r *room) {
+		v.move(r, "")
+		v.watch(4*hour, 8*hour)
+		stay := stayVaginal
+		if v.cesarean {
+			stay = stayCesarean
+		}
+		v.goHome(v.born + clock(float64(v.span(stay, staySpread))*v.stays()))
+	})
+}
+
+// goHome ends the stay with the rounds after she is ready.
+func (v *visit) goHome(ready clock) {
+	ready = max(ready, v.now+3*hour)
+	rounds := float64(roundsHour)
+	if v.week(ready) >= regimeWeek {
+		rounds += regimeRounds
+	}
+	local := v.local(ready)
+	midnight := ready - clock(local.Hour())*hour - clock(local.Minute())*minute - clock(local.Second())
+	home := v.hourOf(midnight, rounds+roundsSpread*v.NormFloat64())
+	if home < ready-8*hour { // ready in the evening: the next morning
+		home = v.hourOf(midnight+26*hour, rounds+roundsSpread*v.NormFloat64())
+	}
+	v.after(max(home, v.now+hour)-v.now, v.leaves)
+}
+
+// beginAntepartum: a stay before birth that is not labor.
+func (v *visit) beginAntepartum() {
+	v.triage.take(func(r *room) {
+		v.enter("A04", r, 'O', "triage-medical-eval")
+		v.watch(60*minute, 4*hour)
+		v.after(v.span(evaluation, evaluationSpread), v.waitAntepartum)
+	})
+}
+
+func (v *visit) waitAntepartum() {
+	v.risk()
+	v.antepartum.take(func(r *room) {
+		v.admitTo(r, "ap-stable")
+		v.watch(4*hour, 8*hour)
+		stay := clock(float64(v.span(stayAntepartum, antepartumSpread)) * v.stays())
+		if v.is(chanceUnstable * v.load()) {
+			v.after(v.between(stay/8, stay/2), func() {
+				v.becomes("ap-unstable")
+				v.ill = true
+				v.after(v.span(6*hour, .5), func() {
+					v.ill = false
+					v.becomes("ap-stable")
+				})
+			})
+		}
+		if v.is(chanceFollowsLabor) {
+			v.after(stay, func() { v.waitLabor(func() { v.active(v.is(.5)) }) })
+			return
+		}
+		v.goHome(v.now + stay)
+	})
+}
+
+// beginReadmission: back after birth.
+func (v *visit) beginReadmission() {
+	v.postpartum.take(func(r *room) {
+		kind := "pp-complications-stable"
+		if v.is(.3) {
+			kind = "pp-complications-unstable"
+			v.after(v.span(9*hour, .4), func() { v.becomes("pp-complications-stable") })
+		}
+		v.born = v.now - v.between(3*day, 10*day)
+		v.ill = true
+		v.enter("A01", r, 'I', kind)
+		if v.is(.5) {
+			v.diagnose(icd("O14.95", "Unspecified pre-eclampsia, complicating the puerperium"))
+			v.start(magnesium)
+			v.after(24*hour, func() { v.stop(magnesium) })
+		}
+		v.watch(2*hour, 6*hour)
+		v.goHome(v.now + v.span(44*hour, .4))
+	})
+}
+
+// beginOverflow: a patient of another service in a free room of ours.
+func (v *visit) beginOverflow() {
+	if len(v.postpartum.free) < v.postpartum.all/4 {
+		v.gone()
+		return
+	}
+	v.postpartum.take(func(r *room) {
+		v.enter("A01", r, 'I', "non-ob-holding")
+		v.watch(6*hour, 8*hour)
+		v.goHome(v.now + v.span(26*hour, .4))
+	})
+}
+
+// beginProcedure: a small operation by appointment.
+func (v *visit) beginProcedure() {
+	v.theatre.take(func(r *room) {
+		kind := "or-d-and-c"
+		if v.is(.3) {
+			kind = "or-cerclage-placement"
+		}
+		v.enter("A01", r, 'O', kind)
+		v.after(v.span(55*minute, .3), func() {
+			v.recovery.take(func(r *room) {
+				v.move(r, "pp-hold")
+				v.watch(30*minute, hour)
+				v.after(v.span(110*minute, .3), v.leaves)
+			})
+		})
+	})
+}

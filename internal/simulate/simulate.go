@@ -1,0 +1,114 @@
+// Package simulate makes up a maternity unit in motion, as the requests that its
+// systems would send to the ingest API.
+//
+// Women come to triage, go home or into labor, wait for a room, get epidurals and
+// magnesium, give birth, recover and go home with the morning's rounds, while
+// nurses change shifts. Nobody in it exists: there are visit and patient numbers,
+// never a name or a birth date. The same [Options] make the same bytes.
+//
+// It is of another shape than the forecast that is tested with it: what decides
+// (parity, the busy day, the storm, the change of regime) is in no message.
+package simulate
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say what is simulated.
+type Options struct {
+	Seed    uint64
+	Profile string        // one of [Profiles]
+	Start   time.Time     // first instant; its location is the local time of the unit
+	For     time.Duration // how long
+	Births  int           // a year; 0: as many as the profile has
+	// Steady leaves out late records and outages.
+	Steady bool
+	// Clock maps each instant of the unit to the one that is written and sent at;
+	// nil: the same. It must never run backwards.
+	Clock func(time.Time) time.Time
+}
+
+// Request is one request of the ingest API.
+type Request struct {
+	At   time.Time // when it is sent
+	Path string    // such as /api/ingest/adt
+	Body []byte    // JSON; valid until the next one is asked for
+}
+
+// profile is a kind of unit.
+type profile struct {
+	name       string
+	births     int
+	censusOnly bool // no ADT, no clinical signals: censuses every half hour, staffing
+	chaos      bool // duplicates, cancels, disorder
+}
+
+// The sizes are those of the design of the forecast: a community hospital, a
+// regional and a large one.
+var profiles = []profile{
+	{name: "small", births: 900},
+	{name: "medium", births: 3000},
+	{name: "large", births: 7000},
+	{name: "census-only", births: 3000, censusOnly: true},
+	{name: "chaos", births: 3000, chaos: true},
+}
+
+// Profiles returns the names of the kinds of unit.
+func Profiles() []string {
+	var names []string
+	for _, p := range profiles {
+		names = append(names, p.name)
+	}
+	return names
+}
+
+// The bounds of the options.
+const (
+	minBirths = 100
+	maxBirths = 40_000
+	maxFor    = 10 * 366 * 24 * time.Hour
+)
+
+// Requests returns the requests of a unit, in the order in which they are sent. It
+// can be ranged over again, from the start. It keeps the unit as it is, not its past:
+// a year needs no more memory than a day.
+func Requests(o Options) (iter.Seq[Request], error) {
+	at := slices.IndexFunc(profiles, func(p profile) bool { return p.name == o.Profile })
+	var faults []error
+	if at < 0 {
+		faults = append(faults, fmt.Errorf("profile: must be one of %s", strings.Join(Profiles(), ", ")))
+	}
+	if o.Births != 0 && (o.Births < minBirths || o.Births > maxBirths) {
+		faults = append(faults, fmt.Errorf("births: must be from %d to %d", minBirths, maxBirths))
+	}
+	if o.For <= 0 || o.For > maxFor {
+		faults = append(faults, errors.New("for: must be longer than nothing and at most ten years"))
+	}
+	if o.Start.Year() < 1971 || o.Start.Year() > 2190 {
+		faults = append(faults, errors.New("start: must be a year from 1971 to 2190"))
+	}
+	if len(faults) > 0 {
+		return nil, errors.Join(faults...)
+	}
+	p := profiles[at]
+	if o.Births != 0 {
+		p.births = o.Births
+	}
+	return func(yield func(Request) bool) { newUnit(&o, p).run(yield) }, nil
+}
+
+// AppendLine appends a request as a line of NDJSON: {"at", "path", "body"}.
+func AppendLine(line []byte, r Request) []byte {
+	line = append(line, `{"at":"`...)
+	line = r.At.UTC().AppendFormat(line, "2006-01-02T15:04:05Z")
+	line = append(line, `","path":"`...)
+	line = append(line, r.Path...)
+	line = append(line, `","body":`...)
+	line = append(line, r.Body...)
+	return append(line, '}', '\n')
+}

@@ -1,0 +1,218 @@
+package simulate
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// staff is who works.
+type staff struct {
+	chance
+	grid   float64 // nurses that the plan of the unit has for a shift
+	nurses []nurse
+	first  int // of nurses, who is on duty; the next ones too
+	onDuty int
+	call   bool
+}
+
+// nurse is one of the staff, by number only.
+type nurse struct {
+	skill int
+	hired clock
+}
+
+// The changes of shift, and when the charge nurse counts again. Local hours.
+var (
+	shiftHours   = []float64{7, 19}
+	recountHours = []float64{11, 15, 23, 3}
+)
+
+// A plan by births a year. Our default, from what this simulated unit asks for:
+// about 4.6 nurses for each 1,000 births a year.
+const (
+	gridForBirths = .0049
+	gridLeast     = 0.6
+	shifts        = 4.4 // nurses employed for each on duty
+	assigned      = .7  // of a nurse, by the rooms that a roster gives her; the rest is for what comes
+)
+
+func newStaff(u *unit) staff {
+	s := staff{chance: newChance(u.options.Seed, purposeStaff), grid: gridLeast + gridForBirths*float64(u.births), call: true}
+	for range int(math.Ceil((s.grid + 2) * shifts)) {
+		n := nurse{skill: 1, hired: u.from - clock(s.ExpFloat64()*6*float64(365*day))}
+		switch p := s.Float64(); {
+		case p < .12:
+			n.skill, n.hired = 0, u.from-s.between(30*day, 500*day)
+		case p > .7:
+			n.skill, n.hired = 2, n.hired-5*365*day
+		}
+		n.hired = max(n.hired, u.from-38*365*day)
+		s.nurses = append(s.nurses, n)
+	}
+	return s
+}
+
+// begin tells who is on duty and goes on with each change of shift.
+func (s *staff) begin(u *unit) {
+	s.change(u)
+	s.nextDay(u)
+}
+
+// nextDay puts a day's changes on the agenda.
+func (s *staff) nextDay(u *unit) {
+	local := u.local(u.now)
+	midnight := at(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location()))
+	put := func(hours []float64, do func(*unit)) {
+		for _, h := range hours {
+			if t := u.hourOf(midnight, h); t > u.now {
+				u.at(t, func() { do(u) })
+			}
+		}
+	}
+	put(shiftHours, s.change)
+	put(recountHours, s.recount)
+	put([]float64{15.5}, s.plan)
+	u.at(u.hourOf(midnight, 24), func() { s.nextDay(u) })
+}
+
+// need is what the charge nurse counts in her head: nurses for who is here.
+func (u *unit) need() float64 {
+	sum := 0.
+	for _, v := range u.open {
+		if v.room != nil {
+			sum += v.need()
+		}
+	}
+	return sum
+}
+
+// need of one woman, by the rule of thumb of the place.
+func (v *visit) need() float64 {
+	need := 1. / 3
+	switch p := v.room.pool; {
+	case p == &v.theatre, v.primary == "labor-vaginal-birth":
+		need = 2
+	case p == &v.labor && (v.primary == "labor-active-lt4" || v.primary == "labor-epidural" || v.primary == "labor-ripening"), p == &v.triage:
+		need = .5
+	case p == &v.labor, p == &v.recovery, strings.HasSuffix(v.primary, "-unstable"):
+		need = 1
+	case v.born != 0 && v.now-v.born < 6*hour, slices.Contains(v.marks, "pp-csection-day"), v.has("O72.1"), v.ill:
+		need = .5
+	}
+	if v.runs(magnesium) {
+		need = max(need, .6)
+	}
+	return need
+}
+
+// wanted is how many nurses a shift should have: between the plan of the unit and
+// what is needed now, and a reserve of one.
+func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
+
+// change begins a shift: by the plan and by who is here.
+func (s *staff) change(u *unit) {
+	s.onDuty = max(2, int(math.Round(s.wanted(u)+.8*s.NormFloat64())))
+	s.call = s.is(.72)
+	s.first = (s.first + s.onDuty + 1) % len(s.nurses)
+	s.tell(u, 0)
+	s.roster(u)
+}
+
+// recount: the charge nurse calls somebody in, or sends somebody home, and assigns
+// the rooms anew.
+func (s *staff) recount(u *unit) {
+	short := u.need() - float64(s.onDuty)
+	switch {
+	case short > .5 && s.call && s.is(.6):
+		s.onDuty++
+		s.call = s.is(.5)
+	case short < -2.5 && s.onDuty > 2:
+		s.onDuty--
+		s.call = true
+	}
+	s.tell(u, 0)
+	s.roster(u)
+}
+
+// plan tells in the afternoon how many will come at night.
+func (s *staff) plan(u *unit) {
+	if s.is(.5) {
+		s.tell(u, 210*minute)
+	}
+}
+
+// tell sends the number on duty, from an instant ahead on.
+func (s *staff) tell(u *unit, ahead clock) {
+	b := u.fields()
+	b.time("asOf", u.now+ahead)
+	n := s.onDuty
+	if ahead > 0 {
+		n = max(2, int(math.Round(s.wanted(u))))
+	}
+	b.number("nursesOnDuty", n)
+	b.yes("callStaffAvailable", s.call)
+	b.done()
+	u.faults.snapshot(u, pathStaffing)
+}
+
+// roster lists who is on duty with their rooms, the charge nurse without any.
+func (s *staff) roster(u *unit) {
+	count := min(s.onDuty+1, len(s.nurses))
+	charge := 0
+	for i := range count {
+		if s.nurses[(s.first+i)%len(s.nurses)].skill == 2 {
+			charge = i
+			break
+		}
+	}
+	rooms := u.assign(count, charge)
+	b := u.fields()
+	b.time("asOf", u.now)
+	b.list("nurses")
+	for i := range count {
+		who := (s.first + i) % len(s.nurses)
+		n := &s.nurses[who]
+		b.open()
+		b.text("externalId", "N"+strconv.Itoa(1000+who))
+		b.text("jobCode", map[bool]string{true: "RN-CHARGE", false: "RN-OB"}[i == charge])
+		b.number("skillLevel", n.skill)
+		b.text("hireDate", n.hired.time().Format("2006-01-02"))
+		b.list("assignedRoomIds")
+		for _, r := range rooms[i] {
+			b.comma()
+			u.out = strconv.AppendInt(u.out, int64(r), 10)
+		}
+		b.end()
+		b.close()
+	}
+	b.end()
+	b.done()
+	u.faults.snapshot(u, pathRoster)
+}
+
+// assign gives the couplets and antepartum patients to so many nurses but the
+// charge nurse, mostly two to each. Who has a labor changes within the hour and is on
+// no roster.
+func (u *unit) assign(count, charge int) [][]int {
+	rooms := make([][]int, count)
+	who, load := -1, 0.
+	for _, r := range u.rooms {
+		if r.visit == nil || r.pool != &u.postpartum && r.pool != &u.antepartum {
+			continue
+		}
+		need := r.visit.need()
+		if load += need; who < 0 || load > assigned {
+			if who++; who == charge {
+				who++
+			}
+			if load = need; who >= count {
+				break // nobody is left: the charge nurse helps out
+			}
+		}
+		rooms[who] = append(rooms[who], r.id)
+	}
+	return rooms
+}

@@ -1,0 +1,134 @@
+package simulate
+
+import (
+	"container/heap"
+	"time"
+)
+
+// unit is the maternity unit while time goes on.
+type unit struct {
+	profile
+
+	options  *Options
+	from, to clock
+	now      clock
+	agenda   agenda
+	number   int64 // of the next entry of the agenda
+	muted    bool  // before the start: nothing is sent
+
+	calendar calendar
+	staff    staff
+	faults   faults
+
+	triage, labor, theatre, recovery, postpartum, antepartum pool
+	rooms                                                    []*room
+
+	visits   int // so far
+	patients int
+	events   int
+	open     []*visit // by number
+
+	out   []byte   // the request in the making
+	spare [][]byte // bodies that were sent
+	stamp stamp
+}
+
+// warmUp is how long the unit runs unseen before the start, so that it begins as
+// full as it usually is.
+const warmUp = 12 * day
+
+func newUnit(o *Options, p profile) *unit {
+	u := &unit{profile: p, options: o, from: at(o.Start), stamp: stamp{clock: o.Clock}}
+	u.to = u.from + clock(o.For/time.Second)
+	u.now = u.from - warmUp
+	u.furnish()
+	u.calendar = newCalendar(u)
+	u.staff = newStaff(u)
+	u.faults = newFaults(u)
+	return u
+}
+
+// run lets time go on and yields what is sent.
+func (u *unit) run(yield func(Request) bool) {
+	u.muted = true
+	u.calendar.nextDay(u)
+	u.at(u.from, u.begin)
+	for len(u.agenda) > 0 {
+		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // it holds nothing else
+		if e.at > u.to || e.at == u.to && e.do != nil {
+			return
+		}
+		u.now = e.at
+		if e.do != nil {
+			e.do()
+			continue
+		}
+		if !yield(Request{At: u.stamp.written(e.at), Path: e.path, Body: e.body}) {
+			return
+		}
+		u.spare = append(u.spare, e.body)
+	}
+}
+
+// begin is the start: systems are connected and told who is here.
+func (u *unit) begin() {
+	u.muted = false
+	u.census()
+	if !u.censusOnly {
+		for _, v := range u.open {
+			v.introduce()
+		}
+	}
+	u.staff.begin(u)
+	u.nextCensus()
+	u.faults.begin(u)
+}
+
+// at puts something on the agenda; the past is now.
+func (u *unit) at(t clock, do func()) {
+	u.number++
+	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, do: do})
+}
+
+// post sends the body in the making at an instant.
+func (u *unit) post(t clock, path string) {
+	var body []byte
+	if n := len(u.spare); n > 0 {
+		body, u.spare = u.spare[n-1], u.spare[:n-1]
+	}
+	u.number++
+	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: append(body[:0], u.out...)})
+}
+
+// entry is something to do or, without do, something to send.
+type entry struct {
+	at     clock
+	number int64
+	do     func()
+	path   string
+	body   []byte
+}
+
+// agenda is a heap: the earliest first, of one instant the one that was put there first.
+type agenda []entry
+
+func (a agenda) Len() int { return len(a) }
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].number < a[j].number
+}
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+
+// Push implements [heap.Interface].
+func (a *agenda) Push(x any) {
+	if e, ok := x.(entry); ok {
+		*a = append(*a, e)
+	}
+}
+
+// Pop implements [heap.Interface].
+func (a *agenda) Pop() any {
+	last := (*a)[len(*a)-1]
+	(*a)[len(*a)-1] = entry{}
+	*a = (*a)[:len(*a)-1]
+	return last
+}
