@@ -43,3 +43,21 @@ func (g *Gauge) Level() (Level, Axis) {
 	}
 	return d.level, d.axis
 }
+
+// Gauge returns a unit as its snapshot has it.
+func (s *Snapshot) Gauge() Gauge {
+	g := Gauge{
+		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
+		Moves: s.Moves, Nurses: s.Nurses, Call: s.Call,
+	}
+	for i := range s.Visits {
+		v := &s.Visits[i]
+		d := Demand(v.Demand[0])
+		g.Required += d
+		if d >= Nurse {
+			g.Single += d
+		}
+		g.Score += int64(v.Score[0])
+	}
+	return g
+}

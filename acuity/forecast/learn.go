@@ -151,7 +151,7 @@ func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 			to.Quantiles[i] = float32(from.quantile(i))
 		}
 		at := all.at(60 * (h + 1))
-		l := at.judge()
+		l := at.judgeLevels()
 		for x := range to.AtLeast {
 			to.AtLeast[x] = float32(l.atLeast[x])
 		}

@@ -77,31 +77,82 @@ type scene struct {
 
 // judge puts the scenarios of an instant through the axes of the verdict.
 func (s *scene) judge() levels {
-	var moves [noises]int32
-	poisson(s.moves, &moves)
+	moves := s.noise()
 	var seen [4][acuity.AxisCount]int
-	for i := range between {
-		at := &between[i]
-		low, high := s.tails[at.left], s.tails[at.left+1]
-		r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
-		by := r - s.mean[nurses]
-		for j, z := range noiseScores {
-			g := s.base
-			g.Required = acuity.Demand(math.Round(60 * r))
-			g.Single = acuity.Demand(math.Round(60 * min(r, s.part(single, 0, by, z))))
-			g.Occupied = int32(math.Round(s.part(rooms, 1, by, z)))
-			g.Score = int64(math.Round(s.part(points, 2, by, z)))
-			g.Moves = s.known + moves[j]
-			level, axis := g.Level()
-			seen[level][axis]++
-		}
-	}
 	var count [4]int
-	for level := range seen {
-		for _, n := range seen[level] {
-			count[level] += n
+	for j := range noises {
+		for i := range cutsOfR {
+			level, axis := s.scenario(i, j, moves[j])
+			seen[level][axis]++
+			count[level]++
 		}
 	}
+	l := s.shares(&count)
+	l.driving = mostOften(&seen, l.level)
+	return l
+}
+
+// judgeLevels is judge without the driving axis. More nurses required never make
+// a level lower if all that follows them follows upwards: so only the slices
+// where the level changes are looked for.
+func (s *scene) judgeLevels() levels {
+	moves := s.noise()
+	var count [4]int
+	for _, slope := range s.slopes {
+		if slope < 0 {
+			return s.judge()
+		}
+	}
+	for j := range noises {
+		level := func(i int) acuity.Level {
+			l, _ := s.scenario(i, j, moves[j])
+			return l
+		}
+		for i, here, last := 0, level(0), level(cutsOfR-1); ; {
+			if here == last {
+				count[here] += cutsOfR - i
+				break
+			}
+			low, high := i, cutsOfR-1 // of level here, and above it
+			next := last
+			for high-low > 1 {
+				mid := (low + high) / 2
+				if l := level(mid); l == here {
+					low = mid
+				} else {
+					high, next = mid, l
+				}
+			}
+			count[here] += high - i
+			i, here = high, next
+		}
+	}
+	return s.shares(&count)
+}
+
+func (s *scene) noise() (moves [noises]int32) {
+	poisson(s.moves, &moves)
+	return moves
+}
+
+// scenario judges the unit at the i-th slice of the nurses required and the j-th
+// of what these do not say.
+func (s *scene) scenario(i, j int, moves int32) (acuity.Level, acuity.Axis) {
+	at := &between[i]
+	low, high := s.tails[at.left], s.tails[at.left+1]
+	r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
+	by, z := r-s.mean[nurses], noiseScores[j]
+	g := s.base
+	g.Required = acuity.Demand(math.Round(60 * r))
+	g.Single = acuity.Demand(math.Round(60 * min(r, s.part(single, 0, by, z))))
+	g.Occupied = int32(math.Round(s.part(rooms, 1, by, z)))
+	g.Score = int64(math.Round(s.part(points, 2, by, z)))
+	g.Moves = s.known + moves
+	return g.Level()
+}
+
+// shares makes probabilities of how many scenarios have each level.
+func (s *scene) shares(count *[4]int) levels {
 	var l levels
 	above := 0
 	for x := 3; x >= 1; x-- {
@@ -117,7 +168,6 @@ func (s *scene) judge() levels {
 			l.level = acuity.Level(x + 1)
 		}
 	}
-	l.driving = mostOften(&seen, l.level)
 	return l
 }
 
@@ -163,24 +213,6 @@ func poisson(mean float64, to *[noises]int32) {
 	}
 }
 
-// gauge returns a unit as its snapshot has it.
-func gauge(s *acuity.Snapshot) acuity.Gauge {
-	g := acuity.Gauge{
-		STAT: s.Class4[0], Occupied: s.Occupied, Rooms: s.Rooms, Boarders: s.Boarders,
-		Moves: s.Moves, Nurses: s.Nurses, Call: s.Call,
-	}
-	for i := range s.Visits {
-		v := &s.Visits[i]
-		d := acuity.Demand(v.Demand[0])
-		g.Required += d
-		if d >= acuity.Nurse {
-			g.Single += d
-		}
-		g.Score += int64(v.Score[0])
-	}
-	return g
-}
-
 // scenes are the unit at instants ahead, given in minutes. Between two hours what
 // is forecast is in between; the frozen path is that of the hour before.
 type scenes struct {
@@ -194,7 +226,7 @@ type scenes struct {
 
 func (a *scenes) at(minutes int) scene {
 	h, share := minutes/60, float64(minutes%60)/60
-	s := scene{base: gauge(a.snapshot)}
+	s := scene{base: a.snapshot.Gauge()}
 	s.base.STAT = a.snapshot.Class4[h]
 	if minutes > 60 {
 		s.base.Boarders = 0 // theirs is a matter of an hour

@@ -55,7 +55,7 @@ func floor(perHour, stay float64, h int) float64 {
 	survive := math.Exp(-float64(h) / stay)
 	come := load * (1 - survive)
 	total, p := 0.0, math.Exp(-load)
-	for n := 0; n < 60; n++ {
+	for n := range 60 {
 		if n > 0 {
 			p *= load / float64(n)
 		}
@@ -69,7 +69,7 @@ func floor(perHour, stay float64, h int) float64 {
 			stays[k] = math.Exp(c - a - b + float64(k)*math.Log(survive) + float64(n-k)*math.Log(1-survive))
 		}
 		q := math.Exp(-come)
-		for j := 0; j < 70; j++ {
+		for j := range 70 {
 			if j > 0 {
 				q *= come / float64(j)
 			}
@@ -92,7 +92,7 @@ func floor(perHour, stay float64, h int) float64 {
 // TestQueueFloor: where nothing can be known the forecast is about as good as
 // the best one, and never better: that would be a leak from the future.
 func TestQueueFloor(t *testing.T) {
-	const perHour, stay, weeks = .5, 13, 30
+	const perHour, stay, weeks = .5, 13, 20
 	var errors [forecast.Horizon]float64
 	var n [forecast.Horizon]float64
 	for seed := range uint64(4) {

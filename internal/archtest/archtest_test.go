@@ -61,7 +61,8 @@ var rooms = map[string]room{
 	"internal/seal":        {},                                                                                                                     // secrets and addresses at rest: settings and the ledger use it
 	"internal/subscribers": {imports: []string{"internal/access", "internal/api", "internal/audit", "internal/outbound", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
 	"internal/replay":      {imports: []string{"acuity", "schemas", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go"}, goroutines: true},
-	"internal/simulate":    {}, // a believable unit in motion, as requests of the ingest API
+	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
+	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":    {},
 	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},

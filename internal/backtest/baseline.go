@@ -1,0 +1,177 @@
+package backtest
+
+import "svc/acuity/forecast"
+
+// baseline forecasts the nurses required from their past alone.
+type baseline interface {
+	// see takes an observed hour. Hours ascend; those that are left out were not
+	// observed.
+	see(hour int32, slot int, required float64)
+	// ahead forecasts the hours after the last one seen; slots are theirs.
+	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
+}
+
+// baselines are those that every forecast is compared with.
+var baselines = []struct {
+	Name string
+	make func() baseline
+}{
+	{"persistence", func() baseline { return &persistence{} }},
+	{"hour-of-week", func() baseline { return &hourOfWeek{} }},
+	{"last-week", func() baseline { return &lastWeek{seen: map[int32]float64{}} }},
+	{"blend", func() baseline { return &blend{} }},
+	{"holt-winters", func() baseline { return &holtWinters{} }},
+}
+
+// persistence: it stays as it is.
+type persistence struct{ now float64 }
+
+func (p *persistence) see(_ int32, _ int, required float64) { p.now = required }
+
+func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
+	var list [forecast.Horizon]float64
+	for h := range list {
+		list[h] = p.now
+	}
+	return list
+}
+
+// hourOfWeek: as usual at that hour of the week, of late. Until an hour of the
+// week was seen, as usual at that hour of the day.
+type hourOfWeek struct {
+	weight, sum [168]float64
+	now         float64
+}
+
+// usualFade halves a weight in eight weeks.
+const usualFade = .917
+
+func (u *hourOfWeek) see(_ int32, slot int, required float64) {
+	u.weight[slot] = usualFade*u.weight[slot] + 1
+	u.sum[slot] = usualFade*u.sum[slot] + required
+	u.now = required
+}
+
+func (u *hourOfWeek) usual(slot int) float64 {
+	weight, sum := 0.0, 0.0
+	for s := slot % 24; s < len(u.sum); s += 24 {
+		weight += u.weight[s]
+		sum += u.sum[s]
+	}
+	if weight == 0 {
+		return u.now
+	}
+	return (u.sum[slot] + sum/weight) / (u.weight[slot] + 1)
+}
+
+func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64 {
+	var list [forecast.Horizon]float64
+	for h, slot := range slots {
+		list[h] = u.usual(slot)
+	}
+	return list
+}
+
+// lastWeek: as at that hour a week ago.
+type lastWeek struct {
+	seen map[int32]float64
+	hour int32
+}
+
+func (l *lastWeek) see(hour int32, _ int, required float64) {
+	for h := l.hour; l.hour > 0 && h < hour; h++ {
+		delete(l.seen, h-168)
+	}
+	l.seen[hour], l.hour = required, hour
+}
+
+func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
+	var list [forecast.Horizon]float64
+	for h := range list {
+		x, known := l.seen[l.hour+int32(h)+1-168]
+		if !known {
+			x = l.seen[l.hour]
+		}
+		list[h] = x
+	}
+	return list
+}
+
+// blend: as usual, and a learnt share of the distance from it that there is now.
+type blend struct {
+	hourOfWeek
+	past   []blendPast // of the last eight hours
+	square [forecast.Horizon]float64
+	cross  [forecast.Horizon]float64
+}
+
+type blendPast struct {
+	hour     int32
+	distance float64
+	usual    [forecast.Horizon]float64
+	complete bool
+}
+
+// blendFade halves a weight in 28 days.
+const blendFade = .99897
+
+func (b *blend) see(hour int32, slot int, required float64) {
+	for _, p := range b.past {
+		if h := int(hour-p.hour) - 1; h < forecast.Horizon && p.complete {
+			b.square[h] = blendFade*b.square[h] + p.distance*p.distance
+			b.cross[h] = blendFade*b.cross[h] + p.distance*(required-p.usual[h])
+		}
+	}
+	b.past = append(b.past, blendPast{hour: hour, distance: required - b.usual(slot)})
+	if len(b.past) > forecast.Horizon {
+		b.past = b.past[1:]
+	}
+	b.hourOfWeek.see(hour, slot, required)
+}
+
+func (b *blend) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64 {
+	last := &b.past[len(b.past)-1]
+	last.usual, last.complete = b.hourOfWeek.ahead(slots), true
+	list := last.usual
+	for h := range list {
+		list[h] = max(0, list[h]+last.distance*b.cross[h]/(b.square[h]+10))
+	}
+	return list
+}
+
+// holtWinters is additive exponential smoothing with a season of a week, not
+// tuned.
+type holtWinters struct {
+	level, trend float64
+	season       [168]float64
+	begun        bool
+}
+
+const (
+	levelStep  = .3
+	trendStep  = .01
+	trendDamp  = .8
+	seasonStep = .15
+)
+
+func (w *holtWinters) see(_ int32, slot int, required float64) {
+	if !w.begun {
+		w.begun, w.level = true, required
+		return
+	}
+	before, season := w.level, w.season[slot]
+	w.level = levelStep*(required-season) + (1-levelStep)*(w.level+trendDamp*w.trend)
+	w.trend = trendStep*(w.level-before) + (1-trendStep)*trendDamp*w.trend
+	w.season[slot] = seasonStep*(required-w.level) + (1-seasonStep)*season
+}
+
+func (w *holtWinters) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64 {
+	var list [forecast.Horizon]float64
+	x, trend := w.level, w.trend
+	for h, slot := range slots {
+		trend *= trendDamp
+		x += trend
+		list[h] = max(0, x+w.season[slot])
+	}
+	return list
+}
