@@ -9,8 +9,8 @@ import (
 	"svc/internal/access"
 )
 
-// Allow is the middleware that lets only keys with the scope pass, and no more
-// often than their rate. A missing,
+// Allow is the middleware that lets only keys with the scope pass, "" every valid
+// key, and no more often than their rate. A missing,
 // malformed, unknown, revoked or expired key gets one and the same answer, for
 // the same work: whatever was presented, also nothing, is looked up.
 func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
@@ -28,7 +28,7 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 			if !s.admit(w, r, &key) {
 				return
 			}
-			if !key.Allows(scope) {
+			if scope != "" && !key.Allows(scope) {
 				Fail(w, r, Problem{Kind: Forbidden, Message: "This endpoint needs the scope " + string(scope) + "."})
 				return
 			}

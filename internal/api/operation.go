@@ -14,7 +14,8 @@ import (
 type Operation struct {
 	Method  string
 	Path    string       // as chi routes it: /api/admin/keys/{id}
-	Scope   access.Scope // "": needs no key
+	Scope   access.Scope // "": needs no key, or any if Keyed
+	Keyed   bool         // without a scope: any valid key, the handler judges whose
 	ID      string       // for generated clients: sendCensus
 	Group   string       // under which the page shows it
 	Summary string       // a few words
@@ -75,7 +76,7 @@ func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
 	for _, route := range routes {
 		handler := func(w http.ResponseWriter, r *http.Request) { route.Serve(s, w, r) }
 		on := r
-		if route.Scope != "" {
+		if route.Scope != "" || route.Keyed {
 			on = r.With(shell.Allow(route.Scope))
 		}
 		on.MethodFunc(route.Method, route.Path, handler)
@@ -85,8 +86,11 @@ func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
 // Refusals are the ways in which an operation may be refused.
 func (o *Operation) Refusals() []Kind {
 	kinds := []Kind{Internal, Unavailable, MethodNotServed}
+	if o.Scope != "" || o.Keyed {
+		kinds = append(kinds, Unauthorized, RateLimited)
+	}
 	if o.Scope != "" {
-		kinds = append(kinds, Unauthorized, Forbidden, RateLimited)
+		kinds = append(kinds, Forbidden)
 	}
 	if len(o.Bodies) > 0 {
 		kinds = append(kinds, Invalid, TooLarge, UnsupportedMedia)

@@ -103,11 +103,14 @@ func (w *writer) operation(o *api.Operation) {
 	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
 		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group})
 	}
-	if o.Scope != "" {
+	switch {
+	case o.Scope != "":
 		op.Security = []map[string][]string{{"key": {}}}
 		op.Extensions = map[string]any{"x-scope": string(o.Scope)}
 		op.Description = strings.TrimSpace(op.Description + "\n\nScope: `" + string(o.Scope) + "`.")
-	} else {
+	case o.Keyed:
+		op.Security = []map[string][]string{{"key": {}}}
+	default:
 		op.Security = []map[string][]string{{}}
 	}
 	w.parameters(op, o)

@@ -75,7 +75,7 @@ func curl(o api.Operation) string {
 		}
 	}
 	b.WriteString(" $SVC" + path)
-	if o.Scope != "" {
+	if o.Scope != "" || o.Keyed {
 		b.WriteString(` -H "Authorization: Bearer $KEY"`)
 	}
 	if len(o.Bodies) == 0 || len(o.Bodies[0].Examples) == 0 {

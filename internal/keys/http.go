@@ -2,10 +2,8 @@ package keys
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -169,7 +167,7 @@ func (s *server) get(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	var in mintShape
-	if !read(w, r, &in) {
+	if _, ok := api.ReadJSON(w, r, maxBody, &in); !ok {
 		return
 	}
 	template := access.Key{Hospital: api.Caller(r.Context()).Hospital, Name: strings.TrimSpace(in.Name)}
@@ -210,7 +208,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	var in rotateShape
-	if !read(w, r, &in) {
+	if _, ok := api.ReadJSON(w, r, maxBody, &in); !ok {
 		return
 	}
 	if in.Overlap == "" {
@@ -288,31 +286,4 @@ func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) bool 
 	s.Shell.Log.WarnContext(r.Context(), "key not written", "error", err)
 	api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: tryAgain})
 	return true
-}
-
-// read reads a JSON body into v, or has answered. No body is an empty object.
-func read(w http.ResponseWriter, r *http.Request, v any) bool {
-	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
-		api.Fail(w, r, api.Problem{Kind: api.UnsupportedMedia, Message: "This endpoint takes application/json."})
-		return false
-	}
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
-	err := decoder.Decode(v)
-	if err == nil && decoder.More() {
-		err = errors.New("more than one value")
-	}
-	problem := api.Problem{Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []api.Detail{{Path: "", Rule: "json"}}}
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		problem.Details = []api.Detail{{Path: wrong.Field, Rule: "type"}}
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		problem = api.Problem{Kind: api.TooLarge}
-	}
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		problem = api.Problem{Kind: api.TimedOut}
-	}
-	if err != nil {
-		api.Fail(w, r, problem)
-	}
-	return err == nil
 }

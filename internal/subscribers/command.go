@@ -1,0 +1,260 @@
+package subscribers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+// The acts of the audit.
+const (
+	actWebhookTest   = "webhook.test"
+	actWebhookReplay = "webhook.replay"
+	actDeliveryRetry = "delivery.retry"
+	actCommandStop   = "command.stop"
+)
+
+// countWithin is how long a replay is waited for to tell how many it sends.
+const (
+	countWithin = 2 * time.Second
+	lookEvery   = 50 * time.Millisecond
+)
+
+func commands() []api.Route[*server] {
+	hook := idOf("webhook", "whk_0123456789abcdef")
+	return grouped(groupWebhooks, []api.Route[*server]{
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
+			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
+			Parameters: []api.Parameter{hook},
+			Bodies:     body(testShape{}, api.Example{Name: "A ping", Text: `{}`}, api.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
+			Data:       commanded{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).test},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
+			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
+			Parameters: []api.Parameter{hook},
+			Bodies: body(replayShape{},
+				api.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
+				api.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
+			Data: replayed{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).replay},
+		{Operation: api.Operation{
+			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
+			About:      "The same id and body, once.",
+			Parameters: []api.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Data:       retriedRow{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).retry},
+		{Operation: api.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/commands/{id}", ID: "stopCommand", Summary: "Stop a replay",
+			About:      "What is under way ends, the rest is not sent.",
+			Parameters: []api.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Data:       commandRow{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},
+		}, Serve: (*server).stop},
+	})
+}
+
+type testShape struct {
+	Event string `json:"event,omitempty" enum:"ping,surge.level_changed,room.rescored,surge.alert" doc:"Default ping."`
+}
+
+type replayShape struct {
+	Since  string   `json:"since" format:"date-time"`
+	Until  string   `json:"until,omitempty" format:"date-time" doc:"Default: now."`
+	Events []string `json:"events,omitempty" minItems:"1" doc:"Only these; default: what the endpoint asked for."`
+	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
+}
+
+type commanded struct {
+	CommandID  string        `json:"commandId"`
+	DeliveryID string        `json:"deliveryId"`
+	Warnings   []api.Warning `json:"warnings"`
+}
+
+type replayed struct {
+	CommandID string        `json:"commandId"`
+	Count     *int          `json:"count"` // deliveries; null: not known yet
+	Warnings  []api.Warning `json:"warnings"`
+}
+
+type retriedRow struct {
+	CommandID string `json:"commandId"`
+}
+
+// commandRow is how far a command is.
+type commandRow struct {
+	CommandID  string   `json:"commandId"`
+	Verb       string   `json:"verb"` // test, retry, replay, ack
+	Done       bool     `json:"done"`
+	Stopped    bool     `json:"stopped"`
+	Reason     *string  `json:"reason"` // of one that could not be done: a stable code
+	Count      int      `json:"count"`  // deliveries asked for
+	Delivered  int      `json:"delivered"`
+	Failed     int      `json:"failed"`
+	DeliveryID *string  `json:"deliveryId"` // that a test or a retry made
+	UpdatedAt  api.Time `json:"updatedAt"`
+}
+
+func commandOf(p *outbound.Progress) commandRow {
+	return commandRow{
+		p.ID, string(p.Verb), p.Done, p.Stopped, some(p.Reason), p.Count, p.Delivered, p.Failed, some(p.Delivery), api.Time(p.UpdatedAt),
+	}
+}
+
+// command begins a command of the caller's.
+func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command {
+	caller := api.Caller(r.Context())
+	return &outbound.Command{ID: newID("cmd_", 8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
+}
+
+// order puts the act on record and the command into the ledger, or has answered.
+func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject string, c *outbound.Command) bool {
+	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
+}
+
+func (s *server) test(w http.ResponseWriter, r *http.Request) {
+	var in testShape
+	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	var f faults
+	f.unless(in.Event == "" || slices.Contains(eventNames, in.Event), "event", "enum:ping|surge.level_changed|room.rescored|surge.alert")
+	if f.answered(w, r) {
+		return
+	}
+	hook, ok := s.webhook(w, r)
+	if !ok {
+		return
+	}
+	c := s.command(r, outbound.VerbTest)
+	c.Endpoint, c.Channel = hook.ID, outbound.ChannelWebhook
+	if in.Event != outbound.Ping {
+		c.Event = in.Event
+	}
+	if s.order(w, r, actWebhookTest, hook.ID, c) {
+		api.OK(w, r, commanded{c.ID, s.Test(c), append([]api.Warning{}, warnings...)})
+	}
+}
+
+func (s *server) replay(w http.ResponseWriter, r *http.Request) {
+	var in replayShape
+	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	c := s.command(r, outbound.VerbReplay)
+	var f faults
+	f.unless(in.Since != "", "since", "required")
+	c.Since = s.parseTime(&f, c.Hospital, "since", in.Since)
+	if c.Until = s.parseTime(&f, c.Hospital, "until", in.Until); c.Until.IsZero() {
+		c.Until = c.At
+	}
+	f.unless(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
+	c.Events = in.Events
+	f.unless(in.Events == nil || len(in.Events) > 0, "events", "minItems:1")
+	for i, name := range in.Events {
+		f.unless(slices.Contains(eventNames[:3], name), item("events", i), "enum:surge.level_changed|room.rescored|surge.alert")
+	}
+	switch c.Only = outbound.Selection(in.Only); c.Only {
+	case "":
+		c.Only = outbound.SelectMissing
+	case outbound.SelectFailed, outbound.SelectMissing, outbound.SelectAll:
+	default:
+		f.add("only", "enum:failed|missing|all")
+	}
+	if f.answered(w, r) {
+		return
+	}
+	hook, ok := s.webhook(w, r)
+	if !ok {
+		return
+	}
+	c.Endpoint = hook.ID
+	if s.order(w, r, actWebhookReplay, hook.ID, c) {
+		api.OK(w, r, replayed{c.ID, s.count(r.Context(), c), append([]api.Warning{}, warnings...)})
+	}
+}
+
+// count waits a little for the notifier to say how many deliveries a replay makes.
+// It is another process and tells by the board alone, so it is looked for there.
+func (s *server) count(ctx context.Context, c *outbound.Command) *int {
+	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	defer cancel()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		p, ok, err := s.Board.Progress(ctx, c.Hospital, c.ID)
+		if err != nil {
+			return nil
+		}
+		if ok && (p.Count > 0 || p.Done) {
+			return &p.Count
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-look.C:
+		}
+	}
+}
+
+func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+	c := s.command(r, outbound.VerbRetry)
+	d, ok, err := s.Board.Delivery(r.Context(), c.Hospital, pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+		return
+	case !ok:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	c.Delivery, c.EventID, c.Endpoint, c.Channel = d.ID, d.EventID, d.EndpointID, d.Channel
+	if s.order(w, r, actDeliveryRetry, d.ID, c) {
+		api.OK(w, r, retriedRow{c.ID})
+	}
+}
+
+func (s *server) stop(w http.ResponseWriter, r *http.Request) {
+	c := s.command(r, outbound.VerbStop)
+	p, ok := s.progress(w, r)
+	if !ok {
+		return
+	}
+	switch {
+	case p.Verb != outbound.VerbReplay:
+		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
+		return
+	case p.Done: // as it is
+		api.OK(w, r, commandOf(&p))
+		return
+	}
+	c.Command, c.Endpoint = p.ID, ""
+	if s.order(w, r, actCommandStop, p.ID, c) {
+		api.OK(w, r, commandOf(&p))
+	}
+}
+
+// progress returns how far the command of the path is, or has answered.
+func (s *server) progress(w http.ResponseWriter, r *http.Request) (outbound.Progress, bool) {
+	p, ok, err := s.Board.Progress(r.Context(), hospitalOf(r), pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+		return p, false
+	case !ok:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+	}
+	return p, ok
+}
+
+func (s *server) getCommand(w http.ResponseWriter, r *http.Request) {
+	if p, ok := s.progress(w, r); ok {
+		api.OK(w, r, commandOf(&p))
+	}
+}

@@ -1,0 +1,235 @@
+package subscribers
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+// The pages of lists of deliveries.
+const (
+	deliveriesUsual  = 50
+	deliveriesAtMost = 200
+)
+
+var channelNames = []string{string(outbound.ChannelWebhook), string(outbound.ChannelMail), string(outbound.ChannelSMS)}
+
+var stateNames = []string{
+	string(outbound.Pending), string(outbound.Delivered), string(outbound.Rejected), string(outbound.Expired), string(outbound.Poison),
+	string(outbound.Cancelled), string(outbound.Failed), string(outbound.Suppressed), string(outbound.Superseded),
+}
+
+func deliveryReads() []api.Route[*server] {
+	page := []api.Parameter{
+		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
+		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
+		{Name: "event", In: "query", About: "Only these.", Example: outbound.LevelChanged},
+		{Name: "since", In: "query", About: "Not before this time.", Example: "2026-03-01T14:00:00Z"},
+		{Name: "until", In: "query", About: "Before this time.", Example: "2036-03-01T15:00:00Z"},
+		{Name: "limit", In: "query", About: "1 to 200; 50 if not given.", Example: "50"},
+		{Name: "cursor", In: "query", About: "next of the page before."},
+	}
+	hook := idOf("webhook", "whk_0123456789abcdef")
+	const about = "The newest 10,000 of an endpoint."
+	return grouped(groupWebhooks, []api.Route[*server]{
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
+			Parameters: page, Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
+		}, Serve: (*server).listDeliveries},
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
+			Parameters: []api.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Data:       deliveryRow{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).getDelivery},
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
+			Parameters: append([]api.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing},
+		}, Serve: (*server).listWebhookDeliveries},
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
+			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
+			Parameters: append([]api.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing},
+		}, Serve: (*server).listOwnDeliveries},
+		{Operation: api.Operation{
+			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
+			Parameters: []api.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Data:       commandRow{}, Refuses: []api.Kind{api.Missing},
+		}, Serve: (*server).getCommand},
+	})
+}
+
+// deliveryBase is what a partner sees, too.
+type deliveryBase struct {
+	ID            string   `json:"id"`
+	EventID       string   `json:"eventId"`
+	Event         string   `json:"event"`
+	Channel       string   `json:"channel"`
+	EndpointID    string   `json:"endpointId"` // of a webhook or a recipient
+	State         string   `json:"state"`
+	Reason        *string  `json:"reason"` // of a state that is not delivered: a stable code
+	OccurredAt    api.Time `json:"occurredAt"`
+	NextAttemptAt api.Time `json:"nextAttemptAt"` // null: none
+}
+
+type attemptBase struct {
+	N      int      `json:"n"` // from 1
+	At     api.Time `json:"at"`
+	MS     int64    `json:"ms"`
+	Class  string   `json:"class"`
+	Status *int     `json:"status"` // HTTP or SMTP; null: none came
+}
+
+type deliveryRow struct {
+	deliveryBase
+	Attempts []attemptRow `json:"attempts"` // oldest first, the last 20
+}
+
+type attemptRow struct {
+	attemptBase
+	Response *string `json:"response"` // what was answered, cut
+}
+
+type deliveryPage struct {
+	Items []deliveryRow `json:"items"`
+	Next  *string       `json:"next"` // cursor of the next page; null: there is none
+}
+
+type ownDelivery struct {
+	deliveryBase
+	Attempts []attemptBase `json:"attempts"`
+}
+
+type ownDeliveryPage struct {
+	Items []ownDelivery `json:"items"`
+	Next  *string       `json:"next"`
+}
+
+func baseOf(d *outbound.Delivery) deliveryBase {
+	return deliveryBase{
+		d.ID, d.EventID, d.Event, string(d.Channel), d.EndpointID, string(d.State), some(d.Reason), api.Time(d.OccurredAt), api.Time(d.NextAttemptAt),
+	}
+}
+
+func attemptOf(a *outbound.Attempt) attemptBase {
+	return attemptBase{a.N, api.Time(a.At), a.Took.Milliseconds(), string(a.Class), some(a.Status)}
+}
+
+func deliveryOf(d *outbound.Delivery) deliveryRow {
+	row := deliveryRow{baseOf(d), make([]attemptRow, len(d.Attempts))}
+	for i := range d.Attempts {
+		row.Attempts[i] = attemptRow{attemptOf(&d.Attempts[i]), some(d.Attempts[i].Response)}
+	}
+	return row
+}
+
+// query reads the query of a request, or has answered.
+func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
+	given := r.URL.Query()
+	q := outbound.Query{
+		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.Get("channel")), State: outbound.State(given.Get("state")),
+		Event: given.Get("event"), Limit: deliveriesUsual, Cursor: given.Get("cursor"),
+	}
+	var f faults
+	f.unless(q.Channel == "" || slices.Contains(channelNames, string(q.Channel)), "channel", "enum:"+strings.Join(channelNames, "|"))
+	f.unless(q.State == "" || slices.Contains(stateNames, string(q.State)), "state", "enum:"+strings.Join(stateNames, "|"))
+	f.unless(q.Event == "" || slices.Contains(eventNames, q.Event), "event", "enum:"+strings.Join(eventNames, "|"))
+	q.Since = s.parseTime(&f, q.Hospital, "since", given.Get("since"))
+	q.Until = s.parseTime(&f, q.Hospital, "until", given.Get("until"))
+	if text := given.Get("limit"); text != "" {
+		var err error
+		q.Limit, err = strconv.Atoi(text)
+		f.unless(err == nil && q.Limit >= 1 && q.Limit <= deliveriesAtMost, "limit", "integer:1-"+strconv.Itoa(deliveriesAtMost))
+	}
+	return q, !f.answered(w, r)
+}
+
+// page answers a query, or has answered.
+func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
+	q, ok := s.query(w, r, endpoint)
+	if !ok {
+		return page, false
+	}
+	page, err := s.Board.Deliveries(r.Context(), q)
+	switch {
+	case err == nil:
+		return page, true
+	case errors.Is(err, ErrCursor):
+		var f faults
+		f.add("cursor", "cursor")
+		f.answered(w, r)
+	default:
+		s.away(w, r, err)
+	}
+	return page, false
+}
+
+func (s *server) answerPage(w http.ResponseWriter, r *http.Request, endpoint string) {
+	found, ok := s.page(w, r, endpoint)
+	if !ok {
+		return
+	}
+	page := deliveryPage{Items: make([]deliveryRow, len(found.Items)), Next: some(found.Next)}
+	for i := range found.Items {
+		page.Items[i] = deliveryOf(&found.Items[i])
+	}
+	api.OK(w, r, page)
+}
+
+func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) { s.answerPage(w, r, "") }
+
+func (s *server) listWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
+	if hook, ok := s.webhook(w, r); ok {
+		s.answerPage(w, r, hook.ID)
+	}
+}
+
+func (s *server) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
+	hook, known := s.Register.Webhook(hospitalOf(r), pathID(r))
+	if !known || !s.reads(r, hook) {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	found, ok := s.page(w, r, hook.ID)
+	if !ok {
+		return
+	}
+	page := ownDeliveryPage{Items: make([]ownDelivery, len(found.Items)), Next: some(found.Next)}
+	for i := range found.Items {
+		d := &found.Items[i]
+		page.Items[i] = ownDelivery{baseOf(d), make([]attemptBase, len(d.Attempts))}
+		for j := range d.Attempts {
+			page.Items[i].Attempts[j] = attemptOf(&d.Attempts[j])
+		}
+	}
+	api.OK(w, r, page)
+}
+
+// reads reports whether the caller's key is one that may list the deliveries to an
+// endpoint, or was rotated from or to one.
+func (s *server) reads(r *http.Request, hook *outbound.Webhook) bool {
+	caller := api.Caller(r.Context())
+	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {
+		if id == caller.ID {
+			return true
+		}
+		named, known := s.Key(id)
+		return known && named.Hospital == caller.Hospital && named.Lineage() == caller.Lineage()
+	})
+}
+
+func (s *server) getDelivery(w http.ResponseWriter, r *http.Request) {
+	d, ok, err := s.Board.Delivery(r.Context(), hospitalOf(r), pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+	case !ok:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+	default:
+		api.OK(w, r, deliveryOf(&d))
+	}
+}

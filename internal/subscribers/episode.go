@@ -1,0 +1,121 @@
+package subscribers
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+const actAlertAck = "alert.ack"
+
+const maxBy = 60 // characters
+
+func episodeWrites() []api.Route[*server] {
+	return grouped(groupAlerts, []api.Route[*server]{{Operation: api.Operation{
+		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
+		About:      "Nothing escalates or repeats until the level rises again.",
+		Parameters: []api.Parameter{idOf("episode", "epi_0123456789abcdef")},
+		Bodies:     body(ackShape{}, api.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
+		Data:       acknowledged{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},
+	}, Serve: (*server).acknowledge}})
+}
+
+func episodeReads() []api.Route[*server] {
+	return grouped(groupAlerts, []api.Route[*server]{{Operation: api.Operation{
+		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "When people were told, newest first",
+		About: "An episode begins when the unit leaves green and ends when those told know that it is green again.", Data: episodeList{},
+	}, Serve: (*server).listEpisodes}})
+}
+
+type ackShape struct {
+	By string `json:"by,omitempty" maxLength:"60" doc:"The role that has taken it; without it the key."`
+}
+
+type acknowledged struct {
+	CommandID string        `json:"commandId"`
+	Warnings  []api.Warning `json:"warnings"`
+}
+
+type episodeRow struct {
+	ID       string   `json:"id"`
+	Tier     string   `json:"tier"`  // told last
+	Level    string   `json:"level"` // now, or when it ended
+	OpenedAt api.Time `json:"openedAt"`
+	ClosedAt api.Time `json:"closedAt"` // null: open
+	ToldAt   api.Time `json:"toldAt"`
+	Reason   string   `json:"reason"`  // why people were told last
+	Round    int      `json:"round"`   // of escalation
+	AckBy    api.Time `json:"ackBy"`   // until when somebody must have taken it; null: nobody need
+	AckedAt  api.Time `json:"ackedAt"` // null: nobody has
+	AckedBy  *string  `json:"ackedBy"`
+}
+
+type episodeList struct {
+	Items []episodeRow `json:"items"`
+}
+
+// episodes returns those of the hospital, newest first, or has answered.
+func (s *server) episodes(w http.ResponseWriter, r *http.Request) ([]outbound.Episode, bool) {
+	all, err := s.Board.Episodes(r.Context(), hospitalOf(r))
+	if err != nil {
+		s.away(w, r, err)
+		return nil, false
+	}
+	slices.SortStableFunc(all, func(a, b outbound.Episode) int { return b.OpenedAt.Compare(a.OpenedAt) })
+	return all, true
+}
+
+func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
+	all, ok := s.episodes(w, r)
+	if !ok {
+		return
+	}
+	list := episodeList{Items: make([]episodeRow, len(all))}
+	for i := range all {
+		e := &all[i]
+		list.Items[i] = episodeRow{
+			e.ID, e.Tier, e.Level, api.Time(e.OpenedAt), api.Time(e.ClosedAt), api.Time(e.ToldAt), e.Reason, e.Round,
+			api.Time(e.AckBy), api.Time(e.AckedAt), some(e.AckedBy),
+		}
+	}
+	api.OK(w, r, list)
+}
+
+func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
+	var in ackShape
+	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	in.By = strings.TrimSpace(in.By)
+	var f faults
+	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !controls(in.By), "by", "length:0-60")
+	if f.answered(w, r) {
+		return
+	}
+	all, ok := s.episodes(w, r)
+	if !ok {
+		return
+	}
+	at := slices.IndexFunc(all, func(e outbound.Episode) bool { return e.ID == pathID(r) })
+	switch {
+	case at < 0:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	case !all[at].ClosedAt.IsZero():
+		unprocessable(w, r, "The episode has ended.", "", "closed")
+		return
+	}
+	c := s.command(r, outbound.VerbAck)
+	c.Episode = all[at].ID
+	if in.By != "" {
+		c.By = in.By
+	}
+	if s.order(w, r, actAlertAck, c.Episode, c) {
+		api.OK(w, r, acknowledged{c.ID, append([]api.Warning{}, warnings...)})
+	}
+}

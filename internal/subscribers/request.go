@@ -1,0 +1,176 @@
+package subscribers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/audit"
+)
+
+const (
+	maxBody  = 64 << 10 // bytes
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+// grouped gives routes what they have in common.
+func grouped(group string, routes []api.Route[*server]) []api.Route[*server] {
+	for i := range routes {
+		o := &routes[i].Operation
+		o.Group = group
+		if !o.Keyed {
+			o.Scope = access.Admin
+		}
+	}
+	return routes
+}
+
+const (
+	groupWebhooks = "Webhooks"
+	groupAlerts   = "Alerts"
+)
+
+var ifMatch = api.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
+
+func idOf(what, example string) api.Parameter {
+	return api.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
+}
+
+func body(shape any, examples ...api.Example) []api.Body {
+	return []api.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
+}
+
+// newID returns a fresh id: 16 hex digits after the prefix, or as many as asked.
+func newID(prefix string, bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails: crypto/rand ends the program instead
+	return prefix + hex.EncodeToString(b)
+}
+
+func hospitalOf(r *http.Request) string { return api.Caller(r.Context()).Hospital }
+
+func pathID(r *http.Request) string { return chi.URLParam(r, "id") }
+
+// faults collects the rules that a request breaks, so that its sender learns of
+// all of them at once.
+type faults struct{ all []api.Detail }
+
+func (f *faults) add(path, rule string) { f.all = append(f.all, api.Detail{Path: path, Rule: rule}) }
+
+func (f *faults) unless(ok bool, path, rule string) {
+	if !ok {
+		f.add(path, rule)
+	}
+}
+
+// answered answers if there is a fault.
+func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
+	if len(f.all) > 0 {
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The request breaks the rules listed in details.", Details: f.all})
+	}
+	return len(f.all) > 0
+}
+
+func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule string) {
+	api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: message, Details: []api.Detail{{Path: path, Rule: rule}}})
+}
+
+// matches reports whether If-Match, if there is one, allows the version; else it
+// has answered.
+func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
+	given := strings.Join(r.Header["If-Match"], ",")
+	if given == "" {
+		return true
+	}
+	for tag := range strings.SplitSeq(given, ",") {
+		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == "*" || tag == etag(version) {
+			return true
+		}
+	}
+	api.Fail(w, r, api.Problem{Kind: api.Precondition})
+	return false
+}
+
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// answer answers with a setting of a version.
+func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
+	w.Header()["Etag"] = []string{etag(version)}
+	api.OK(w, r, data)
+}
+
+// versionText is a version in the audit; 0 is no version.
+func versionText(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(version, 10)
+}
+
+// perform puts an act on record, then does it; if it returns false it has answered.
+func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	caller := api.Caller(r.Context())
+	err := s.Audit(ctx, audit.Act{
+		Hospital: caller.Hospital, At: s.Shell.Now(), By: caller.ID, Action: action, Subject: subject,
+		Before: versionText(before), After: versionText(after),
+	})
+	if err == nil {
+		err = do(ctx)
+	}
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, ErrNoKey):
+		unprocessable(w, r, "The service cannot seal this; its operator has to set SVC_SECRETS_KEY.", "", "secrets_key")
+	default:
+		s.Shell.Log.WarnContext(r.Context(), "act not done", "action", action, "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: tryAgain})
+	}
+	return false
+}
+
+// away answers that something cannot be known at the moment.
+func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
+	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
+	api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: tryAgain})
+}
+
+func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// parseTime reads RFC 3339; a time without an offset is in the zone. "" is zero.
+func (s *server) parseTime(f *faults, hospital, path, text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	zone := time.UTC
+	if s.Zone != nil {
+		zone = s.Zone(hospital)
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
+			return cut(at)
+		}
+	}
+	f.add(path, "format:date-time")
+	return time.Time{}
+}
+
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
