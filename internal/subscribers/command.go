@@ -71,7 +71,7 @@ type replayShape struct {
 
 type commanded struct {
 	CommandID  string        `json:"commandId"`
-	DeliveryID string        `json:"deliveryId"`
+	DeliveryID *string       `json:"deliveryId"` // null: the command tells it
 	Warnings   []api.Warning `json:"warnings"`
 }
 
@@ -137,7 +137,7 @@ func (s *server) test(w http.ResponseWriter, r *http.Request) {
 		c.Event = in.Event
 	}
 	if s.order(w, r, actWebhookTest, hook.ID, c) {
-		api.OK(w, r, commanded{c.ID, s.Test(c), append([]api.Warning{}, warnings...)})
+		api.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]api.Warning{}, warnings...)})
 	}
 }
 

@@ -298,6 +298,6 @@ func (s *server) testAlert(w http.ResponseWriter, r *http.Request) {
 		c.Endpoint, c.Event = p.WebhookID, outbound.Alert
 	}
 	if s.order(w, r, actAlertTest, p.ID, c) {
-		api.OK(w, r, commanded{c.ID, s.Test(c), append([]api.Warning{}, warnings...)})
+		api.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]api.Warning{}, warnings...)})
 	}
 }

@@ -66,7 +66,7 @@ type Config struct {
 	Audit audit.Record
 	// Order makes a command durable in the ledger of the notifier.
 	Order func(ctx context.Context, c *outbound.Command) error
-	// Test names the delivery that a test makes.
+	// Test names the delivery that a test makes; "" if that is not known beforehand.
 	Test func(c *outbound.Command) string
 	// Check judges the URL of an endpoint: why it is refused, or what to warn of;
 	// both are stable codes, "" is nothing.
