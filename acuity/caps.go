@@ -40,7 +40,7 @@ const (
 	// capMappings is the number of rows of the terminology map.
 	capMappings = 20_000
 	// capReferents is the number of Medications and Locations that are kept for
-	// whoever names them; those told last stay.
+	// whoever names them, and of Patients; those told last stay.
 	capReferents = 2000
 	// capPlaces is the number of rows of the location table.
 	capPlaces = 5000

@@ -219,10 +219,16 @@ func (u *Unit) visitOf(patient string, not *visit) *visit {
 		}
 		return cmp.Or(cmp.Compare(v.story.openedAt, best.story.openedAt), cmp.Compare(v.ID, best.ID)) > 0
 	}
-	for _, v := range u.patients[patient] {
-		if v != not && !v.story.newborn && better(v) {
-			best = v
+	look := func(name string) {
+		for _, v := range u.patients[name] {
+			if v != not && !v.story.newborn && better(v) {
+				best = v
+			}
 		}
+	}
+	look(patient)
+	for _, name := range u.persons[patient] {
+		look(name)
 	}
 	return best
 }

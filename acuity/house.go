@@ -112,6 +112,9 @@ func (u *Unit) learn() {
 	u.table.site(u.locations())
 	u.table.referents = u.referents
 	u.relabel()
+	for _, r := range u.referents {
+		u.join(&r.Referent)
+	}
 	u.index()
 	for _, v := range u.visits {
 		for i := range v.Events {

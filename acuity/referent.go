@@ -2,20 +2,22 @@ package acuity
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 )
 
-// Referent is what others only name: a Medication or a Location of FHIR that came
-// in a request of its own. It counts for whoever names it, whichever came first.
+// Referent is what others only name: a Medication, a Location or a Patient of FHIR,
+// also one that came in a request of its own. It counts for whoever names it,
+// whichever came first.
 type Referent struct {
-	// Name is how others name it, "Medication/<id>" or "Location/<id>": the code
-	// of system local of a statement, or the room of a place.
+	// Name is how others name it: "Medication/<id>", the code of system local of a
+	// statement; "Location/<id>", the room of a place; or the pseudonym of a
+	// reference to a patient.
 	Name      string
 	UpdatedAt Instant  // of its version; 0: not said
 	Codings   []Coding // of a Medication
 	Place     Location // of a Location
+	Patient   string   // of a Patient: the pseudonym of the number
 }
 
 // ReferentState is a referent as it was told last.
@@ -35,7 +37,7 @@ func (u *Unit) takeReferents(in *intake) {
 	for i := range in.o.Referents {
 		r := &in.o.Referents[i]
 		old := u.referents[r.Name]
-		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Place == r.Place && slices.Equal(old.Codings, r.Codings)) {
+		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Place == r.Place && old.Patient == r.Patient && slices.Equal(old.Codings, r.Codings)) {
 			continue
 		}
 		s := &ReferentState{Referent: *r, Version: u.facts.Version + 1}
@@ -48,6 +50,10 @@ func (u *Unit) takeReferents(in *intake) {
 		heard = heard || len(s.Codings) > 0 && u.names(s.Name)
 		seen = seen || !s.Place.IsZero()
 		u.learnt(s.Name)
+		if old != nil {
+			u.part(&old.Referent)
+		}
+		u.join(&s.Referent)
 	}
 	u.forgetReferents()
 	if heard || u.maps == nil || u.maps.referents == nil {
@@ -87,7 +93,7 @@ func (m *mappings) named(s *Signal) []Coding {
 
 // own makes the texts of the state its own: those of an observation share one.
 func (s *ReferentState) own() {
-	s.Name = strings.Clone(s.Name)
+	s.Name, s.Patient = strings.Clone(s.Name), strings.Clone(s.Patient)
 	s.Place.own()
 	s.Codings = slices.Clone(s.Codings)
 	for i := range s.Codings {
@@ -96,18 +102,68 @@ func (s *ReferentState) own() {
 	}
 }
 
-// forgetReferents keeps the cap: those told last stay.
+// forgetReferents keeps the caps: those told last stay, of patients and of the
+// others.
 func (u *Unit) forgetReferents() {
-	over := len(u.referents) - capReferents
-	if over <= 0 {
+	if len(u.referents) <= capReferents {
 		return
 	}
-	oldest := slices.SortedFunc(maps.Values(u.referents), func(a, b *ReferentState) int {
-		return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
-	})
-	for _, s := range oldest[:over] {
-		delete(u.referents, s.Name)
-		u.dirty.gone = append(u.dirty.gone, string(u.key(kindReferent, digest(s.Name))))
+	var kinds [2][]*ReferentState
+	for _, s := range u.referents {
+		kind := 0
+		if s.Patient != "" {
+			kind = 1
+		}
+		kinds[kind] = append(kinds[kind], s)
+	}
+	for _, list := range kinds {
+		slices.SortFunc(list, func(a, b *ReferentState) int {
+			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
+		})
+		for _, s := range list[:max(len(list)-capReferents, 0)] {
+			u.part(&s.Referent)
+			delete(u.referents, s.Name)
+			u.dirty.gone = append(u.dirty.gone, string(u.key(kindReferent, digest(s.Name))))
+		}
+	}
+}
+
+// join notes that a number and a reference are of the same patient.
+func (u *Unit) join(r *Referent) {
+	if r.Patient == "" || r.Patient == r.Name {
+		return
+	}
+	if u.persons == nil {
+		u.persons = map[string][]string{}
+	}
+	for _, pair := range [...][2]string{{r.Name, r.Patient}, {r.Patient, r.Name}} {
+		if !slices.Contains(u.persons[pair[0]], pair[1]) {
+			u.persons[pair[0]] = append(u.persons[pair[0]], pair[1])
+		}
+	}
+	u.markPerson(r.Name)
+}
+
+// part takes that back.
+func (u *Unit) part(r *Referent) {
+	if r.Patient == "" {
+		return
+	}
+	u.markPerson(r.Name)
+	for _, pair := range [...][2]string{{r.Name, r.Patient}, {r.Patient, r.Name}} {
+		left := slices.DeleteFunc(u.persons[pair[0]], func(n string) bool { return n == pair[1] })
+		if u.persons[pair[0]] = left; len(left) == 0 {
+			delete(u.persons, pair[0])
+		}
+	}
+}
+
+// markPerson asks for the referrals of a patient anew.
+func (u *Unit) markPerson(name string) {
+	for _, n := range u.namesOf([]string{name}) {
+		for _, r := range u.referred[n] {
+			u.markReferral(r)
+		}
 	}
 }
 

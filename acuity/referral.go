@@ -300,17 +300,21 @@ func (u *Unit) bindPatient(r *referral, at Instant) *visit {
 	return best
 }
 
-// namesOf returns the names with all others that visits tell to be of the same
-// patient: a number and a reference.
+// namesOf returns the names with all others that visits or Patients tell to be of
+// the same patient: a number and a reference.
 func (u *Unit) namesOf(names []string) []string {
-	for i := 0; i < len(names); i++ {
-		for _, v := range u.patients[names[i]] {
-			for _, n := range v.names {
-				if !slices.Contains(names, n) {
-					names = append(names, n)
-				}
+	add := func(more []string) {
+		for _, n := range more {
+			if !slices.Contains(names, n) {
+				names = append(names, n)
 			}
 		}
+	}
+	for i := 0; i < len(names); i++ {
+		for _, v := range u.patients[names[i]] {
+			add(v.names)
+		}
+		add(u.persons[names[i]])
 	}
 	return names
 }

@@ -26,6 +26,7 @@ type Unit struct {
 	saved  map[int64]*heardRecord // statements that are being restored
 
 	referents map[string]*ReferentState // by name
+	persons   map[string][]string       // further names of a patient, by name: as Patients tell them
 
 	referrals map[referralName]*referral
 

@@ -50,7 +50,7 @@ func TestFHIRAnswer(t *testing.T) {
 		t.Errorf("not of one visit: %+v %+v", o.Events, o.Signals)
 	}
 	for _, want := range []string{
-		`"resources":{"received":5,"applied":3,"ignored":1,"rejected":1},"adtEvents":1,"signals":1,"diagnoses":1`,
+		`"resources":{"received":5,"applied":4,"ignored":0,"rejected":1},"adtEvents":1,"signals":1,"diagnoses":1`,
 		`{"severity":"error","code":"status_unknown","expression":"Bundle.entry[3].resource.status"}`,
 		`{"severity":"warning","code":"unit_missing","expression":"Bundle.entry[2].resource.value"}`,
 		`{"code":"location_without_room","path":"Bundle.entry[4].resource"}`,
@@ -156,7 +156,7 @@ func TestCanariesInFHIR(t *testing.T) {
 	}
 	d := open(t)
 	a := d.post(t, "fhir", `{"resourceType":"Bundle","id":`+name+`,"link":[{"url":`+name+`}],"entry":[{"resource":`+strings.Join(resources, `},{"fullUrl":`+name+`,"resource":`)+`}]}`)
-	if n := fhirOf(t, a).Data.Resources; n.Received != 8 || n.Applied != 5 || n.Ignored != 3 {
+	if n := fhirOf(t, a).Data.Resources; n.Received != 8 || n.Applied != 6 || n.Ignored != 2 {
 		t.Fatal(a.raw)
 	}
 	bad := d.post(t, "fhir", `[{"resourceType":"Observation","id":`+name+`,"status":`+name+`},{"resourceType":"Condition","code":{"text":`+name+`}},{"`+canary+`":1},{"resourceType":"Encounter","id":{"`+canary+`":`+name+`},"status":"finished"}]`)

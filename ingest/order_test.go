@@ -147,6 +147,12 @@ var visits = map[string][]string{
 			`"medicationReference":{"reference":"Medication/mag"},"effectivePeriod":{"start":"2026-03-04T09:50:00Z"}`),
 		adt("A01", "0800", "", `LDR^L7`, "I"),
 	},
+	"a patient whose number and reference come apart": {
+		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}`,
+		adt("A01", "0800", "", `LDR^L1`, "I"), adt("A02", "0900", "", `LDR^L2`, "I"),
+		diagnosed("confirmed", "08:40", ofPatient),
+		resource("Observation", "o1", `"status":"final"`, "21:50", ofPatient, `"effectiveDateTime":"2026-03-04T21:45:00Z",`+strip+`II"}`),
+	},
 	"an infusion on hold, known before the visit": {
 		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),
 		administered("m2", "in-progress", "10:00", "09:55", ""), observed("o1", "final", "22:10", "22:10", "II"),

@@ -7,6 +7,7 @@ func (w *writer) referent(f *acuity.Referent) {
 	w.at(f.UpdatedAt)
 	w.codings(f.Codings)
 	w.location(&f.Place)
+	w.text(f.Patient)
 }
 
 func (r *reader) referent(f *acuity.Referent) {
@@ -14,6 +15,7 @@ func (r *reader) referent(f *acuity.Referent) {
 	f.UpdatedAt = r.at()
 	f.Codings = r.codings()
 	r.location(&f.Place)
+	f.Patient = r.text()
 }
 
 func (w *writer) referents(list []acuity.Referent) {

@@ -22,8 +22,8 @@ type Schema struct {
 var (
 	observationV1    = Schema{"observation", 1, 0xcf3f075c21921567}
 	observationV2    = Schema{"observation", 2, 0x802e18f6c4978ee1}
-	observationV3    = Schema{"observation", 3, 0x235614614b06cee3}
-	referentStateV1  = Schema{"referent-state", 1, 0xd2ec8d2d12486f0e}
+	observationV3    = Schema{"observation", 3, 0xfe6b67009c2a93ae}
+	referentStateV1  = Schema{"referent-state", 1, 0xee83029c3ff21dad}
 	changeV1         = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	changeV2         = Schema{"change", 2, 0x75a3db43cca1841a}
 	changeV3         = Schema{"change", 3, 0xf736b2d3bc2673cd}

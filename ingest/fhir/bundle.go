@@ -209,9 +209,6 @@ func (d *decoder) item(c, n int32, level int) int32 {
 		d.facts.Ignored++
 	default:
 		d.facts.Received++
-		if !k.applied() && !k.named() {
-			d.facts.Ignored++
-		}
 		return d.resource(resource{kind: k, container: c, index: n})
 	}
 	return -1

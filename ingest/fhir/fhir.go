@@ -1,6 +1,6 @@
 // Package fhir turns FHIR R4 resources into facts: Encounters into ADT events,
-// Conditions, Observations and MedicationAdministrations into signals, Medications
-// and Locations into what those name, with the help of the Patients among them.
+// Conditions, Observations and MedicationAdministrations into signals, Medications,
+// Locations and Patients into what those name.
 //
 // It takes any Bundle, one resource, an array of them, or {"resources": […]}. The
 // bytes are read once, and only what is used becomes a value: no name, birth date,

@@ -333,7 +333,13 @@ func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject st
 		}
 		return both[0], both[1], -1
 	}
-	r := &d.resources[t.at]
+	d.person(&d.resources[t.at])
+	return d.resources[t.at].patient, d.resources[t.at].person, t.at
+}
+
+// person finds the pseudonyms of a Patient: by number if that is known, else by
+// reference; and by reference if that is a further name.
+func (d *decoder) person(r *resource) {
 	if r.patient == "" {
 		number := d.identifierOf(r, "MR")
 		if name := d.nameOf(r); name != "" {
@@ -346,7 +352,6 @@ func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject st
 			r.person = ""
 		}
 	}
-	return r.patient, r.person, t.at
 }
 
 // resourceOf returns the pseudonym of a resource of this sender.

@@ -6,12 +6,18 @@ import (
 	"svc/acuity"
 )
 
-// referent makes the fact of a Medication or a Location that other messages may
-// name. What only stands for itself in this body, nobody else can name.
+// referent makes the fact of a Medication, a Location or a Patient that other
+// messages may name. What only stands for itself in this body, nobody else can name.
 func (d *decoder) referent(r *resource) bool {
 	id := string(d.idOf(r))
+	switch {
+	case id == "" || r.deleted:
+		return false
+	case r.kind == patientKind:
+		return d.patient(r)
+	}
 	name := kindNames[r.kind] + "/" + id
-	if id == "" || r.deleted || r.kind == medicationKind && len(name) > maxCode || len(name) > maxPlace {
+	if r.kind == medicationKind && len(name) > maxCode || len(name) > maxPlace {
 		return false
 	}
 	f := acuity.Referent{Name: name, UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
@@ -28,5 +34,16 @@ func (d *decoder) referent(r *resource) bool {
 		f.Name = number // as a logical reference has it
 		d.facts.Referents = append(d.facts.Referents, f)
 	}
+	return true
+}
+
+// patient makes the fact that the reference to a Patient and a number are the same.
+func (d *decoder) patient(r *resource) bool {
+	if d.person(r); r.person == "" {
+		return false
+	}
+	d.facts.Referents = append(d.facts.Referents, acuity.Referent{
+		Name: r.person, Patient: r.patient, UpdatedAt: d.time(r, r.updated, "meta.lastUpdated"),
+	})
 	return true
 }

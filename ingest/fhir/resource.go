@@ -33,7 +33,7 @@ func kindOf(name []byte) kind {
 func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
 
 // named reports whether resources of the kind are facts that others name.
-func (k kind) named() bool { return k == medicationKind || k == locationKind }
+func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
 
 // resource is one resource as it was sent: of all kinds what is used of any.
 type resource struct {
