@@ -75,16 +75,18 @@ func persistence(o *Origin) float64 {
 
 // learnTails moves each quantile of the standardised error by what the one that
 // was forecast got wrong (online conformal, Gibbs and Candès 2021): whatever the
-// unit does, in the long run each is exceeded as often as it should be.
+// unit does, in the long run each is exceeded as often as it should be. One that
+// was hit, as of a unit that is empty, was not wrong.
 func (m *Model) learnTails(h int, r float64, f *Ahead) {
 	t := (*[Quantiles + 1]float32)(m.Tails[h*(Quantiles+1):])
 	step := max(.01, 1/(10+float64(t[Quantiles])/2))
 	for i, tau := range Taus {
-		below := 0.0
-		if float32(r) <= f.Quantiles[i] {
-			below = 1
+		switch is := float32(r); {
+		case is < f.Quantiles[i]:
+			t[i] += float32(step * (tau - 1))
+		case is > f.Quantiles[i]:
+			t[i] += float32(step * tau)
 		}
-		t[i] += float32(step * (tau - below))
 	}
 	t[Quantiles]++
 }

@@ -1,0 +1,414 @@
+package forecast_test
+
+import (
+	"bytes"
+	"encoding/gob"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+)
+
+const firstHour = 490_000
+
+// anyUnit makes up hours of a unit of any stages, with gaps and doubtful facts:
+// no believable one, but one that finds what divides by zero.
+func anyUnit(random *rand.Rand, hours int) []acuity.Snapshot {
+	list := make([]acuity.Snapshot, hours)
+	var here []acuity.SnapshotVisit
+	name, quiet := uint64(0), 0
+	nurses := int32(random.IntN(12) - 1)
+	for i := range list {
+		s := &list[i]
+		*s = acuity.Snapshot{Hour: firstHour + int32(i), Observed: true, Nurses: nurses, Call: acuity.Tristate(random.IntN(3)), Moves: int32(random.IntN(4)), Rooms: 25}
+		for range random.IntN(4) {
+			name++
+			here = append(here, acuity.SnapshotVisit{Visit: random.Uint64(), Class: acuity.StageClass(random.IntN(9))})
+			s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: here[len(here)-1].Visit, Kind: acuity.ArrivalKind(random.IntN(4))})
+		}
+		here = slices.DeleteFunc(here, func(acuity.SnapshotVisit) bool { return random.IntN(12) == 0 })
+		for j := range here {
+			v := &here[j]
+			v.Age += 60
+			if random.IntN(6) == 0 {
+				v.Class, v.Age = acuity.StageClass(random.IntN(9)), 0
+			}
+			for h := range v.Demand {
+				v.Demand[h] = []uint8{0, 20, 30, 60, 120}[random.IntN(5)]
+				v.Score[h] = v.Demand[h] / 2
+			}
+		}
+		s.Visits = slices.Clone(here)
+		s.Occupied = int32(len(here))
+		if quiet == 0 && random.IntN(60) == 0 {
+			quiet = 1 + random.IntN(40)
+		}
+		if quiet > 0 {
+			quiet--
+			*s = acuity.Snapshot{Hour: s.Hour, Nurses: -1}
+		}
+	}
+	return list
+}
+
+func learnt(list []acuity.Snapshot, zone *time.Location) *forecast.Model {
+	m := forecast.NewModel("h")
+	for i := range list {
+		s := list[i]
+		forecast.Learn(m, &s, zone)
+	}
+	return m
+}
+
+func encoded(t interface{ Fatal(...any) }, m *forecast.Model) []byte {
+	var b bytes.Buffer
+	if err := gob.NewEncoder(&b).Encode(m); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func drawUnit(t *rapid.T, hours int) []acuity.Snapshot {
+	return anyUnit(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0)), hours)
+}
+
+// sound fails where a forecast contradicts itself.
+func sound(t interface {
+	Helper()
+	Errorf(string, ...any)
+}, f *forecast.Forecast,
+) {
+	t.Helper()
+	number := func(x float64) {
+		t.Helper()
+		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
+			t.Errorf("a number is %v", x)
+		}
+	}
+	for h := range f.Hours {
+		hour := &f.Hours[h]
+		for i, q := range hour.Nurses {
+			number(q)
+			if i > 0 && q < hour.Nurses[i-1] {
+				t.Errorf("quantiles fall: %v", hour.Nurses)
+			}
+		}
+		number(hour.Census)
+		number(hour.Arrivals)
+		number(hour.Mean)
+		if hour.Nurses[forecast.P90] > f.Peak.P90 || hour.End == f.Peak.At && hour.Nurses[forecast.P90] != f.Peak.P90 {
+			t.Errorf("peak %+v, but %+v", f.Peak, hour)
+		}
+	}
+	for i := range f.Points {
+		p := &f.Points[i]
+		sum, below := int32(0), int32(0)
+		for l, part := range p.P {
+			if part < 0 {
+				t.Errorf("probability %d", part)
+			}
+			sum += part
+			if l < int(p.Level) {
+				below += part
+			}
+		}
+		if sum != 1000 || below >= 500 || below+p.P[p.Level] < 500 {
+			t.Errorf("level %d of %v", p.Level, p.P)
+		}
+	}
+	for _, d := range f.Drivers {
+		if d == "" {
+			t.Errorf("empty driver in %q", f.Drivers)
+		}
+	}
+	if len(f.Drivers) > 5 {
+		t.Errorf("drivers %q", f.Drivers)
+	}
+}
+
+// TestSound: whatever was seen, and at whatever minute: quantiles ascend,
+// probabilities sum to one, nothing is not a number.
+func TestSound(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawUnit(t, rapid.IntRange(30, 150).Draw(t, "hours"))
+		m := learnt(list, nil)
+		last := list[len(list)-1]
+		last.Observed = true
+		at := acuity.Instant(m.Hour)*3_600_000 + acuity.Instant(rapid.IntRange(0, 3*3_600_000).Draw(t, "later"))
+		f, err := forecast.Predict(m, &forecast.Unit{At: at, Snapshot: &last})
+		if err != nil {
+			return // too few hours, see TestInsufficient
+		}
+		sound(t, &f)
+	})
+}
+
+// TestOrderOfVisits does not matter, to a byte.
+func TestOrderOfVisits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawUnit(t, 40)
+		turned := slices.Clone(list)
+		for i := range turned {
+			turned[i].Visits = slices.Clone(turned[i].Visits)
+			slices.Reverse(turned[i].Visits)
+		}
+		a, b := learnt(list, nil), learnt(turned, nil)
+		if !bytes.Equal(encoded(t, a), encoded(t, b)) {
+			t.Fatal("the models differ")
+		}
+		at := acuity.Instant(a.Hour) * 3_600_000
+		f, first := forecast.Predict(a, &forecast.Unit{At: at, Snapshot: &list[39]})
+		g, second := forecast.Predict(b, &forecast.Unit{At: at, Snapshot: &turned[39]})
+		if !reflect.DeepEqual(f, g) || (first == nil) != (second == nil) {
+			t.Fatalf("%+v\n%+v", f, g)
+		}
+	})
+}
+
+// TestRestore: a model that was written and read goes on as the one that was not.
+func TestRestore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawUnit(t, 40)
+		cut := rapid.IntRange(1, 39).Draw(t, "cut")
+		whole := learnt(list, nil)
+		restored := forecast.NewModel("h")
+		if err := gob.NewDecoder(bytes.NewReader(encoded(t, learnt(list[:cut], nil)))).Decode(restored); err != nil {
+			t.Fatal(err)
+		}
+		for i := range list[cut:] {
+			forecast.Learn(restored, &list[cut+i], nil)
+		}
+		if !bytes.Equal(encoded(t, whole), encoded(t, restored)) {
+			t.Fatal("the models differ")
+		}
+	})
+}
+
+// TestNurseMore: with a nurse more no level is more likely to be reached.
+func TestNurseMore(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := drawUnit(t, 40)
+		m := learnt(list, nil)
+		few := list[39]
+		few.Observed, few.Nurses = true, max(few.Nurses, 0)
+		more := few
+		more.Nurses++
+		at := acuity.Instant(m.Hour) * 3_600_000
+		f, err := forecast.Predict(m, &forecast.Unit{At: at, Snapshot: &few})
+		if err != nil {
+			return // too few hours
+		}
+		g, err := forecast.Predict(m, &forecast.Unit{At: at, Snapshot: &more})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range f.Points {
+			a, b := f.Points[i].P, g.Points[i].P
+			for x := 2; x >= 0; x-- {
+				a[x] += a[x+1]
+				b[x] += b[x+1]
+				if b[x+1] > a[x+1] {
+					t.Fatalf("%v, with a nurse more %v", f.Points[i].P, g.Points[i].P)
+				}
+			}
+		}
+	})
+}
+
+// TestOriginIsPredict: the forecast that is scored is the one that is shown.
+func TestOriginIsPredict(t *testing.T) {
+	list := anyUnit(rand.New(rand.NewPCG(3, 0)), 300)
+	for i := range list {
+		list[i].Observed = true
+	}
+	m := learnt(list, nil)
+	origin := &m.Pending[len(m.Pending)-1]
+	f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour) * 3_600_000, Snapshot: &list[299]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range f.Hours {
+		for i, q := range f.Hours[h].Nurses {
+			if math.Abs(q-float64(origin.Ahead[h].Quantiles[i])) > .0051 {
+				t.Errorf("%d h, quantile %d: %v, scored %v", h+1, i, q, origin.Ahead[h].Quantiles[i])
+			}
+		}
+	}
+	for i, minutes := range forecast.PointMinutes {
+		if minutes%60 != 0 {
+			continue
+		}
+		p := f.Points[i].P
+		if got, want := float64(p[2]+p[3])/1000, float64(origin.Ahead[minutes/60-1].AtLeast[1]); math.Abs(got-want) > .0011 {
+			t.Errorf("%d min: orange %v, scored %v", minutes, got, want)
+		}
+	}
+}
+
+// alone is a unit with one room, for as many hours, and nobody in it before.
+func alone(last acuity.SnapshotVisit) ([]acuity.Snapshot, acuity.Snapshot) {
+	list := make([]acuity.Snapshot, 24)
+	for i := range list {
+		list[i] = acuity.Snapshot{Hour: firstHour + int32(i), Observed: true, Nurses: 2, Call: acuity.Yes, Rooms: 5}
+	}
+	now := list[23]
+	now.Visits, now.Occupied = []acuity.SnapshotVisit{last}, 1
+	return list, now
+}
+
+// TestKnownClock: of a unit of which nothing else is known, a recovery steps as
+// its clock says: one nurse, a half, a third.
+func TestKnownClock(t *testing.T) {
+	v := acuity.SnapshotVisit{Visit: 1, Class: acuity.StageRecovery, Demand: [9]uint8{60, 60, 30, 30, 30, 30, 20, 20, 20}}
+	for h := range v.Score {
+		v.Score[h] = 20
+	}
+	list, now := alone(v)
+	m := learnt(list, nil)
+	f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour) * 3_600_000, Snapshot: &now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h, want := range [8]float64{1, .5, .5, .5, .5, .33, .33, .33} {
+		if got := f.Hours[h].Mean; got != want || f.Hours[h].Nurses[forecast.P50] != want || f.Hours[h].Census != 1 {
+			t.Errorf("%d h: %+v, want %v", h+1, f.Hours[h], want)
+		}
+	}
+}
+
+// TestEmptyUnit that was always empty needs nobody.
+func TestEmptyUnit(t *testing.T) {
+	list, now := alone(acuity.SnapshotVisit{})
+	now.Visits, now.Occupied = nil, 0
+	m := learnt(list, nil)
+	f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour) * 3_600_000, Snapshot: &now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, &f)
+	for h := range f.Hours {
+		if f.Hours[h].Nurses[forecast.P50] != 0 || f.Hours[h].ShortfallP50 != 0 || f.Hours[h].Census != 0 {
+			t.Errorf("%d h: %+v", h+1, f.Hours[h])
+		}
+	}
+	for i := range f.Points {
+		if f.Points[i].Level != acuity.LevelGreen {
+			t.Errorf("point %d: %+v", i, f.Points[i])
+		}
+	}
+}
+
+// TestClockChange: the weeks in which an hour is left out, or comes twice.
+func TestClockChange(t *testing.T) {
+	zone, err := time.LoadLocation("America/New_York")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, day := range []time.Time{time.Date(2026, 3, 8, 0, 0, 0, 0, zone), time.Date(2026, 11, 1, 0, 0, 0, 0, zone)} {
+		list := anyUnit(rand.New(rand.NewPCG(5, 0)), 14*24)
+		from := acuity.At(day.AddDate(0, 0, -7)).Hour()
+		for i := range list {
+			list[i].Hour, list[i].Observed = from+int32(i), true
+			if i < 40 || i%5 != 0 {
+				continue
+			}
+			m := learnt(list[i-30:i+1], zone)
+			f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour)*3_600_000 + 1_799_000, Snapshot: &list[i], Zone: zone})
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound(t, &f)
+		}
+		m := learnt(list, zone)
+		sunday := [3]float32{m.Weeks[1], m.Weeks[2], m.Weeks[25]} // 1:00 and 2:00 of Sunday, 1:00 of Monday
+		want := [3]float32{2, 1, 2}
+		if day.Month() == time.November {
+			want = [3]float32{3, 2, 2}
+		}
+		for i := range want {
+			if math.Abs(float64(sunday[i]-want[i])) > .35 {
+				t.Errorf("%s: hours seen %v, want about %v", day.Format(time.DateOnly), sunday, want)
+			}
+		}
+	}
+}
+
+// TestGap: after thirty silent hours nothing of before is compared with what
+// comes after, and the hours between are not learnt.
+func TestGap(t *testing.T) {
+	list := anyUnit(rand.New(rand.NewPCG(9, 0)), 200)
+	for i := range list {
+		list[i].Observed = i < 100 || i >= 130
+	}
+	m := learnt(list[:130], nil)
+	if len(m.Pending) != 0 || m.Learnt != 100 {
+		t.Errorf("%d origins pending, %d hours learnt", len(m.Pending), m.Learnt)
+	}
+	told := slices.Delete(slices.Clone(list), 100, 130) // as if the service had been down
+	m = learnt(told[:101], nil)
+	if len(m.Pending) != 1 || m.Pending[0].Snapshot.Hour != list[130].Hour {
+		t.Errorf("%d origins pending after hours that were not told", len(m.Pending))
+	}
+	m = learnt(list, nil)
+	f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour) * 3_600_000, Snapshot: &list[199]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, &f)
+}
+
+// TestPlanAhead: nurses that come later count from then on.
+func TestPlanAhead(t *testing.T) {
+	list := anyUnit(rand.New(rand.NewPCG(4, 0)), 200)
+	for i := range list {
+		list[i].Observed, list[i].Nurses, list[i].Call = true, 2, acuity.No
+	}
+	m := learnt(list, nil)
+	at := acuity.Instant(m.Hour) * 3_600_000
+	u := &forecast.Unit{At: at, Snapshot: &list[199]}
+	before, err := forecast.Predict(m, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.Staffing = []acuity.Staffing{{AsOf: at + 4*3_600_000, Nurses: 40}}
+	after, err := forecast.Predict(m, u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for h := range after.Hours {
+		if h < 3 && after.Hours[h] != before.Hours[h] {
+			t.Errorf("%d h: %+v, before the plan %+v", h+1, after.Hours[h], before.Hours[h])
+		}
+		if short := after.Hours[h].ShortfallP90; h >= 3 && short != 0 {
+			t.Errorf("%d h: %d nurses short of 40", h+1, short)
+		}
+	}
+	for i, minutes := range forecast.PointMinutes {
+		if changed := after.Points[i] != before.Points[i]; changed != (minutes >= 240) {
+			t.Errorf("%d min: changed %v", minutes, changed)
+		}
+	}
+	if !slices.ContainsFunc(after.Drivers, func(d string) bool {
+		return d == "Staffing plan from "+(at+4*3_600_000).Time().Format("15:04")+": 40 nurses."
+	}) {
+		t.Errorf("drivers %q", after.Drivers)
+	}
+	if before.Hours[0].ShortfallP50 <= 0 {
+		t.Errorf("nobody is missing: %+v", before.Hours[0])
+	}
+	list[199].Nurses = -1
+	unknown, err := forecast.Predict(m, &forecast.Unit{At: at, Snapshot: &list[199]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if unknown.Hours[0].ShortfallP50 != -1 || unknown.Hours[7].ShortfallP90 != -1 {
+		t.Errorf("shortfall of unknown nurses %+v", unknown.Hours[0])
+	}
+}
