@@ -2,7 +2,9 @@ package outbound
 
 import (
 	"context"
+	"strings"
 	"time"
+	"unicode"
 )
 
 // Message is one attempt of a delivery as a channel is given it.
@@ -37,4 +39,25 @@ type Result struct {
 // keeps nothing between attempts that a restart would miss.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
+}
+
+// Keep returns what is kept of an answer: one line, at most [MaxResponseKept]
+// characters, without the address or number that the message went to, which
+// servers like to repeat.
+func Keep(answer, to string) string {
+	if to != "" {
+		answer = strings.ReplaceAll(answer, to, "(recipient)")
+	}
+	var kept strings.Builder
+	n := 0
+	for _, c := range strings.ToValidUTF8(answer, "?") {
+		if unicode.IsControl(c) {
+			c = ' '
+		}
+		if n++; n > MaxResponseKept {
+			break
+		}
+		kept.WriteRune(c)
+	}
+	return strings.TrimSpace(kept.String())
 }

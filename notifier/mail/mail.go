@@ -1,0 +1,216 @@
+// Package mail sends alerts by SMTP: one message to one recipient, over TLS or
+// not at all.
+//
+// A delivery keeps its Message-ID at every attempt, so that a mailbox shows once
+// what was sent twice because an answer got lost.
+package mail
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	netmail "net/mail"
+	"net/textproto"
+	"strings"
+	"syscall"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"svc/internal/outbound"
+)
+
+// The time-outs of an attempt.
+const (
+	dialWithin = 5 * time.Second  // until there is a connection
+	sendWithin = 20 * time.Second // for greeting and login, and again for the message
+)
+
+// Config is the relay that mail is handed to. DKIM is the relay's business.
+type Config struct {
+	Host     string
+	Port     int
+	Implicit bool   // TLS from the first byte (port 465); else STARTTLS, without which nothing is sent
+	User     string // "": no login; the login is inside TLS
+	Password string
+	From     string // address, as in "svc@mercy.example" or "Maternity <svc@mercy.example>"
+
+	Now func() time.Time
+	// Roots are the authorities of the relay's certificate; nil: the system's.
+	Roots *x509.CertPool
+}
+
+// Sender is an [outbound.Sender] of channel e-mail.
+type Sender struct {
+	config Config
+	domain string // of Message-IDs
+}
+
+// New returns the sender of a relay; it does not connect yet.
+func New(c Config) (*Sender, error) {
+	from, err := netmail.ParseAddress(c.From)
+	if err != nil {
+		return nil, errors.New("from: must be an address")
+	}
+	s := &Sender{config: c, domain: from.Address[strings.LastIndexByte(from.Address, '@')+1:]}
+	if _, err := s.client(s.dial); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// client is made for one attempt: the library writes to it while it logs in.
+func (s *Sender) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
+	c := &s.config
+	options := []gomail.Option{
+		gomail.WithPort(c.Port), gomail.WithTimeout(sendWithin), gomail.WithHELO(s.domain),
+		gomail.WithTLSConfig(s.tls()), gomail.WithDialContextFunc(dial),
+	}
+	if c.Implicit {
+		options = append(options, gomail.WithSSL())
+	} else {
+		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
+	}
+	if c.User != "" { // PLAIN and LOGIN refuse by themselves to go without TLS
+		options = append(options, gomail.WithUsername(c.User), gomail.WithPassword(c.Password), gomail.WithOpportunisticSMTPAuth(
+			gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
+	}
+	client, err := gomail.NewClient(c.Host, options...)
+	if err != nil {
+		return nil, fmt.Errorf("smtp: %w", err)
+	}
+	return client, nil
+}
+
+func (s *Sender) tls() *tls.Config {
+	return &tls.Config{ServerName: s.config.Host, RootCAs: s.config.Roots, MinVersion: tls.VersionTLS12}
+}
+
+func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, dialWithin)
+	defer cancel()
+	if s.config.Implicit {
+		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, address)
+	}
+	return (&net.Dialer{}).DialContext(ctx, network, address)
+}
+
+// Send implements [outbound.Sender].
+func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	began := s.config.Now()
+	r := s.send(ctx, m)
+	r.Took = s.config.Now().Sub(began)
+	return r
+}
+
+func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
+	message, err := s.compose(m)
+	if err != nil {
+		return outbound.Result{Class: outbound.ClassStatus, Final: true, Response: "address not understood"}
+	}
+	var stop func() bool
+	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
+		connection, refusal := s.dial(within, network, address)
+		if refusal == nil {
+			// A shutdown does not wait for a relay that has stopped answering.
+			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // it is given up
+		}
+		return connection, refusal
+	})
+	if err != nil {
+		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+	}
+	client, err := relay.DialToSMTPClientWithContext(ctx)
+	if stop != nil {
+		defer stop()
+	}
+	if err != nil {
+		return refused(ctx, m.To, err)
+	}
+	err = relay.SendWithSMTPClient(client, message)
+	if message.IsDelivered() { // whatever went wrong after the relay took it
+		response := message.ServerResponse()
+		relay.CloseWithSMTPClient(client) //nolint:errcheck // a QUIT that fails takes nothing back
+		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outbound.Keep(response, m.To)}
+	}
+	client.Close() //nolint:errcheck // it is given up
+	return failed(ctx, m.To, err)
+}
+
+func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
+	message := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	if err := message.From(s.config.From); err != nil {
+		return nil, fmt.Errorf("from: %w", err)
+	}
+	if err := message.To(m.To); err != nil {
+		return nil, fmt.Errorf("to: %w", err)
+	}
+	message.Subject(m.Subject)
+	message.SetMessageIDWithValue(m.DeliveryID + "@" + s.domain)
+	message.SetDate()
+	message.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no out-of-office replies
+	message.SetBodyString(gomail.TypeTextPlain, m.Text)
+	if m.HTML != "" {
+		message.AddAlternativeString(gomail.TypeTextHTML, m.HTML)
+	}
+	return message, nil
+}
+
+// failed says what became of a message that the relay did not take. Only its own
+// 5xx to this message is final: a connection that broke may work in a minute.
+func failed(ctx context.Context, to string, err error) outbound.Result {
+	var refusal *gomail.SendError
+	if !errors.As(err, &refusal) || refusal.ErrorCode() == 0 {
+		return refused(ctx, to, err)
+	}
+	code := refusal.ErrorCode()
+	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outbound.Keep(answer(err), to)}
+	switch refusal.Reason { //nolint:exhaustive // the others are not about this message
+	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
+		r.Final = code >= 500
+	}
+	return r
+}
+
+// refused says why there was no talk with the relay, or why it broke. None of it
+// is about the message, so none is final.
+func refused(ctx context.Context, to string, err error) outbound.Result {
+	var (
+		reply       *textproto.Error
+		dns         *net.DNSError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		certificate *tls.CertificateVerificationError
+		timeout     net.Error
+	)
+	switch {
+	case ctx.Err() != nil && !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return outbound.Result{Class: outbound.ClassInterrupted}
+	case ctx.Err() != nil:
+		return outbound.Result{Class: outbound.ClassTimeout}
+	case errors.As(err, &reply):
+		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outbound.Keep(reply.Msg, to)}
+	case errors.As(err, &dns):
+		return outbound.Result{Class: outbound.ClassDNS}
+	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):
+		return outbound.Result{Class: outbound.ClassTLS}
+	case errors.As(err, &timeout) && timeout.Timeout():
+		return outbound.Result{Class: outbound.ClassTimeout}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return outbound.Result{Class: outbound.ClassRefused}
+	case err != nil && strings.Contains(err.Error(), "STARTTLS"): // the library has no type for it
+		return outbound.Result{Class: outbound.ClassTLS, Response: "the relay offers no STARTTLS"}
+	}
+	return outbound.Result{Class: outbound.ClassReset}
+}
+
+// answer is what the relay said, without the address that the library adds.
+func answer(err error) string {
+	if refusal, ok := errors.AsType[*textproto.Error](err); ok {
+		return refusal.Msg
+	}
+	return ""
+}
