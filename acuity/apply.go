@@ -24,6 +24,7 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	}
 	if len(o.Referents) > 0 {
 		u.takeReferents(&in)
+		u.past = nil
 	}
 	if len(o.Events) > 0 {
 		u.takeEvents(&in)
@@ -47,6 +48,7 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	u.derive()
 	u.answerEvents(&in)
 	u.answerClinical(&in)
+	u.observe(&in)
 	u.conclude(&in)
 	return in.Change
 }
@@ -297,6 +299,7 @@ func (r *room) own() bool { return r.Registered && r.Room != "" }
 
 // relabel brings the table of rooms up to the labels known.
 func (u *Unit) relabel() {
+	u.past = nil // it has its rooms from here
 	for _, r := range u.rooms {
 		if r.own() {
 			u.table.forget(r.ID)

@@ -57,6 +57,9 @@ const (
 	// forgetVisit is how long after its discharge a visit is kept
 	// (clinical-input 2).
 	forgetVisit = 7 * 24 * time.Hour
+	// backfillDays is how far back past hours are cut, and how long visits of a
+	// batch are kept for that.
+	backfillDays = 28 * 24 * time.Hour
 	// forgetSeen is how long identities of events are kept (clinical-decisions X8).
 	forgetSeen = 24 * time.Hour
 	// turnoverWindow is how far back moves count for the flow axis.

@@ -25,6 +25,8 @@ type Change struct {
 
 	Preview *Preview // of an observation that only asked
 
+	Snapshot *Snapshot // of a full hour that was due
+
 	// Repeats is, of a request that was sent again, the version of the change
 	// that the first one made, and when that was; 0: it repeats none.
 	Repeats   int64

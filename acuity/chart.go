@@ -16,6 +16,8 @@ type UnitChart struct {
 	Version int64   // of the last change
 	Since   Instant // when the verdict last changed in anything it shows
 	Clock   Instant // of the hospital at Version
+	// ObservedAt is the time of the newest fact about a patient; 0: there was none.
+	ObservedAt Instant
 
 	// Staffing in force first, then plans ahead in order of AsOf. Empty: never sent.
 	Staffing []Staffing

@@ -39,7 +39,7 @@ func (u *Unit) conclude(in *intake) {
 // head brings what the chart says of the unit as a whole up to the facts.
 func (u *Unit) head() {
 	f, h := &u.facts, &u.chart.Unit
-	h.Clock = f.Clock
+	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.setting().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
 	since := f.Clock.Add(-turnoverWindow)

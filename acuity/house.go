@@ -34,6 +34,7 @@ func (u *Unit) keepHouse(now Instant) {
 		}
 	}
 	if forgot {
+		u.past = nil
 		u.table = roomTable{}
 		u.learn()
 		u.markAll()
@@ -41,13 +42,17 @@ func (u *Unit) keepHouse(now Instant) {
 }
 
 // isOver reports whether a visit can be forgotten: 7 days after its discharge,
-// or after the last word about it if it is nowhere.
+// or after the last word about it if it is nowhere; 28 days after the discharge
+// if it came by batch, for another batch that tells more of the same hours.
 func (u *Unit) isOver(v *visit, now Instant) bool {
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 {
 		return false
 	}
 	if v.isName() {
 		return v.threads.size+len(v.filed) == 0
+	}
+	if v.story.closedAt.Add(backfillDays) > now && v.feed() == ChannelBatch {
+		return false
 	}
 	return max(v.Touched, v.story.closedAt).Add(forgetVisit) <= now
 }

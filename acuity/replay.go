@@ -24,7 +24,9 @@ func Fold(observations []Observation, now Instant) Folded {
 		out.Changes = u.advance(out.Changes, max(o.ReceivedAt, o.AppliedAt))
 		out.Changes = append(out.Changes, u.Apply(o, int64(i)))
 	}
-	out.Changes = u.advance(out.Changes, now)
+	for c, more := u.Elapse(now); more; c, more = u.Elapse(now) {
+		out.Changes = append(out.Changes, c)
+	}
 	out.Chart = u.Chart()
 	out.Verdict = out.Chart.Verdict(now)
 	return out

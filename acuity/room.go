@@ -143,27 +143,18 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
 	}
-	var newborn bool
-	var first *FactorVerdict
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
 		rv.STAT = rv.STAT || fv.Severity == 4
 		rv.Stale = rv.Stale || fv.Stale
 		rv.Next = Soonest(rv.Next, fv.Next)
-		t, e := c.traits[fv.Factor], &c.effects[fv.Factor][0]
+		e := &c.effects[fv.Factor][0]
 		rv.fatigue = rv.fatigue || e.fatigue
 		if e.boarder > 0 {
 			c.board(rv, views, fv.Factor, e.boarder, now)
 		}
-		if t&(traitMaternal|traitNewborn) == 0 {
-			continue
-		}
-		// Factors are in order, so of equals the first by class and id stays.
-		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.Need > first.Need {
-			first, newborn = fv, nb
-		}
 	}
-	if first != nil {
+	if first := c.leading(rv.Factors); first != nil {
 		rv.Primary = first.Factor
 	}
 	if r.Status == RoomUnknown && r.NewestSignal != 0 {
@@ -195,6 +186,25 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 			rv.due = Soonest(rv.due, at)
 		}
 	}
+}
+
+// leading returns the primary that tells what kind of patient is there, of
+// factors in order; nil: none is known.
+func (c *Catalogue) leading(list []FactorVerdict) *FactorVerdict {
+	var newborn bool
+	var first *FactorVerdict
+	for i := range list {
+		fv := &list[i]
+		t := c.traits[fv.Factor]
+		if t&(traitMaternal|traitNewborn) == 0 {
+			continue
+		}
+		// Of equals the first by class and id stays.
+		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.Need > first.Need {
+			first, newborn = fv, nb
+		}
+	}
+	return first
 }
 
 // doubts returns at unless the room is doubtful already.

@@ -9,6 +9,7 @@ type Snapshot struct {
 	Hour         int32 // hours since 1970 UTC
 	Generation   int32 // a later one of the same hour replaces it: backfill
 	Position     int64 // offset of the last input before it
+	Backfill     int32 // hours of the same backfill that are still to come, this one included; 0: it was cut when it came
 	RulesVersion string
 	Observed     bool // a unit state exists and its last ADT, census, clinical or FHIR fact is at most 12 h old
 

@@ -32,6 +32,22 @@ type UnitState struct {
 	HasCensus  bool
 	CensusAt   Instant // of the newest census, at most its receipt
 	TotalRooms int32   // max(totalRooms, rooms listed) of the newest census
+
+	ObservedAt Instant    // newest fact about a patient, at most its receipt
+	Generation int32      // of snapshots: one more with each backfill
+	Live       []HourSpan // observed hours of the last 28 days that were cut when they came, ascending
+	Backfill   Backfill
+}
+
+// HourSpan is hours that follow each other, both ends included.
+type HourSpan struct{ From, To int32 } // since 1970 UTC
+
+// Backfill is the past hours that are still to be cut, by the times of events
+// that came late; a Due of 0: none.
+type Backfill struct {
+	Due         Instant // when the next hour is cut
+	From, Until int32   // hours, both included
+	Next        int32   // hour; before the first is cut it is From
 }
 
 // RoomState is one room: what is known of it, and what a census said of it last.

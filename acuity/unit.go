@@ -57,6 +57,9 @@ type Unit struct {
 	keyed   []byte // memory of a key
 	plain   bool   // derive everything anew at each step, see Fold
 	overdue bool   // the verdict differs from what was last told
+
+	past   *past // of a backfill that goes on; nil: to be made
+	isPast bool  // it is the unit of one: it is cut when that asks
 }
 
 // room is a room with what is derived for it.
@@ -179,9 +182,20 @@ func NewUnit(hospital string) *Unit {
 // Apply, Advance or Reject, and the caller does not change it.
 func (u *Unit) Chart() *Chart { return &u.chart }
 
-// Due returns the instant at which time alone will change the verdict next; 0
-// means never. It may have passed.
+// Due returns the instant from which on the wall clock is to call Advance; 0
+// means never. It may have passed. It is when time alone will change the verdict
+// next, or some seconds after a full hour, which is cut sooner by what comes
+// after it.
 func (u *Unit) Due() Instant {
+	hour := u.hourDue()
+	if hour != 0 {
+		hour += hourGrace
+	}
+	return Soonest(Soonest(u.verdictDue(), u.backfillDue()), hour)
+}
+
+// verdictDue returns when time alone will change the verdict next; 0: never.
+func (u *Unit) verdictDue() Instant {
 	if u.overdue {
 		return max(u.facts.Clock, 1)
 	}
@@ -195,15 +209,34 @@ func (u *Unit) Due() Instant {
 // false, and does nothing, if there is none: call it until then before each
 // Apply, with the clock of the observation, and by the wall clock.
 func (u *Unit) Advance(now Instant) (Change, bool) {
-	due := u.Due()
+	hour, backfill := u.hourDue(), u.backfillDue()
+	due := Soonest(Soonest(u.verdictDue(), backfill), hour)
 	if due == 0 || due > now {
 		return Change{}, false
 	}
 	u.begin(due, u.facts.Offset)
 	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
 	u.derive()
+	full := due == hour
+	if full {
+		u.cut()
+	} else if due == backfill {
+		u.cutPast(&in)
+	}
 	u.conclude(&in)
+	if full {
+		u.snap(&in)
+	}
 	return in.Change, true
+}
+
+// Elapse is Advance by the wall clock: it leaves a full hour to the inputs that
+// were received before it and are still under way, until it is [Unit.Due].
+func (u *Unit) Elapse(now Instant) (Change, bool) {
+	if due := u.Due(); due == 0 || due > now {
+		return Change{}, false
+	}
+	return u.Advance(now)
 }
 
 // Reject takes note of an input that cannot be decoded: it changes nothing but
@@ -253,6 +286,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 	r := &room{RoomState: s, was: -1, is: -1}
 	u.rooms = slices.Insert(u.rooms, i, r)
 	u.work.layout, u.work.known = true, true
+	u.past = nil
 	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
 	return r
 }

@@ -33,7 +33,7 @@ func (w *world) next() Observation {
 	o := Observation{Hospital: testHospital, ReceivedAt: w.now, Source: "key"}
 	switch pick(w.t, "channel", 'a', 'a', 'a', 'a', 's', 's', 's', 'f', 'f', 'f', 'c', 'c', 'n', 'r', 'm', 'm', 't') {
 	case 'a':
-		o.Channel = ChannelADT
+		o.Channel = pick(w.t, "by", ChannelADT, ChannelADT, ChannelBatch)
 		for range pick(w.t, "events", 1, 1, 1, 3) {
 			o.Events = append(o.Events, w.event())
 		}

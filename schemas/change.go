@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeChange appends the record of c to dst, which it returns.
 func EncodeChange(dst []byte, c *acuity.Change) ([]byte, error) {
-	w := begin(dst, &changeV3)
+	w := begin(dst, &changeV4)
 	w.change(c)
-	return w.end(&changeV3)
+	return w.end(&changeV4)
 }
 
 // DecodeChange reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeChange(b []byte) (*acuity.Change, error) {
-	r, err := open(b, &changeV3)
+	r, err := open(b, &changeV4)
 	if err != nil {
 		return nil, err
 	}
 	c := new(acuity.Change)
 	r.change(c)
-	if err := r.close(&changeV3); err != nil {
+	if err := r.close(&changeV4); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -39,7 +39,7 @@ type ChangeHead struct {
 // every change and want few of them. A fault behind the head stays unnoticed
 // until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
-	p, err := changeV3.payload(b)
+	p, err := changeV4.payload(b)
 	if err != nil {
 		return ChangeHead{}, err
 	}
@@ -54,7 +54,7 @@ func PeekChange(b []byte) (ChangeHead, error) {
 		Effects:   r.long() != 0,
 	}
 	if r.fault != "" {
-		return ChangeHead{}, r.error(&changeV3)
+		return ChangeHead{}, r.error(&changeV4)
 	}
 	return h, nil
 }
@@ -81,6 +81,9 @@ func (w *writer) change(c *acuity.Change) {
 	}
 	w.long(c.Repeats)
 	w.at(c.RepeatsAt)
+	if w.some(c.Snapshot != nil) {
+		w.snapshot(c.Snapshot)
+	}
 }
 
 func (r *reader) change(c *acuity.Change) {
@@ -106,6 +109,10 @@ func (r *reader) change(c *acuity.Change) {
 	}
 	c.Repeats = r.long()
 	c.RepeatsAt = r.at()
+	if r.some() {
+		c.Snapshot = new(acuity.Snapshot)
+		r.snapshot(c.Snapshot)
+	}
 }
 
 func (w *writer) preview(p *acuity.Preview) {

@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeUnitChart appends the record of u to dst, which it returns.
 func EncodeUnitChart(dst []byte, u *acuity.UnitChart) ([]byte, error) {
-	w := begin(dst, &unitChartV2)
+	w := begin(dst, &unitChartV3)
 	w.unitChart(u)
-	return w.end(&unitChartV2)
+	return w.end(&unitChartV3)
 }
 
 // DecodeUnitChart reads a record of any released version into u, which it
 // overwrites. The errors are [ErrMalformed] and [UnknownSchemaError].
 func DecodeUnitChart(b []byte, u *acuity.UnitChart) error {
-	r, err := open(b, &unitChartV2)
+	r, err := open(b, &unitChartV3)
 	if err != nil {
 		return err
 	}
 	*u = acuity.UnitChart{}
 	r.unitChart(u)
-	return r.close(&unitChartV2)
+	return r.close(&unitChartV3)
 }
 
 // EncodeRoomChart appends the record of room to dst, which it returns.
@@ -59,6 +59,7 @@ func (w *writer) unitChart(u *acuity.UnitChart) {
 	w.int(u.StatementsWaiting)
 	w.rules(u.Rules)
 	w.bool(u.StaffingFromRoster)
+	w.at(u.ObservedAt)
 }
 
 func (r *reader) unitChart(u *acuity.UnitChart) {
@@ -80,6 +81,7 @@ func (r *reader) unitChart(u *acuity.UnitChart) {
 	u.StatementsWaiting = r.int()
 	u.Rules = r.rules()
 	u.StaffingFromRoster = r.bool()
+	u.ObservedAt = r.at()
 }
 
 func (w *writer) roomChart(room *acuity.RoomChart) {

@@ -116,6 +116,8 @@ func plain(v any) any {
 	switch v := v.(type) {
 	case acuity.Factor:
 		return v.ID()
+	case uint64:
+		return int64(v)
 	case acuity.Instant:
 		return int64(v)
 	case time.Time:

@@ -248,6 +248,8 @@ func FuzzSwitchesState(f *testing.F)  { fuzzRecord(f, "switches-state") }
 func FuzzAudit(f *testing.F)          { fuzzRecord(f, "audit") }
 func FuzzWebhook(f *testing.F)        { fuzzRecord(f, "webhook") }
 func FuzzAlertTier(f *testing.F)      { fuzzRecord(f, "alert-tier") }
+func FuzzSnapshot(f *testing.F)       { fuzzRecord(f, "snapshot") }
+func FuzzModel(f *testing.F)          { fuzzRecord(f, "model") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
 // TestEveryRecordIsFuzzed: a record that is added gets a target of its own above.

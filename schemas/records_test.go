@@ -61,8 +61,8 @@ func stateOf[T any](s *Schema) record {
 // records is every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV3, EncodeObservation, DecodeObservation),
-	recordOf(&changeV3, EncodeChange, DecodeChange),
-	recordOf(&unitChartV2, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
+	recordOf(&changeV4, EncodeChange, DecodeChange),
+	recordOf(&unitChartV3, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
 		return &u, DecodeUnitChart(b, &u)
 	}),
@@ -70,7 +70,7 @@ var records = []record{
 		room := acuity.RoomChart{Label: "left over"} // is overwritten
 		return &room, DecodeRoomChart(b, &room)
 	}),
-	stateOf[acuity.UnitState](&unitStateV1),
+	stateOf[acuity.UnitState](&unitStateV2),
 	stateOf[acuity.RoomState](&roomStateV1),
 	stateOf[acuity.VisitState](&visitStateV2),
 	stateOf[acuity.HeardState](&heardStateV2),
@@ -88,6 +88,8 @@ var records = []record{
 	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
+	recordOf(&snapshotV1, EncodeSnapshot, DecodeSnapshot),
+	recordOf(&modelV1, EncodeModel, DecodeModel),
 	recordOf(&ledgerEventV1, EncodeLedgerEvent, DecodeLedgerEvent),
 	recordOf(&deliveryV1, EncodeDelivery, DecodeDelivery),
 	recordOf(&laneV1, EncodeLane, DecodeLane),
@@ -121,6 +123,8 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[acuity.Color]():         lastColor,
 	reflect.TypeFor[acuity.Axis]():          lastAxis,
 	reflect.TypeFor[acuity.EvidenceKind]():  lastEvidenceKind,
+	reflect.TypeFor[acuity.StageClass]():    lastStageClass,
+	reflect.TypeFor[acuity.ArrivalKind]():   lastArrivalKind,
 	reflect.TypeFor[outbound.SecretState](): lastSecretState,
 }
 
@@ -164,6 +168,8 @@ func filled(s source, name string, v reflect.Value) {
 		v.SetInt(s.number(name, -1<<31, 1<<31-1))
 	case reflect.Int64:
 		v.SetInt(s.number(name, -1<<63, 1<<63-1))
+	case reflect.Uint64:
+		v.SetUint(uint64(s.number(name, -1<<63, 1<<63-1)))
 	case reflect.Float64:
 		v.SetFloat(float64(s.number(name, 0, 1000)) / 8)
 	case reflect.Pointer:

@@ -27,6 +27,11 @@ var (
 	changeV1         = Schema{"change", 1, 0xfeb2451ae2597fd3}
 	changeV2         = Schema{"change", 2, 0x75a3db43cca1841a}
 	changeV3         = Schema{"change", 3, 0xf736b2d3bc2673cd}
+	changeV4         = Schema{"change", 4, 0xb9786df3328913c4}
+	unitChartV3      = Schema{"unit-chart", 3, 0x6f2c6c4e5d748388}
+	unitStateV2      = Schema{"unit-state", 2, 0x8c7857b234a94126}
+	snapshotV1       = Schema{"snapshot", 1, 0x6b8c5698ffc1f317}
+	modelV1          = Schema{"model", 1, 0x00d4a80a0b3525fe}
 	unitChartV2      = Schema{"unit-chart", 2, 0x6262e719939ae94d}
 	ruleStateV1      = Schema{"rule-state", 1, 0x5e612f52cd35d4e1}
 	placeStateV1     = Schema{"place-state", 1, 0x946031ecbe7d9487}
@@ -62,11 +67,11 @@ var (
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &observationV3, &changeV1, &changeV2, &changeV3, &unitChartV1, &unitChartV2, &roomChartV1,
-	&unitStateV1, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
+	&observationV1, &observationV2, &observationV3, &changeV1, &changeV2, &changeV3, &changeV4, &unitChartV1, &unitChartV2, &unitChartV3, &roomChartV1,
+	&unitStateV1, &unitStateV2, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &referentStateV1,
-	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1,
+	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1, &snapshotV1, &modelV1,
 	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
 	&webhookV1, &alertTierV1, &alertRecipientV1,
 }

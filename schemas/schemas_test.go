@@ -208,10 +208,10 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 }
 
 func other(r record) *Schema {
-	if r.schema == &changeV3 {
+	if r.schema == &changeV4 {
 		return &observationV3
 	}
-	return &changeV3
+	return &changeV4
 }
 
 func parsedSchema(tb testing.TB, s *Schema) avro.Schema {

@@ -11,9 +11,9 @@ import (
 func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 	switch s := s.(type) {
 	case *acuity.UnitState:
-		w := begin(dst, &unitStateV1)
+		w := begin(dst, &unitStateV2)
 		w.unitState(s)
-		return w.end(&unitStateV1)
+		return w.end(&unitStateV2)
 	case *acuity.RoomState:
 		w := begin(dst, &roomStateV1)
 		w.roomState(s)
@@ -71,8 +71,8 @@ func DecodeState(b []byte) (acuity.State, error) {
 		record = s.Record
 	}
 	switch record {
-	case unitStateV1.Record:
-		return decodeState(b, &unitStateV1, new(acuity.UnitState), (*reader).unitState)
+	case unitStateV2.Record:
+		return decodeState(b, &unitStateV2, new(acuity.UnitState), (*reader).unitState)
 	case roomStateV1.Record:
 		return decodeState(b, &roomStateV1, new(acuity.RoomState), (*reader).roomState)
 	case visitStateV2.Record:
@@ -124,6 +124,13 @@ func (w *writer) unitState(u *acuity.UnitState) {
 	w.bool(u.HasCensus)
 	w.at(u.CensusAt)
 	w.int(u.TotalRooms)
+	w.at(u.ObservedAt)
+	w.int(u.Generation)
+	w.hourSpans(u.Live)
+	w.at(u.Backfill.Due)
+	w.int(u.Backfill.From)
+	w.int(u.Backfill.Until)
+	w.int(u.Backfill.Next)
 }
 
 func (r *reader) unitState(u *acuity.UnitState) {
@@ -141,6 +148,32 @@ func (r *reader) unitState(u *acuity.UnitState) {
 	u.HasCensus = r.bool()
 	u.CensusAt = r.at()
 	u.TotalRooms = r.int()
+	u.ObservedAt = r.at()
+	u.Generation = r.int()
+	u.Live = r.hourSpans()
+	u.Backfill.Due = r.at()
+	u.Backfill.From = r.int()
+	u.Backfill.Until = r.int()
+	u.Backfill.Next = r.int()
+}
+
+func (w *writer) hourSpans(list []acuity.HourSpan) {
+	w.items(len(list))
+	for _, s := range list {
+		w.int(s.From)
+		w.int(s.To)
+	}
+	w.done()
+}
+
+func (r *reader) hourSpans() (list []acuity.HourSpan) {
+	for l := r.items(); l.next(r); {
+		list = extend(list, l)
+		s := &list[len(list)-1]
+		s.From = r.int()
+		s.To = r.int()
+	}
+	return list
 }
 
 func (w *writer) roomState(room *acuity.RoomState) {

@@ -21,4 +21,6 @@ const (
 	lastColor         = uint8(acuity.ColorRed)
 	lastAxis          = uint8(acuity.AxisSkill)
 	lastEvidenceKind  = uint8(acuity.ByCensus)
+	lastStageClass    = uint8(acuity.StageCoupletCesarean)
+	lastArrivalKind   = uint8(acuity.ArrivesOther)
 )

@@ -108,7 +108,9 @@ func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 		return
 	}
 	o := f.rules.strip(in.Observation)
-	f.Until(max(o.ReceivedAt, o.AppliedAt), each)
+	for c, more := f.unit.Advance(max(o.ReceivedAt, o.AppliedAt)); more; c, more = f.unit.Advance(max(o.ReceivedAt, o.AppliedAt)) {
+		each(&c)
+	}
 	c := f.unit.Apply(o, in.Offset)
 	each(&c)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
@@ -117,13 +119,10 @@ func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 	}
 }
 
-// Until hands the changes to each that are due up to an instant.
+// Until hands the changes to each that the live processor has made up to an
+// instant of its clock.
 func (f *Refold) Until(now acuity.Instant, each func(*acuity.Change)) {
-	for {
-		c, more := f.unit.Advance(now)
-		if !more {
-			return
-		}
+	for c, more := f.unit.Elapse(now); more; c, more = f.unit.Elapse(now) {
 		each(&c)
 	}
 }

@@ -142,6 +142,9 @@ func TestRefoldIsTheReference(t *testing.T) {
 		for i := range got {
 			a, z := got[i], want.Changes[i]
 			a.Offset, z.Offset = 0, 0 // the reference numbers its inputs
+			if a.Snapshot != nil && z.Snapshot != nil {
+				a.Snapshot.Position, z.Snapshot.Position = 0, 0
+			}
 			if x, y := encoded(t, &a), encoded(t, &z); x != y {
 				t.Fatalf("%s: change %d\n got %+v\nwant %+v", hospital, i, got[i], want.Changes[i])
 			}

@@ -73,7 +73,13 @@ func Tasks(view View) func(partition int32) stream.Task {
 
 // advanceAtMost bounds the due instants that fire between two polls, so that
 // overdue timers of many hospitals do not starve the input: 200 take about 10 ms.
-const advanceAtMost = 200
+// A full hour, which is due at all hospitals at once, takes as long as some, and
+// as one more for each few visits.
+const (
+	advanceAtMost   = 200
+	hourWeight      = 4
+	visitsPerWeight = 8
+)
 
 // task is the work on one partition; see [stream.Task] for who calls what when.
 type task struct {
@@ -82,6 +88,7 @@ type task struct {
 	hospitals map[string]*hospital
 	timers    timers
 	next      int64 // input offset not yet applied
+	weight    int   // of what fired in this Advance
 
 	changes []output    // of this transaction, in order
 	touched []*hospital // in this transaction
@@ -225,12 +232,20 @@ func (t *task) Due() time.Time {
 
 func (t *task) Advance(now time.Time) error {
 	at := acuity.At(now)
-	for fired := 0; fired < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; fired++ {
+	for t.weight = 0; t.weight < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; {
 		if err := t.fire(t.timers[0], at, 1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// weigh is how long a due instant took, in those that only judge.
+func weigh(c *acuity.Change) int {
+	if c.Snapshot == nil {
+		return 1
+	}
+	return hourWeight + len(c.Snapshot.Visits)/visitsPerWeight
 }
 
 // fire takes what is due at a hospital up to an instant: at most so many, or
@@ -242,6 +257,7 @@ func (t *task) fire(h *hospital, upTo acuity.Instant, most int) error {
 			t.schedule(h)
 			return nil
 		}
+		t.weight += weigh(&change)
 		if err := t.took(h, change); err != nil {
 			return err
 		}

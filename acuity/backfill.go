@@ -1,0 +1,152 @@
+package acuity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// The pace of a backfill. Its hours are due one after the other, so that inputs
+// pass between them; a replay cuts them at the same places.
+const (
+	backfillAfter = Instant(2_000) // since the last batch that told of the past
+	backfillStep  = Instant(5)
+)
+
+// backfillDue returns when the next past hour is to be cut; 0: there is none.
+func (u *Unit) backfillDue() Instant {
+	if u.facts.Backfill.Due == 0 || u.isPast {
+		return 0
+	}
+	return max(u.facts.Backfill.Due, u.facts.Clock)
+}
+
+// noticePast begins a backfill, or puts it off, if a batch tells of hours that
+// are closed. Whatever changes the past of a backfill has it read again.
+func (u *Unit) noticePast(in *intake) {
+	o, f := in.o, &u.facts
+	closed := f.Clock / hourOf * hourOf
+	oldest := Instant(0)
+	for i := range o.Events {
+		if at := o.Events[i].At; in.Items[i].Outcome == Applied && at < closed {
+			oldest = Soonest(oldest, at)
+		}
+	}
+	if oldest != 0 || o.Census != nil || o.administers() {
+		u.past = nil
+	}
+	if o.Channel != ChannelBatch || oldest == 0 {
+		return
+	}
+	b := f.Backfill
+	from := max(oldest, f.Clock.Add(-backfillDays)).Hour() + 1
+	if b.Due != 0 {
+		from = min(from, b.From)
+	}
+	b = Backfill{Due: f.Clock + backfillAfter, From: from, Next: from, Until: closed.Hour()}
+	if b.skip(f.Live); b.Due != 0 {
+		f.Backfill = b
+		f.Generation++ // also of a backfill that is cut short by this one
+	}
+}
+
+// skip moves on to the next hour that was not observed when it came.
+func (b *Backfill) skip(live []HourSpan) {
+	for _, s := range live {
+		if s.From <= b.Next && b.Next <= s.To {
+			b.Next = s.To + 1
+		}
+	}
+	if b.Next > b.Until {
+		*b = Backfill{}
+	}
+}
+
+// left returns how many hours are still to be cut.
+func (b *Backfill) left(live []HourSpan) int32 {
+	n := b.Until - b.Next + 1
+	for _, s := range live {
+		n -= max(min(s.To, b.Until)-max(s.From, b.Next)+1, 0)
+	}
+	return n
+}
+
+// cutPast adds the snapshot of the next past hour to a change.
+func (u *Unit) cutPast(in *intake) {
+	f := &u.facts
+	b := &f.Backfill
+	if u.past == nil || u.past.upTo >= b.Next {
+		u.past = u.recall()
+	}
+	s := u.past.cut(b.Next)
+	s.Generation, s.Position, s.Backfill = f.Generation, f.Offset, b.left(f.Live)
+	in.Snapshot = s
+	b.Next++
+	b.Due = f.Clock + backfillStep
+	b.skip(f.Live)
+	if b.Due == 0 {
+		u.past = nil
+	}
+}
+
+// past is a unit that is told again what happened, at the times at which it did.
+type past struct {
+	unit   *Unit
+	events []Event // that are still to come, ascending by time
+	upTo   int32   // hour that was cut last; 0: none
+}
+
+// recall makes the past of the unit of the events that it keeps. Only ADT tells
+// of hours before its receipt; places and rules are those of today.
+func (u *Unit) recall() *past {
+	p := &past{unit: NewUnit(u.hospital)}
+	p.unit.isPast = true
+	p.unit.site = u.site
+	p.unit.referents = maps.Clone(u.referents) // it forgets some of them
+	for _, r := range u.rooms {
+		p.unit.rooms = append(p.unit.rooms, &room{RoomState: RoomState{
+			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,
+		}})
+	}
+	p.unit.Restored()
+	for _, v := range u.visits {
+		for i := range v.Events {
+			e := v.Events[i]
+			e.ReceivedAt, e.Resource, e.Encounter, e.Subject = e.At, "", "", ""
+			p.events = append(p.events, e)
+		}
+	}
+	slices.SortFunc(p.events, func(a, b Event) int {
+		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Visit, b.Visit), compareEvents(&a, &b))
+	})
+	return p
+}
+
+// cut returns the snapshot of an hour after those that were cut.
+func (p *past) cut(hour int32) *Snapshot {
+	u, at := p.unit, Instant(hour)*hourOf
+	n := 0
+	for n < len(p.events) && p.events[n].At < at {
+		e := &p.events[n]
+		u.pass(e.At)
+		u.Apply(&Observation{Hospital: u.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: p.events[n : n+1]}, 0)
+		n++
+	}
+	p.events, p.upTo = p.events[n:], hour
+	u.pass(at)
+	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
+	u.begin(max(at, u.facts.Clock), 0)
+	u.derive()
+	u.conclude(&in)
+	u.snap(&in)
+	u.Dirty(func([]byte, State) {})
+	u.View(func(int32, *RoomChart) {})
+	return in.Snapshot
+}
+
+// pass lets time go by.
+func (u *Unit) pass(now Instant) {
+	for more := true; more; {
+		_, more = u.Advance(now)
+	}
+}

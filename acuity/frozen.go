@@ -1,0 +1,197 @@
+package acuity
+
+import (
+	"hash/fnv"
+	"strconv"
+	"time"
+)
+
+// maxSnapshotVisits is how many visits a snapshot holds; a unit has fewer rooms.
+const maxSnapshotVisits = 500
+
+// quietAfter is how long a unit counts as observed after the last fact about a
+// patient. Our default.
+const quietAfter = 12 * time.Hour
+
+// Snapshot returns the unit at an instant, with what each visit will need at
+// every hour ahead if nothing happens but that time goes on. It is what the chart
+// can tell: generation, position and arrivals are those of the unit's log.
+//
+// The demands now add up to what the verdict requires, the scores to its score.
+func (c *Chart) Snapshot(now Instant) Snapshot {
+	cat := c.Unit.Catalogue()
+	s := Snapshot{
+		Hour: now.Hour(), RulesVersion: cat.version, Nurses: -1,
+		Observed: c.Unit.ObservedAt != 0 && now <= c.Unit.ObservedAt.Add(quietAfter),
+	}
+	f := frozen{cat: cat, now: now, snapshot: &s}
+	rooms := make([]RoomVerdict, len(c.Rooms))
+	for i := range c.Rooms {
+		f.room(&c.Rooms[i], &rooms[i])
+	}
+	v := cat.judgeUnit(&c.Unit, rooms, now)
+	sums := sumsOf(rooms)
+	s.Level, s.Nurses, s.Call = v.Level, v.OnDuty, v.Call
+	s.Occupied, s.Boarders = int32(sums.occupied), int32(sums.boarders) //nolint:gosec // rooms
+	if c.Unit.HasCensus {
+		s.Rooms = max(c.Unit.TotalRooms, int32(sums.listed)) - int32(sums.blocked) //nolint:gosec // rooms
+	}
+	var moved tally
+	v.turnover(&c.Unit, &moved, now)
+	s.Moves = int32(moved.moves) //nolint:gosec // of two hours
+	return s
+}
+
+// frozen walks the rooms of a unit along the hours ahead.
+type frozen struct {
+	cat      *Catalogue
+	now      Instant
+	snapshot *Snapshot
+
+	out   judged
+	views []patient
+}
+
+// room adds the visits of a room; its verdict now is left in rv.
+func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
+	f.out = judged{}
+	f.cat.judgeRoom(r, f.now, &f.out, rv)
+	s := f.snapshot
+	first := len(s.Visits)
+	for i := range r.Patients {
+		if len(s.Visits) < maxSnapshotVisits {
+			s.Visits = append(s.Visits, f.visit(r, &r.Patients[i], rv))
+		}
+	}
+	if len(r.Patients) == 0 && rv.Demand > 0 && first < maxSnapshotVisits { // somebody is said to be there, nobody says who
+		s.Visits = append(s.Visits, SnapshotVisit{Visit: visitNumber(&PatientChart{Visit: "room:" + strconv.Itoa(int(r.ID))}), Class: StageOther})
+	}
+	visits := s.Visits[first:]
+	v, until := *rv, rv.Until()
+	for h := range Horizon + 1 {
+		at := f.now.Add(time.Duration(h) * time.Hour)
+		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
+			f.out.factors, f.out.sources = f.out.factors[len(f.out.factors):], f.out.sources[len(f.out.sources):]
+			v = RoomVerdict{}
+			f.cat.judgeRoom(r, at, &f.out, &v)
+			until = v.Until()
+		}
+		if v.STAT {
+			s.Class4[h]++
+		}
+		f.share(r, &v, visits, h, at)
+	}
+}
+
+// share divides the demand of a room among those who are in it: each has her own
+// up to what the room needs, and the room's score is the first one's.
+func (f *frozen) share(r *RoomChart, v *RoomVerdict, visits []SnapshotVisit, h int, at Instant) {
+	if len(visits) == 0 {
+		return
+	}
+	visits[0].Score[h] = uint8(v.Score) //nolint:gosec // 0 to 100
+	if len(visits) == 1 {
+		visits[0].Demand[h] = uint8(v.Demand) //nolint:gosec // at most maxDemand, 240
+		return
+	}
+	f.views = f.views[:0]
+	for i := range r.Patients {
+		f.views = append(f.views, patient{})
+		f.cat.view(&r.Patients[i], at, &f.views[i])
+	}
+	rest := v.Demand
+	for i := range visits {
+		var alone judged
+		own := f.cat.weigh(&f.views[i], f.cat.active(f.views[i:i+1], at, &alone), at, &RoomVerdict{Status: r.Status})
+		own = min(own, rest)
+		rest -= own
+		visits[i].Demand[h] = uint8(own) //nolint:gosec // at most maxDemand
+	}
+}
+
+// visit returns a visit with its stage.
+func (f *frozen) visit(r *RoomChart, p *PatientChart, rv *RoomVerdict) SnapshotVisit {
+	v := SnapshotVisit{Visit: visitNumber(p)}
+	list := rv.Factors
+	if len(r.Patients) > 1 {
+		var alone judged
+		var one [1]patient
+		f.cat.view(p, f.now, &one[0])
+		list = f.cat.active(one[:], f.now, &alone)
+		f.cat.order(list)
+	}
+	since := p.Arrived
+	v.Class = StageOther
+	if primary := f.cat.leading(list); primary != nil {
+		since = primary.Since
+		v.Class = p.stage(primary.Factor, f.now.Sub(since))
+	}
+	if since != 0 && since < f.now {
+		v.Age = int32(min(f.now.Sub(since)/time.Minute, 1<<20)) //nolint:gosec // bounded
+	}
+	return v
+}
+
+// visitNumber is 8 bytes that name a visit: of its pseudonym, or of somebody whom
+// a census sees without one by her room and since when she is in it.
+func visitNumber(p *PatientChart) uint64 {
+	h := fnv.New64a()
+	h.Write([]byte(p.Visit))
+	if len(p.Visit) > 5 && p.Visit[:5] == "room:" {
+		h.Write(strconv.AppendInt(nil, int64(p.Arrived), 36))
+	}
+	return h.Sum64()
+}
+
+// stages are the classes of the primary factors; those that are not named are
+// [StageOther].
+var stages = map[string]StageClass{
+	"triage-initial": StageTriage, "triage-medical-eval": StageTriage, "triage-admit": StageTriage, "ap-nst": StageTriage,
+
+	"labor-ripening": StageEarly, "triage-induction-start": StageEarly, "triage-rom": StageEarly, "labor-active-lt4": StageEarly,
+
+	"labor-standard": StageLabor, "labor-ia": StageLabor, "labor-induction": StageLabor,
+	"labor-epidural": StageLabor, "labor-complications": StageLabor,
+
+	"labor-vaginal-birth": StageBirth, "csection-admit": StageBirth, "csection-intraop": StageBirth,
+	"or-cerclage-placement": StageBirth, "or-cerclage-removal": StageBirth, "or-fetal-surgery": StageBirth,
+	"or-fetal-transfusion": StageBirth, "or-exit-procedure": StageBirth, "or-d-and-c": StageBirth,
+
+	"pp-csection": StageRecovery, "pp-immediate-recovery-vag": StageRecovery, "pp-recovery-stable": StageRecovery,
+
+	"pp-couplet": StageCouplet, "pp-complications-stable": StageCouplet, "pp-complications-unstable": StageCouplet, "pp-hold": StageCouplet,
+
+	"ap-stable": StageAntepartum, "ap-unstable": StageAntepartum,
+}
+
+// recovers is how long after its start a primary of recovery is one: from then on
+// its demand is that of a couplet (catalogue).
+var recovers = map[string]time.Duration{
+	"pp-csection": 6 * time.Hour, "pp-immediate-recovery-vag": 6 * time.Hour, "pp-recovery-stable": 4 * time.Hour,
+}
+
+// stage is the class of a patient whose primary has this factor and age.
+func (p *PatientChart) stage(primary Factor, age time.Duration) StageClass {
+	class, ok := stages[primary.ID()]
+	if !ok {
+		return StageOther
+	}
+	if class == StageRecovery && age >= recovers[primary.ID()] {
+		class = StageCouplet
+	}
+	if class == StageCouplet && p.afterCesarean() {
+		class = StageCoupletCesarean
+	}
+	return class
+}
+
+// afterCesarean reports whether anything says that the birth was a cesarean.
+func (p *PatientChart) afterCesarean() bool {
+	for i := range p.Evidence {
+		switch p.Evidence[i].Factor.ID() {
+		case "pp-csection", "pp-csection-day":
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,237 @@
+package acuity
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// snapshots are those of changes, in their order.
+func snapshots(changes []Change) (all []Snapshot) {
+	for _, c := range changes {
+		if c.Snapshot != nil {
+			all = append(all, *c.Snapshot)
+		}
+	}
+	return all
+}
+
+// What a snapshot says of its visits adds up to what the verdict says of the
+// unit, now and at each hour ahead if nothing happens.
+func TestSnapshotAddsUpToTheVerdict(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: day}
+		u := NewUnit(testHospital)
+		for range rapid.IntRange(1, 20).Draw(t, "steps") {
+			o := w.next()
+			u.advance(nil, o.ReceivedAt)
+			u.Apply(&o, 1)
+			now := u.facts.Clock
+			s := u.Chart().Snapshot(now)
+			for h := range Horizon + 1 {
+				v := u.Chart().Verdict(now.Add(time.Duration(h) * time.Hour))
+				var need Demand
+				var score, want, class4 int32
+				for _, visit := range s.Visits {
+					need += Demand(visit.Demand[h])
+					score += int32(visit.Score[h])
+				}
+				for _, room := range v.Rooms {
+					want += room.Score
+					if room.STAT {
+						class4++
+					}
+				}
+				if need != v.Required || score != want || s.Class4[h] != class4 {
+					t.Fatalf("in %d h: need %d, score %d, class 4 %d; the verdict says %d, %d, %d\n%s", h, need, score, s.Class4[h], v.Required, want, class4, rendered(u.Chart().Rooms))
+				}
+			}
+			v := u.Chart().Verdict(now)
+			if s.Level != v.Level || s.Nurses != v.OnDuty || s.Call != v.Call {
+				t.Fatalf("snapshot %+v of verdict %+v", s, v)
+			}
+		}
+	})
+}
+
+// Magnesium, MEWS and recovery run by their schedules.
+func TestFrozenPathIsThatOfTheSchedules(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(u,
+		spoken(clockAt(0), 4, magnesium(clockAt(0), SignalActive)),
+		spoken(clockAt(0), 5, Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(5000, "")}),
+		Observation{ReceivedAt: clockAt(1), Channel: ChannelCensus, Census: &Census{TotalRooms: 9, Rooms: []CensusRoom{
+			{ID: 1, Label: "P1", Status: RoomOccupied, Primary: factor("pp-immediate-recovery-vag"), PrimarySince: clockAt(-60), Visit: "v1"},
+			{ID: 2, Label: "P2", Status: RoomOccupied, Primary: factor("pp-csection"), PrimarySince: clockAt(-60 * 7)},
+			{ID: 3, Label: "P3", Status: RoomEmpty},
+		}}},
+		spoken(clockAt(1), 4, magnesium(clockAt(0), SignalActive)),
+	)
+	s := u.Chart().Snapshot(clockAt(1))
+	if s.Occupied != 3 || s.Rooms != 9 || len(s.Visits) != 3 {
+		t.Fatalf("%+v", s)
+	}
+	for i, want := range []SnapshotVisit{
+		{Class: StageRecovery, Age: 61, Demand: [9]uint8{60, 30, 30, 30, 30, 20, 20, 20, 20}},
+		{Class: StageCoupletCesarean, Age: 7*60 + 1, Demand: [9]uint8{20, 20, 20, 20, 20, 20, 20, 20, 20}},
+		{Class: StageOther, Demand: [9]uint8{60, 30, 30, 30, 30, 30, 30, 30, 30}},
+	} {
+		if got := s.Visits[i]; got.Class != want.Class || got.Demand != want.Demand || want.Age != 0 && got.Age != want.Age {
+			t.Errorf("visit %d: %+v, want %+v", i, got, want)
+		}
+	}
+}
+
+// A unit that is silent for twelve hours is cut once more, unobserved, and then
+// not before something is heard of it again.
+func TestSleepingHospitalIsNotCut(t *testing.T) {
+	u := NewUnit(testHospital)
+	changes := feed(u, spoken(clockAt(10), 4), Observation{ReceivedAt: clockAt(60 * 40), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}})
+	got := snapshots(changes)
+	if len(got) != 13 {
+		t.Fatalf("%d hours were cut, want 13", len(got))
+	}
+	for i, s := range got {
+		if s.Hour != day.Hour()+1+int32(i) || s.Observed != (i < 12) {
+			t.Errorf("hour %d: %d, observed %v", i, s.Hour-day.Hour(), s.Observed)
+		}
+	}
+	if due := u.Due(); due != 0 {
+		t.Errorf("due at %v", due.Time())
+	}
+	if got := snapshots(feed(u, spoken(clockAt(60*50+1), 4), spoken(clockAt(60*52), 4))); len(got) != 2 || got[0].Hour != day.Hour()+51 {
+		t.Errorf("after the sleep: %+v", got)
+	}
+}
+
+// The wall clock cuts an hour ten seconds late, the next input before it; what
+// is cut is the same.
+func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {
+	for name, cut := range map[string]func(u *Unit) []Change{
+		"input": func(u *Unit) []Change { return feed(u, spoken(clockAt(60), 5)) },
+		"clock": func(u *Unit) []Change {
+			if due := u.Due(); due != clockAt(60)+hourGrace {
+				t.Errorf("due at %v", due.Time())
+			}
+			return u.advance(nil, clockAt(60)+hourGrace)
+		},
+	} {
+		u := NewUnit(testHospital)
+		feed(u, spoken(clockAt(50), 4))
+		c := cut(u)[0]
+		if c.AppliedAt != clockAt(60) || c.Cause != CauseTime || c.Snapshot == nil || c.Snapshot.Hour != day.Hour()+1 || len(c.Effects) != 0 {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// ward is some days of a small ward, as ADT tells them.
+func ward(seed uint64, days int) []Event {
+	random := rand.New(rand.NewPCG(seed, 7))
+	var events []Event
+	for n := range days * 12 {
+		at := day.Add(time.Duration(random.IntN(days*24*60)) * time.Minute)
+		visit := fmt.Sprint("visit-", n)
+		say := func(minutes int, typ EventType, care, room string) {
+			e := Event{ID: fmt.Sprint(visit, minutes, typ), Type: typ, At: at.Add(time.Duration(minutes) * time.Minute), Visit: visit, Patient: "p" + visit, Class: 'I'}
+			if care != "" {
+				e.Place = Location{PointOfCare: care, Room: room}
+			}
+			events = append(events, e)
+		}
+		stay := 60 + random.IntN(600)
+		say(0, A04, "TRIAGE", fmt.Sprint("T", random.IntN(3)))
+		if random.IntN(3) > 0 {
+			say(stay, A01, "LDR", fmt.Sprint("L", random.IntN(6)))
+			say(stay*2, A02, "MBU", fmt.Sprint("P", random.IntN(9)))
+			say(stay*2+random.IntN(3000), A03, "", "")
+		} else {
+			say(stay, A03, "", "")
+		}
+	}
+	end := day.Add(time.Duration(days) * 24 * time.Hour)
+	events = slices.DeleteFunc(events, func(e Event) bool { return e.At >= end })
+	slices.SortFunc(events, func(a, b Event) int { return compareEvents(&a, &b) })
+	return events
+}
+
+// The hours of a feed are those of the same events sent later by batch.
+func TestBackfillIsWhatWouldHaveBeenObserved(t *testing.T) {
+	const days = 6
+	events := ward(1, days)
+	end := day.Add(days * 24 * time.Hour)
+	live, late := NewUnit(testHospital), NewUnit(testHospital)
+	var seen []Change
+	for _, e := range events {
+		seen = append(seen, feed(live, arrival(e.At, e))...)
+	}
+	seen = live.advance(seen, end)
+	want := snapshots(seen)
+
+	var told []Change
+	for i := 0; i < len(events); i += 100 {
+		o := Observation{ReceivedAt: end.Add(time.Duration(i) * time.Millisecond), Channel: ChannelBatch, Events: events[i:min(i+100, len(events))]}
+		told = append(told, feed(late, o)...)
+	}
+	told = late.advance(told, end.Add(10*time.Second))
+	got := snapshots(told)
+	if len(want) < days*24-2 || len(got) != len(want) {
+		t.Fatalf("%d hours by batch, %d live", len(got), len(want))
+	}
+	for i := range got {
+		if left := int32(len(got) - i); got[i].Backfill != left {
+			t.Fatalf("hour %d says that %d are left, want %d", i, got[i].Backfill, left)
+		}
+		if got[i].Generation <= want[i].Generation {
+			t.Fatalf("hour %d has generation %d", i, got[i].Generation)
+		}
+		got[i].Backfill, got[i].Generation, got[i].Position, want[i].Position = 0, 0, 0, 0
+		if a, b := rendered(got[i]), rendered(want[i]); a != b {
+			t.Fatalf("hour %d\n%s", i, difference(a, b))
+		}
+	}
+	if due := late.backfillDue(); due != 0 {
+		t.Errorf("more is due at %v", due.Time())
+	}
+	for i, c := range told {
+		if c.Version != int64(i+1) {
+			t.Fatalf("version %d in place %d", c.Version, i)
+		}
+	}
+}
+
+// Hours that were observed when they came are never cut again; the others are.
+func TestBackfillLeavesLiveHours(t *testing.T) {
+	u := NewUnit(testHospital)
+	changes := feed(u, spoken(clockAt(10), 4), spoken(clockAt(190), 4))
+	if got := len(snapshots(changes)); got != 3 {
+		t.Fatalf("%d live hours", got)
+	}
+	late := Observation{ReceivedAt: clockAt(200), Channel: ChannelBatch, Events: []Event{
+		{ID: "a", Type: A01, At: clockAt(-150), Visit: "v1", Class: 'I', Place: Location{PointOfCare: "LDR", Room: "L1"}},
+	}}
+	feed(u, late)
+	got := snapshots(u.advance(nil, clockAt(201)))
+	var hours []int32
+	for _, s := range got {
+		hours = append(hours, s.Hour-day.Hour())
+	}
+	if fmt.Sprint(hours) != "[-2 -1 0]" || len(got[0].Visits) != 1 || len(got[0].Arrivals) != 1 || len(got[1].Arrivals) != 0 {
+		t.Errorf("hours %v, %+v", hours, got)
+	}
+	if again := snapshots(append(feed(u, late), u.advance(nil, clockAt(230))...)); len(again) != 0 {
+		t.Errorf("the same batch again cut %d hours", len(again))
+	}
+}
+
+func BenchmarkSnapshot(b *testing.B) {
+	u, now := busy(testHospital)
+	b.ReportAllocs()
+	for b.Loop() {
+		u.Chart().Snapshot(now)
+	}
+}

@@ -1,0 +1,158 @@
+package schemas
+
+import (
+	"encoding/binary"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+)
+
+// Model is the learned forecast of a hospital as it is written, with how far its
+// hospital's snapshots were copied.
+type Model struct {
+	Version                  int32 // of the method
+	Hospital                 string
+	Hour, Generation, Learnt int32
+	Offset                   int64 // of the next change in the partition of the verdicts
+	Copied                   int32 // hour of the last snapshot that was copied, of those cut when they came
+	PastHour, PastGeneration int32 // the same of the last backfill
+	Seen                     []byte
+	Tables                   []ModelTable
+	Pending                  []Origin
+}
+
+// ModelTable is the numbers of a part of a model: 32-bit floats, little-endian.
+type ModelTable struct {
+	Name   string
+	Values []byte
+}
+
+// Origin is an hour whose forecast is still to be compared with what came.
+type Origin struct {
+	Snapshot acuity.Snapshot
+	Ahead    []byte // of [forecast.Ahead], 32-bit floats, little-endian
+}
+
+// ModelOf returns a model as it is written.
+func ModelOf(m *forecast.Model) *Model {
+	all := m.Tables()
+	out := &Model{
+		Version: m.Version, Hospital: m.Hospital, Hour: m.Hour, Generation: m.Generation, Learnt: m.Learnt, Offset: m.Offset,
+		Seen: m.Seen, Tables: make([]ModelTable, len(all)), Pending: make([]Origin, len(m.Pending)),
+	}
+	for i, t := range all {
+		out.Tables[i] = ModelTable{t.Name, floats(t.Values)}
+	}
+	for i := range m.Pending {
+		out.Pending[i] = Origin{m.Pending[i].Snapshot, floats(&m.Pending[i].Ahead)}
+	}
+	return out
+}
+
+// Forecast returns the model; false: it is of another version, and its hospital
+// is to be learnt anew.
+func (m *Model) Forecast() (*forecast.Model, bool) {
+	out := forecast.NewModel(m.Hospital)
+	if m.Version != out.Version {
+		return out, false
+	}
+	out.Hour, out.Generation, out.Learnt, out.Offset, out.Seen = m.Hour, m.Generation, m.Learnt, m.Offset, m.Seen
+	all := out.Tables()
+	if len(all) != len(m.Tables) {
+		return forecast.NewModel(m.Hospital), false
+	}
+	same := true
+	for i, t := range all {
+		same = same && t.Name == m.Tables[i].Name && read(m.Tables[i].Values, t.Values)
+	}
+	if len(m.Pending) > 0 {
+		out.Pending = make([]forecast.Origin, len(m.Pending))
+	}
+	for i := range m.Pending {
+		out.Pending[i].Snapshot = m.Pending[i].Snapshot
+		same = same && read(m.Pending[i].Ahead, &out.Pending[i].Ahead)
+	}
+	if !same {
+		return forecast.NewModel(m.Hospital), false
+	}
+	return out, true
+}
+
+// floats writes numbers, or structures of numbers, of a fixed size.
+func floats(v any) []byte {
+	b, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic("schemas: " + err.Error()) // a type that has no fixed size: any test sees it
+	}
+	return b
+}
+
+// read is the inverse of floats; false: of another size.
+func read(b []byte, v any) bool {
+	n, err := binary.Decode(b, binary.LittleEndian, v)
+	return err == nil && n == len(b)
+}
+
+// EncodeModel appends the record of m to dst, which it returns.
+func EncodeModel(dst []byte, m *Model) ([]byte, error) {
+	w := begin(dst, &modelV1)
+	w.int(m.Version)
+	w.text(m.Hospital)
+	w.int(m.Hour)
+	w.int(m.Generation)
+	w.int(m.Learnt)
+	w.long(m.Offset)
+	w.int(m.Copied)
+	w.int(m.PastHour)
+	w.int(m.PastGeneration)
+	w.bytes(m.Seen)
+	w.items(len(m.Tables))
+	for i := range m.Tables {
+		w.text(m.Tables[i].Name)
+		w.bytes(m.Tables[i].Values)
+	}
+	w.done()
+	w.items(len(m.Pending))
+	for i := range m.Pending {
+		w.snapshot(&m.Pending[i].Snapshot)
+		w.bytes(m.Pending[i].Ahead)
+	}
+	w.done()
+	return w.end(&modelV1)
+}
+
+// DecodeModel reads a record of any released version. The errors are
+// [ErrMalformed] and [UnknownSchemaError].
+func DecodeModel(b []byte) (*Model, error) {
+	r, err := open(b, &modelV1)
+	if err != nil {
+		return nil, err
+	}
+	m := new(Model)
+	m.Version = r.int()
+	m.Hospital = r.text()
+	m.Hour = r.int()
+	m.Generation = r.int()
+	m.Learnt = r.int()
+	m.Offset = r.long()
+	m.Copied = r.int()
+	m.PastHour = r.int()
+	m.PastGeneration = r.int()
+	m.Seen = r.bytes()
+	for l := r.items(); l.next(&r); {
+		m.Tables = extend(m.Tables, l)
+		t := &m.Tables[len(m.Tables)-1]
+		t.Name = r.text()
+		t.Values = r.bytes()
+	}
+	for l := r.items(); l.next(&r); {
+		m.Pending = extend(m.Pending, l)
+		o := &m.Pending[len(m.Pending)-1]
+		r.snapshot(&o.Snapshot)
+		o.Ahead = r.bytes()
+	}
+	if err := r.close(&modelV1); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
