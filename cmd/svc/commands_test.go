@@ -33,6 +33,10 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"dev", "-data", "", "-listen", "0.0.0.0:1", "-kafka-port", "70000", "-log-level", "loud", "more"},
 			[]string{"-listen", "-log-level", "-data", "-kafka-port", `"more"`},
 		},
+		"simulate": {
+			[]string{"simulate", "-profile", "huge", "-births", "7", "-for", "long", "-timezone", "Mars/Base", "-speed", "0", "-start", "soon", "-from", "0", "-to", "dev", "-data", nowhere, "more"},
+			[]string{`"more"`, "-for", "-speed", "-timezone", "-start", "-from", "-profile", "-births", "start svc dev"},
+		},
 		"mint": {
 			[]string{"keys", "mint", "-data", nowhere, "-scopes", "ingest:adt,fly", "-expires", "soon"},
 			[]string{"-hospital", "-name", "fly", "-expires", "-kafka"},
@@ -68,11 +72,12 @@ func TestHelp(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"svc":   {nil, []string{"svc dev", "svc keys", "-help"}},
-		"dev":   {[]string{"dev", "-h"}, []string{"usage: svc dev", "-data", "-ephemeral"}},
-		"role":  {[]string{"read", "-help"}, []string{"usage: svc read", "-redis", "SVC_REDIS_FILE"}},
-		"verbs": {[]string{"keys", "--help"}, []string{"svc keys mint", "svc keys revoke"}},
-		"verb":  {[]string{"keys", "mint", "-h"}, []string{"usage: svc keys mint", "-scopes", "-kafka-sasl-password", "SVC_KAFKA_SASL_PASSWORD_FILE"}},
+		"svc":      {nil, []string{"svc dev", "svc keys", "-help"}},
+		"dev":      {[]string{"dev", "-h"}, []string{"usage: svc dev", "-data", "-ephemeral"}},
+		"simulate": {[]string{"simulate", "-help"}, []string{"usage: svc simulate", "-seed", "-profile", "-speed", "-to"}},
+		"role":     {[]string{"read", "-help"}, []string{"usage: svc read", "-redis", "SVC_REDIS_FILE"}},
+		"verbs":    {[]string{"keys", "--help"}, []string{"svc keys mint", "svc keys revoke"}},
+		"verb":     {[]string{"keys", "mint", "-h"}, []string{"usage: svc keys mint", "-scopes", "-kafka-sasl-password", "SVC_KAFKA_SASL_PASSWORD_FILE"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := say(t, tt.args...)

@@ -5,6 +5,7 @@
 //	svc ingest|process|read       one role, for real servers
 //	svc run ingest,process,read   several roles in one process
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
+//	svc simulate                  makes up the feeds of a unit: as lines, or into a server
 //	svc status                    tells how the feeds of a hospital are doing
 //	svc keys …, hospitals …, terminology …, dead-letters …   administration
 //
@@ -58,6 +59,7 @@ func commands() map[string]command {
 		"read":      {"read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
 		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
 		"send":      {"send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
+		"simulate":  {"simulate [flags]", "make up the feeds of a unit: as lines, or into a server", runSimulate},
 		"status":    {"status [flags]", "tell how the feeds of a hospital are doing", runStatus},
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
@@ -105,7 +107,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "status", "keys", "hospitals", "terminology", "dead-letters"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -44,7 +44,17 @@ func runSend(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	return newSending(o, w).run(ctx, t)
+	return newSending(o, w, o.readFiles).run(ctx, t)
+}
+
+// readFiles hands out what all files hold.
+func (o *sendOptions) readFiles(each func(payload) error) error {
+	for _, name := range o.files {
+		if err := readFile(name, each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func parseSend(args []string, w world) (*sendOptions, error) {
@@ -129,7 +139,8 @@ type sent struct {
 type sending struct {
 	*sendOptions
 	world
-	began time.Time
+	source func(each func(payload) error) error
+	began  time.Time
 
 	mu      sync.Mutex
 	codes   map[string]int
@@ -140,8 +151,8 @@ type sending struct {
 	open    map[int]struct{} // numbers that are read and not answered
 }
 
-func newSending(o *sendOptions, w world) *sending {
-	return &sending{sendOptions: o, world: w, began: w.now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+func newSending(o *sendOptions, w world, source func(each func(payload) error) error) *sending {
+	return &sending{sendOptions: o, world: w, source: source, began: w.now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
 // run sends everything; the error says what was refused, or why it broke off.
@@ -183,7 +194,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	return nil
 }
 
-// read hands out the payloads of all files at the pace that was asked for.
+// read hands out the payloads at the pace that was asked for.
 func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	each := func(p payload) error {
 		s.mu.Lock()
@@ -199,9 +210,12 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 		}
 		if s.rate > 0 {
 			due := s.began.Add(time.Duration(float64(p.number-s.from) / s.rate * float64(time.Second)))
-			if err := pause(ctx, due.Sub(s.now())); err != nil {
-				return err
+			if due.After(p.due) {
+				p.due = due
 			}
+		}
+		if err := pause(ctx, p.due.Sub(s.now())); err != nil {
+			return err
 		}
 		select {
 		case queue <- p:
@@ -210,12 +224,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 			return ctx.Err()
 		}
 	}
-	for _, name := range s.files {
-		if err := readFile(name, each); err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.source(each)
 }
 
 // deliver sends one payload until it is answered.
@@ -230,6 +239,10 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 			return nil
 		}
 		var final finalError
+		var busy busyError
+		if errors.As(err, &busy) {
+			wait = max(wait, busy.after)
+		}
 		if errors.As(err, &final) || ctx.Err() != nil || s.now().Sub(first) > s.retryFor {
 			return fmt.Errorf("message %d: %w", p.number, err)
 		}

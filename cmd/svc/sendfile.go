@@ -8,14 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"svc/ingest"
 )
 
-// payload is one thing to send: a message of HL7 v2, or a body of FHIR.
+// payload is one thing to send: a message of HL7 v2, a body of FHIR, or that of
+// another feed.
 type payload struct {
 	number int // in all files, from 1
 	fhir   bool
+	path   string // of another feed, under /api/ingest/
+	async  bool   // the answer need not tell what it did
+	due    time.Time
 	body   []byte
 }
 

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,6 +32,12 @@ type line interface {
 
 // finalError is a fault that trying again does not mend.
 type finalError struct{ error }
+
+// busyError is a fault that trying again mends, but not before so long.
+type busyError struct {
+	error
+	after time.Duration
+}
 
 // target is the server of -to.
 func (o *sendOptions) target() (target, error) {
@@ -84,9 +91,12 @@ type httpLine struct {
 func (l *httpLine) close() { l.client.CloseIdleConnections() }
 
 func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
-	path, kind := "hl7", "text/plain"
-	if p.fhir {
+	path, kind := p.path, "application/json"
+	switch {
+	case p.fhir:
 		path, kind = "fhir", "application/fhir+json"
+	case path == "":
+		path, kind = "hl7", "text/plain"
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, l.base+path, bytes.NewReader(p.body))
 	if err != nil {
@@ -94,6 +104,9 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	}
 	request.Header.Set("Authorization", "Bearer "+l.key)
 	request.Header.Set("Content-Type", kind)
+	if p.async {
+		request.Header.Set("Prefer", "respond-async")
+	}
 	response, err := l.client.Do(request)
 	if err != nil {
 		return sent{}, err
@@ -106,13 +119,19 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	status := response.StatusCode
 	switch {
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
-		return sent{}, fmt.Errorf("the server answers %d", status)
+		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
+		if err != nil {
+			seconds = 0 // not said, or as a date: as for any fault
+		}
+		return sent{}, busyError{fmt.Errorf("the server answers %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
 		return sent{}, finalError{fmt.Errorf("the server answers %d: %s", status, problemMessage(body))}
 	case status != http.StatusOK:
 		return sent{code: fmt.Sprintf("HTTP %d", status), refused: true}, nil
 	case p.fhir:
 		return fhirOutcome(body), nil
+	case p.path != "":
+		return sent{code: "HTTP 200"}, nil
 	}
 	return ackOutcome(body), nil
 }

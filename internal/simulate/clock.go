@@ -32,13 +32,14 @@ func (s *stamp) written(t clock) time.Time {
 	return s.clock(t.time())
 }
 
-// append writes an instant as RFC 3339 in UTC, whole seconds, in quotes.
+// append writes an instant as RFC 3339 in UTC, in quotes: whole seconds, or
+// milliseconds if the time of the unit passes faster than outside.
 func (s *stamp) append(b []byte, t clock) []byte {
 	if s.clock != nil {
-		t = at(s.clock(t.time()))
+		return s.clock(t.time()).UTC().AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)
 	}
 	if today := t - t%day; today != s.day || s.date == "" {
-		s.day, s.date = today, today.time().Format("2006-01-02")
+		s.day, s.date = today, today.time().Format(time.DateOnly)
 	}
 	b = append(b, '"')
 	b = append(b, s.date...)

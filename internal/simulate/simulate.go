@@ -105,7 +105,7 @@ func Requests(o Options) (iter.Seq[Request], error) {
 // AppendLine appends a request as a line of NDJSON: {"at", "path", "body"}.
 func AppendLine(line []byte, r Request) []byte {
 	line = append(line, `{"at":"`...)
-	line = r.At.UTC().AppendFormat(line, "2006-01-02T15:04:05Z")
+	line = r.At.UTC().AppendFormat(line, "2006-01-02T15:04:05.999Z")
 	line = append(line, `","path":"`...)
 	line = append(line, r.Path...)
 	line = append(line, `","body":`...)

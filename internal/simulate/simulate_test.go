@@ -88,10 +88,9 @@ func TestEveryLineIsAccepted(t *testing.T) {
 			if profile == "chaos" { // a cancel may overtake what it takes back
 				allowed = append(slices.Clone(usual), "cancel_waiting")
 			}
-			u := acuity.NewUnit("h")
-			pseudonyms := ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef"))
-			var lines, remarks int64
+			u := newUnit()
 			var last time.Time
+			remarks := 0
 			run(t, simulate.Options{Seed: 1, Profile: profile, Start: start, For: 10 * 24 * time.Hour}, func(r simulate.Request) {
 				if r.At.Before(last) || r.At.Before(start) {
 					t.Fatalf("%s is sent at %v, after %v", r.Path, r.At, last)
@@ -103,18 +102,10 @@ func TestEveryLineIsAccepted(t *testing.T) {
 					Body json.RawMessage
 				}
 				if err := json.Unmarshal(simulate.AppendLine(nil, r), &line); err != nil || !line.At.Equal(r.At) || line.Path != r.Path || !bytes.Equal(line.Body, r.Body) {
-					t.Fatalf("line %d: %v %+v", lines, err, line)
+					t.Fatalf("%v in line %+v", err, line)
 				}
-				o := &acuity.Observation{Hospital: "h", ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "k"}
-				found, err := ingest.Decode(o, r.Body, time.UTC, pseudonyms)
-				if err != nil {
-					t.Fatalf("%v: %s", err, r.Body)
-				}
-				for more := true; more; {
-					_, more = u.Advance(o.ReceivedAt)
-				}
-				c := u.Apply(o, lines)
-				lines++
+				u.advance(r.At)
+				c, found := u.take(t, r)
 				if c.Outcome != acuity.Applied && profile != "chaos" {
 					t.Errorf("outcome %v %s: %s", c.Outcome, c.Reason, r.Body)
 				}
@@ -124,8 +115,8 @@ func TestEveryLineIsAccepted(t *testing.T) {
 					}
 				}
 			})
-			if lines < 100 || remarks*20 > lines {
-				t.Errorf("%d lines with %d warnings", lines, remarks)
+			if u.lines < 100 || int64(remarks)*20 > u.lines {
+				t.Errorf("%d lines with %d warnings", u.lines, remarks)
 			}
 			v := u.Chart().Verdict(acuity.At(last))
 			if v.Required == 0 || v.OnDuty < 2 || v.Roster == nil || len(v.Rooms) < 10 {
@@ -133,6 +124,57 @@ func TestEveryLineIsAccepted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// unit is a unit that takes requests as the service does.
+type unit struct {
+	*acuity.Unit
+	pseudonyms ingest.Pseudonyms
+	lines      int64
+}
+
+func newUnit() *unit {
+	return &unit{Unit: acuity.NewUnit("h"), pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef"))}
+}
+
+func (u *unit) advance(to time.Time) {
+	for more := true; more; {
+		_, more = u.Advance(acuity.At(to))
+	}
+}
+
+// take applies a request, which must be accepted, and returns what was remarked
+// about its body.
+func (u *unit) take(t testing.TB, r simulate.Request) (acuity.Change, []acuity.Warning) {
+	t.Helper()
+	o := &acuity.Observation{Hospital: "h", ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "k"}
+	found, err := ingest.Decode(o, r.Body, time.UTC, u.pseudonyms)
+	if err != nil {
+		t.Fatalf("%v: %s", err, r.Body)
+	}
+	c := u.Apply(o, u.lines)
+	u.lines++
+	if c.Outcome == acuity.Rejected {
+		t.Fatalf("rejected, %s: %s", c.Reason, r.Body)
+	}
+	return c, found
+}
+
+// fold applies all requests and hands out the verdict of each hour.
+func fold(t testing.TB, o simulate.Options, each func(*acuity.Verdict)) *unit {
+	t.Helper()
+	u := newUnit()
+	next := o.Start.Add(time.Hour)
+	run(t, o, func(r simulate.Request) {
+		for ; !next.After(r.At); next = next.Add(time.Hour) {
+			u.advance(next)
+			v := u.Chart().Verdict(acuity.At(next))
+			each(&v)
+		}
+		u.advance(r.At)
+		u.take(t, r)
+	})
+	return u
 }
 
 func TestOptionsAreChecked(t *testing.T) {
