@@ -1,0 +1,80 @@
+package sms
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"svc/internal/outbound"
+	"svc/internal/signature"
+)
+
+// generic is our own request, for any gateway that is given a small adapter:
+//
+//	POST {id, to, text, validitySeconds, callback}, X-Svc-Signature
+//
+// It may be repeated: the gateway sends a message of one id once. Any 2xx means
+// taken. A receipt is {id, status: delivered|failed}, signed in the same way.
+type generic struct{ provider }
+
+type genericMessage struct {
+	ID              string `json:"id"`
+	To              string `json:"to"`
+	From            string `json:"from,omitempty"`
+	Text            string `json:"text"`
+	ValiditySeconds int    `json:"validitySeconds"`
+	Callback        string `json:"callback,omitempty"`
+}
+
+// Send implements [outbound.Sender].
+func (g *generic) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	began := g.config.Now()
+	r := g.send(ctx, &m)
+	r.Took = max(g.config.Now().Sub(began), 1)
+	return r
+}
+
+func (g *generic) send(ctx context.Context, m *outbound.Message) outbound.Result {
+	body, err := json.Marshal(genericMessage{
+		ID: m.DeliveryID, To: m.To, From: g.config.From, Text: m.Text, ValiditySeconds: g.left(m), Callback: g.callback(m),
+	})
+	if err != nil {
+		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, g.config.URL, bytes.NewReader(body))
+	if err != nil {
+		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("User-Agent", "svc-sms/1")
+	request.Header.Set(signature.HeaderBody, signature.Body(g.config.Token, body))
+	status, header, answer, failure := g.exchange(ctx, request)
+	if status == 0 {
+		return failure
+	}
+	r := judge(status, header)
+	r.Response = outbound.Keep(string(answer), m.To)
+	return r
+}
+
+// Receipt implements [Gateway].
+func (g *generic) Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error) {
+	if !hmac.Equal([]byte(header.Get(signature.HeaderBody)), []byte(signature.Body(g.config.Token, body))) {
+		return Receipt{}, ErrForged
+	}
+	var got struct{ ID, Status string }
+	if err := json.Unmarshal(body, &got); err != nil || got.ID == "" || got.ID != self.Query().Get("d") {
+		return Receipt{}, ErrMalformed
+	}
+	r := Receipt{Hospital: self.Query().Get("h"), DeliveryID: got.ID}
+	switch got.Status {
+	case "delivered":
+		r.State = outbound.Delivered
+	case "failed":
+		r.State = outbound.Failed
+	}
+	return r, nil
+}

@@ -1,0 +1,211 @@
+package sms
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha1" //nolint:gosec // the scheme of the provider
+	"encoding/base64"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// settleAfter is how long a message may take to show in the provider's list
+// after a request whose outcome is not known.
+const settleAfter = 30 * time.Second
+
+// twilio speaks the Messages resource of Twilio's API of 2010-04-01, which other
+// providers offer too.
+//
+// It has no key that makes a request repeatable. So nothing is sent before the
+// messages of the last hours to that number were looked up: one with the same text
+// is the one we sent. Any attempt may follow one that nobody noted, by a crash;
+// after one whose outcome is not known (a 5xx, a time-out) the next waits until a
+// message would be in the list, and is not made without the list.
+type twilio struct {
+	provider
+	settled time.Duration
+}
+
+// sameWithin is how far back a message with the same text is ours: texts tell the
+// time of the day, so within half a day no two alerts have the same.
+const sameWithin = 12 * time.Hour
+
+// firstLookUp bounds the look-up before the first attempt, which goes out without
+// it if need be.
+const firstLookUp = 3 * time.Second
+
+// longestValidity is the provider's bound of ValidityPeriod, in seconds.
+const longestValidity = 36_000
+
+type twilioMessage struct {
+	SID     string `json:"sid"`
+	Body    string `json:"body"`
+	Status  string `json:"status"`
+	Created string `json:"date_created"` // RFC 2822
+	Code    int    `json:"code"`         // of an error
+	Message string `json:"message"`
+}
+
+// Send implements [outbound.Sender].
+func (w *twilio) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	began := w.config.Now()
+	r := w.send(ctx, &m)
+	r.Took = max(w.config.Now().Sub(began), 1)
+	return r
+}
+
+func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result {
+	if m.Attempt > 1 {
+		if found, r := w.lookUp(ctx, m); found || r.Class != "" {
+			return r
+		}
+	} else {
+		soon, cancel := context.WithTimeout(ctx, firstLookUp)
+		found, r := w.lookUp(soon, m)
+		cancel()
+		if found {
+			return r
+		}
+	}
+	form := url.Values{"To": {m.To}, "Body": {m.Text}, "ValidityPeriod": {strconv.Itoa(min(w.left(m), longestValidity))}}
+	if strings.HasPrefix(w.config.From, "MG") {
+		form.Set("MessagingServiceSid", w.config.From)
+	} else {
+		form.Set("From", w.config.From)
+	}
+	if callback := w.callback(m); callback != "" {
+		form.Set("StatusCallback", callback)
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.messages(), strings.NewReader(form.Encode()))
+	if err != nil {
+		return outbound.Result{Class: outbound.ClassStatus, Final: true}
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	status, header, body, failure := w.exchange(ctx, w.signIn(request))
+	if status == 0 {
+		return w.unclear(failure)
+	}
+	r := judge(status, header)
+	var got twilioMessage
+	switch err := json.Unmarshal(body, &got); {
+	case r.Class == outbound.ClassOK && (err != nil || got.SID == ""):
+		r = w.unclear(outbound.Result{Class: outbound.ClassStatus, Status: status})
+	case r.Class == outbound.ClassOK:
+		r.Response = got.SID
+	case err == nil:
+		r.Response = outbound.Keep(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
+	}
+	if status >= 500 {
+		r = w.unclear(r)
+	}
+	return r
+}
+
+// unclear asks for the time after which a look-up shows whether the message
+// arrived. What broke before anything was sent need not wait so long.
+func (w *twilio) unclear(r outbound.Result) outbound.Result {
+	switch r.Class { //nolint:exhaustive // the others may have arrived
+	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
+	default:
+		r.RetryAfter = max(r.RetryAfter, w.settled)
+	}
+	return r
+}
+
+// lookUp says whether the message is in the provider's list. A result with a
+// class and without found says that the list could not be read.
+func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r outbound.Result) {
+	since := w.config.Now().UTC().Add(-sameWithin) // the provider filters by day
+	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, w.messages()+"?"+query.Encode(), http.NoBody)
+	if err != nil {
+		return false, outbound.Result{Class: outbound.ClassStatus, Final: true}
+	}
+	status, header, body, failure := w.exchange(ctx, w.signIn(request))
+	if status == 0 {
+		return false, w.unclear(failure)
+	}
+	if r = judge(status, header); r.Class != outbound.ClassOK {
+		r.Final = false
+		return false, w.unclear(r)
+	}
+	var list struct{ Messages []twilioMessage }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return false, outbound.Result{Class: outbound.ClassStatus, Status: status, RetryAfter: w.settled}
+	}
+	at := slices.IndexFunc(list.Messages, func(one twilioMessage) bool {
+		created, err := time.Parse(time.RFC1123Z, one.Created)
+		return one.Body == m.Text && (err != nil || created.After(since))
+	})
+	if at < 0 {
+		return false, outbound.Result{}
+	}
+	r.Response = list.Messages[at].SID
+	if failedStatus(list.Messages[at].Status) {
+		r.Class, r.Final = outbound.ClassStatus, true
+	}
+	return true, r
+}
+
+func (w *twilio) messages() string {
+	return strings.TrimSuffix(w.config.URL, "/") + "/2010-04-01/Accounts/" + url.PathEscape(w.config.Account) + "/Messages.json"
+}
+
+func (w *twilio) signIn(r *http.Request) *http.Request {
+	r.SetBasicAuth(w.config.Account, w.config.Token)
+	r.Header.Set("User-Agent", "svc-sms/1")
+	return r
+}
+
+// Receipt implements [Gateway]. The signature covers the address that the
+// provider was told, and the fields in order.
+func (w *twilio) Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return Receipt{}, ErrMalformed
+	}
+	signed := w.config.Callback + ReceiptPath(DriverTwilio) + "?" + self.RawQuery
+	if !hmac.Equal([]byte(header.Get("X-Twilio-Signature")), []byte(twilioSignature(w.config.Token, signed, form))) {
+		return Receipt{}, ErrForged
+	}
+	r := Receipt{Hospital: self.Query().Get("h"), DeliveryID: self.Query().Get("d")}
+	if r.Hospital == "" || r.DeliveryID == "" {
+		return Receipt{}, ErrMalformed
+	}
+	switch status := form.Get("MessageStatus"); {
+	case status == "delivered":
+		r.State = outbound.Delivered
+	case failedStatus(status):
+		r.State = outbound.Failed
+	}
+	return r, nil
+}
+
+func failedStatus(status string) bool {
+	return status == "failed" || status == "undelivered" || status == "canceled"
+}
+
+// twilioSignature is X-Twilio-Signature: base64 of the HMAC-SHA1, under the auth
+// token, of the address followed by names and values in the order of the names.
+func twilioSignature(token, address string, form url.Values) string {
+	mac := hmac.New(sha1.New, []byte(token))
+	mac.Write([]byte(address))
+	names := make([]string, 0, len(form))
+	for name := range form {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		for _, value := range form[name] {
+			mac.Write([]byte(name + value))
+		}
+	}
+	return base64.StdEncoding.EncodeToString(mac.Sum(nil))
+}
