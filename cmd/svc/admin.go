@@ -113,7 +113,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
 		return err
 	}
-	s := followSettings(cluster, a.config.TopicPrefix, a.now, log)
+	s := followSettings(cluster, a.config.TopicPrefix, nil, a.now, log)
 	follow, stop := context.WithCancel(ctx)
 	g, run := errgroup.WithContext(follow)
 	g.Go(func() error { return s.table.Run(run) })

@@ -12,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"svc/internal/seal"
+	"svc/notifier/egress"
 )
 
 // config is what a server role is configured with. Every field has one row in
@@ -35,6 +38,10 @@ type config struct {
 	Listen         string
 	PrivateListen  string
 	PseudonymKey   string
+	SecretsKey     string
+	SecretsKeyOld  []string
+	EgressAllow    []egress.Allowed
+	EgressLoopback bool // of svc dev
 	MLLP           mllpConfig
 	DocsURL        string
 	CORSOrigins    []string
@@ -61,6 +68,7 @@ const (
 	needRedis                    // reads or writes the view
 	needIngest                   // makes pseudonyms
 	needProcess                  // is a member of a consumer group
+	needNotify                   // sends to partners and people
 )
 
 // variable is the environment variable of the option.
@@ -89,6 +97,9 @@ var options = []option{
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
 	{name: "pseudonym-key", only: needIngest, secret: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters; never change it while visits are open", set: pseudonymKey},
+	{name: "secrets-key", only: needIngest | needNotify, secret: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters; without it none can be set", set: secretsKey},
+	{name: "secrets-key-old", only: needIngest | needNotify, secret: true, help: "earlier keys, separated by spaces or lines, that still open what they sealed; any change of a webhook or recipient seals it anew", set: secretsKeyOld},
+	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "mllp", only: needIngest, help: "senders of HL7 v2 over MLLP, each as addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME], separated by semicolons (default: none)", set: mllpBindings},
 	{name: "mllp-tls-cert", only: needIngest, help: "PEM file of the certificate for MLLP over TLS", set: file(func(c *config) *string { return &c.MLLP.Cert })},
 	{name: "mllp-tls-key", only: needIngest, help: "PEM file of that certificate's key", set: file(func(c *config) *string { return &c.MLLP.Key })},
@@ -163,6 +174,9 @@ func parseOptions(command string, options []option, args []string, env func(stri
 		faults = append(faults, errors.New("-kafka-tls-cert, -kafka-tls-key: give both or neither"))
 	}
 	faults = append(faults, c.MLLP.faults()...)
+	if c.SecretsKey == "" && len(c.SecretsKeyOld) > 0 {
+		faults = append(faults, errors.New("-secrets-key-old: needs -secrets-key"))
+	}
 	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
 		faults = append(faults, errors.New("-kafka-sasl: needs -kafka-sasl-user and -kafka-sasl-password"))
 	}
@@ -326,4 +340,27 @@ func pseudonymKey(c *config, value string) error {
 	}
 	c.PseudonymKey = value
 	return nil
+}
+
+func secretsKey(c *config, value string) error {
+	if value != "" && len(value) < seal.LeastKey {
+		return fmt.Errorf("must have at least %d characters", seal.LeastKey)
+	}
+	c.SecretsKey = value
+	return nil
+}
+
+func secretsKeyOld(c *config, value string) error {
+	c.SecretsKeyOld = strings.Fields(value)
+	for _, key := range c.SecretsKeyOld {
+		if len(key) < seal.LeastKey {
+			return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
+		}
+	}
+	return nil
+}
+
+func egressAllow(c *config, value string) (err error) {
+	c.EgressAllow, err = egress.ParseAllow(value)
+	return err
 }

@@ -26,7 +26,7 @@ func environment(pairs ...string) func(string) (string, bool) {
 	}
 }
 
-const everything = needHTTP | needTopics | needRedis | needIngest | needProcess
+const everything = needHTTP | needTopics | needRedis | needIngest | needProcess | needNotify
 
 func TestConfigPrecedence(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "key")
@@ -55,7 +55,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig("run", everything, []string{"-partitions", "0", "-kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
 		"SVC_KAFKA_TLS", "perhaps", "SVC_KAFKA_TLS_CA", "/does/not/exist", "SVC_KAFKA_SASL", "GSSAPI", "SVC_COMMIT_EVERY", "fast",
-		"SVC_LOG_LEVEL", "loud",
+		"SVC_LOG_LEVEL", "loud", "SVC_SECRETS_KEY", "hunter2", "SVC_SECRETS_KEY_OLD", key32+" hunter2", "SVC_EGRESS_ALLOW", "north=hunter2",
 	), &bytes.Buffer{})
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")
@@ -64,6 +64,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 		"-partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
 		"SVC_PSEUDONYM_KEY: must be given", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
 		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
+		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each must have", "SVC_EGRESS_ALLOW: entry 1",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing %q in:\n%v", want, err)

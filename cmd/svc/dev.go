@@ -84,7 +84,11 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return fmt.Errorf("listen for MLLP: %w", err)
 	}
 	defer hl7.Close() //nolint:errcheck // the server closes it too
-	pseudonyms, err := devSecret(o)
+	pseudonyms, err := devSecret(o, "pseudonym.key")
+	if err != nil {
+		return err
+	}
+	secrets, err := devSecret(o, "secrets.key")
 	if err != nil {
 		return err
 	}
@@ -104,7 +108,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	h, err := build(ctx, &config{
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
-		PseudonymKey: pseudonyms, DocsURL: "http://" + listener.Addr().String() + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: "http://" + listener.Addr().String() + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
@@ -222,10 +226,10 @@ func reason(err error) error {
 	return err
 }
 
-// devSecret reads the key of the pseudonyms, or makes it the first time; an
+// devSecret reads a key of the data folder, or makes it the first time; an
 // ephemeral one is kept nowhere.
-func devSecret(o *devOptions) (string, error) {
-	path := filepath.Join(o.data, "pseudonym.key")
+func devSecret(o *devOptions, name string) (string, error) {
+	path := filepath.Join(o.data, name)
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	if o.ephemeral {

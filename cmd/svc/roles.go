@@ -156,7 +156,11 @@ func (h *house) open(ctx context.Context, names []string) error {
 		return err
 	}
 	h.follow = h.redis.Follow()
-	h.settings = followSettings(h.cluster, c.TopicPrefix, h.now, h.log)
+	seals, err := c.seals()
+	if err != nil {
+		return err
+	}
+	h.settings = followSettings(h.cluster, c.TopicPrefix, seals, h.now, h.log)
 	h.run("settings", h.settings.table.Run)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready())

@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"svc/internal/access"
+	"svc/internal/seal"
 	"svc/internal/stream"
+	"svc/internal/subscribers"
 	"svc/schemas"
 )
 
@@ -16,19 +18,27 @@ import (
 const (
 	kindKey      = "key"
 	kindHospital = "hospital"
+
+	kindWebhook   = "webhook"
+	kindTier      = "alert-tier"
+	kindRecipient = "alert-recipient"
 )
 
-// settings is the settings topic, followed: keys and hospitals as they are now,
-// on every role, within a second of a change.
+// settings is the settings topic, followed: keys, hospitals and who is told, as they
+// are now, on every role, within a second of a change.
 type settings struct {
-	table    *stream.Table
-	register *access.Register
+	table       *stream.Table
+	register    *access.Register
+	subscribers *subscribers.Register
+	seals       *seal.Keyring // nil: what is sealed stays closed
 }
 
-func followSettings(cluster *stream.Cluster, prefix string, now func() time.Time, log *slog.Logger) *settings {
+func followSettings(cluster *stream.Cluster, prefix string, seals *seal.Keyring, now func() time.Time, log *slog.Logger) *settings {
 	s := &settings{
-		table:    cluster.Table(prefix+schemas.Settings().Name, func(string) int32 { return 0 }),
-		register: access.NewRegister(now),
+		table:       cluster.Table(prefix+schemas.Settings().Name, func(string) int32 { return 0 }),
+		register:    access.NewRegister(now),
+		subscribers: subscribers.NewRegister(),
+		seals:       seals,
 	}
 	s.table.OnChange(func(key string, value []byte) {
 		if err := s.take(key, value); err != nil {
@@ -40,7 +50,7 @@ func followSettings(cluster *stream.Cluster, prefix string, now func() time.Time
 	return s
 }
 
-// take brings the register in line with one record.
+// take brings the registers in line with one record.
 func (s *settings) take(key string, value []byte) error {
 	hospital, rest, _ := strings.Cut(key, "/")
 	kind, id, _ := strings.Cut(rest, "/")
@@ -61,6 +71,8 @@ func (s *settings) take(key string, value []byte) error {
 			return fmt.Errorf("decode hospital: %w", err)
 		}
 		s.register.SetHospital(*decoded)
+	default:
+		return s.takeSubscriber(hospital, kind, id, value)
 	}
 	return nil
 }

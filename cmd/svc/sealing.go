@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"svc/internal/outbound"
+	"svc/internal/seal"
+	"svc/internal/subscribers"
+	"svc/schemas"
+)
+
+// seals returns the ring of the configured keys; nil if there are none.
+func (c *config) seals() (*seal.Keyring, error) {
+	if c.SecretsKey == "" {
+		return nil, nil
+	}
+	ring, err := seal.NewKeyring(append([]string{c.SecretsKey}, c.SecretsKeyOld...)...)
+	if err != nil {
+		return nil, fmt.Errorf("secrets key: %w", err)
+	}
+	return ring, nil
+}
+
+// The name under which a value is sealed is the key of its record and the field:
+// moved to another record or another field it does not open.
+func sealedName(key schemas.Key, field string) string { return key.String() + " " + field }
+
+func webhookKey(hospital, id string) schemas.Key {
+	return schemas.Key{Hospital: hospital, Kind: kindWebhook, ID: id}
+}
+
+func tierKey(hospital, id string) schemas.Key {
+	return schemas.Key{Hospital: hospital, Kind: kindTier, ID: id}
+}
+
+func recipientKey(hospital, id string) schemas.Key {
+	return schemas.Key{Hospital: hospital, Kind: kindRecipient, ID: id}
+}
+
+// takeSubscriber brings the register of who is told in line with one record.
+func (s *settings) takeSubscriber(hospital, kind, id string, value []byte) error {
+	switch {
+	case kind == kindWebhook && value == nil:
+		s.subscribers.DropWebhook(hospital, id)
+	case kind == kindWebhook:
+		kept, err := schemas.DecodeWebhook(value)
+		if err != nil {
+			return fmt.Errorf("decode webhook: %w", err)
+		}
+		w, err := openWebhook(s.seals, kept)
+		s.subscribers.SetWebhook(w)
+		return err
+	case kind == kindRecipient && value == nil:
+		s.subscribers.DropRecipient(hospital, id)
+	case kind == kindRecipient:
+		kept, err := schemas.DecodeAlertRecipient(value)
+		if err != nil {
+			return fmt.Errorf("decode alert recipient: %w", err)
+		}
+		p, err := openRecipient(s.seals, kept)
+		s.subscribers.SetRecipient(p)
+		return err
+	case kind == kindTier && value == nil:
+		s.subscribers.DropTier(hospital, id)
+	case kind == kindTier:
+		t, err := schemas.DecodeAlertTier(value)
+		if err != nil {
+			return fmt.Errorf("decode alert tier: %w", err)
+		}
+		s.subscribers.SetTier(t)
+	}
+	return nil
+}
+
+// sealWebhook returns the webhook as it is kept. A secret that could not be opened
+// is not written over.
+func sealWebhook(seals *seal.Keyring, w *outbound.Webhook) (*schemas.Webhook, error) {
+	kept := &schemas.Webhook{
+		ID: w.ID, Hospital: w.Hospital, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
+		TimeoutSeconds: w.TimeoutSeconds, ReaderKeys: w.ReaderKeys, Version: w.Version, CreatedAt: w.CreatedAt,
+	}
+	for _, secret := range w.Secrets {
+		if seals == nil || secret.Value == "" {
+			return nil, fmt.Errorf("seal %s: %w", w.ID, subscribers.ErrNoKey)
+		}
+		kept.Secrets = append(kept.Secrets, schemas.Secret{
+			ID: secret.ID, Sealed: seals.Seal(sealedName(webhookKey(w.Hospital, w.ID), secret.ID), []byte(secret.Value)),
+			State: secret.State, Until: secret.Until,
+		})
+	}
+	return kept, nil
+}
+
+// openWebhook is the way back. Without keys the secrets have no values; one that
+// does not open has none either, and the error names it.
+func openWebhook(seals *seal.Keyring, kept *schemas.Webhook) (*outbound.Webhook, error) {
+	w := &outbound.Webhook{
+		ID: kept.ID, Hospital: kept.Hospital, URL: kept.URL, Events: kept.Events, Rooms: kept.Rooms, Enabled: kept.Enabled, RatePerSecond: kept.RatePerSecond,
+		TimeoutSeconds: kept.TimeoutSeconds, ReaderKeys: kept.ReaderKeys, Version: kept.Version, CreatedAt: kept.CreatedAt,
+	}
+	var fault error
+	for i := range kept.Secrets {
+		k := &kept.Secrets[i]
+		secret := outbound.Secret{ID: k.ID, State: k.State, Until: k.Until}
+		if seals != nil {
+			clear, err := seals.Open(sealedName(webhookKey(w.Hospital, w.ID), k.ID), k.Sealed)
+			if err != nil {
+				fault = fmt.Errorf("open a secret of %s: %w", w.ID, err)
+			}
+			secret.Value = string(clear)
+		}
+		w.Secrets = append(w.Secrets, secret)
+	}
+	return w, fault
+}
+
+// sealRecipient returns the recipient as it is kept.
+func sealRecipient(seals *seal.Keyring, p *outbound.Recipient) (*schemas.AlertRecipient, error) {
+	closed := p.Email == "" && p.EmailShown != "" || p.Phone == "" && p.PhoneShown != ""
+	if closed || seals == nil && p.Email+p.Phone != "" {
+		return nil, fmt.Errorf("seal %s: %w", p.ID, subscribers.ErrNoKey)
+	}
+	kept := &schemas.AlertRecipient{
+		ID: p.ID, Hospital: p.Hospital, Label: p.Label, WebhookID: p.WebhookID, EmailShown: p.EmailShown, PhoneShown: p.PhoneShown,
+		Version: p.Version, CreatedAt: p.CreatedAt,
+	}
+	if seals != nil {
+		key := recipientKey(p.Hospital, p.ID)
+		kept.Email = seals.Seal(sealedName(key, "email"), []byte(p.Email))
+		kept.Phone = seals.Seal(sealedName(key, "phone"), []byte(p.Phone))
+	}
+	return kept, nil
+}
+
+// openRecipient is the way back, as [openWebhook].
+func openRecipient(seals *seal.Keyring, kept *schemas.AlertRecipient) (*outbound.Recipient, error) {
+	p := &outbound.Recipient{
+		ID: kept.ID, Hospital: kept.Hospital, Label: kept.Label, WebhookID: kept.WebhookID, EmailShown: kept.EmailShown, PhoneShown: kept.PhoneShown,
+		Version: kept.Version, CreatedAt: kept.CreatedAt,
+	}
+	if seals == nil {
+		return p, nil
+	}
+	key := recipientKey(p.Hospital, p.ID)
+	email, err := seals.Open(sealedName(key, "email"), kept.Email)
+	phone, err2 := seals.Open(sealedName(key, "phone"), kept.Phone)
+	p.Email, p.Phone = string(email), string(phone)
+	if err == nil {
+		err = err2
+	}
+	if err != nil {
+		err = fmt.Errorf("open an address of %s: %w", p.ID, err)
+	}
+	return p, err
+}
+
+// PutWebhook implements [subscribers.Store].
+func (s *settings) PutWebhook(ctx context.Context, w *outbound.Webhook) error {
+	kept, err := sealWebhook(s.seals, w)
+	if err != nil {
+		return err
+	}
+	value, err := schemas.EncodeWebhook(nil, kept)
+	if err != nil {
+		return fmt.Errorf("encode webhook: %w", err)
+	}
+	return s.table.Put(ctx, webhookKey(w.Hospital, w.ID).String(), value)
+}
+
+// DropWebhook implements [subscribers.Store].
+func (s *settings) DropWebhook(ctx context.Context, hospital, id string) error {
+	return s.table.Put(ctx, webhookKey(hospital, id).String(), nil)
+}
+
+// PutRecipient implements [subscribers.Store].
+func (s *settings) PutRecipient(ctx context.Context, p *outbound.Recipient) error {
+	kept, err := sealRecipient(s.seals, p)
+	if err != nil {
+		return err
+	}
+	value, err := schemas.EncodeAlertRecipient(nil, kept)
+	if err != nil {
+		return fmt.Errorf("encode alert recipient: %w", err)
+	}
+	return s.table.Put(ctx, recipientKey(p.Hospital, p.ID).String(), value)
+}
+
+// DropRecipient implements [subscribers.Store].
+func (s *settings) DropRecipient(ctx context.Context, hospital, id string) error {
+	return s.table.Put(ctx, recipientKey(hospital, id).String(), nil)
+}
+
+// PutTier implements [subscribers.Store].
+func (s *settings) PutTier(ctx context.Context, t *outbound.Tier) error {
+	value, err := schemas.EncodeAlertTier(nil, t)
+	if err != nil {
+		return fmt.Errorf("encode alert tier: %w", err)
+	}
+	return s.table.Put(ctx, tierKey(t.Hospital, t.ID).String(), value)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"reflect"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/internal/outbound"
+	"svc/internal/seal"
+	"svc/internal/subscribers"
+	"svc/schemas"
+)
+
+func ringOf(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
+	ring, err := seal.NewKeyring(keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ring
+}
+
+// TestRecordsNeverHoldWhatIsSealed writes webhooks and recipients as they go to
+// Kafka: what is secret of them is not in the bytes, and comes back.
+func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
+	ring := ringOf(t, key32)
+	rapid.Check(t, func(t *rapid.T) {
+		secret := rapid.StringMatching(`[!-~]{24,128}`)
+		w := &outbound.Webhook{
+			ID: "whk_" + rapid.StringMatching(`[0-9a-f]{16}`).Draw(t, "id"), Hospital: "north", URL: "https://partner.example", Events: []string{outbound.Ping},
+			Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Version: 3, CreatedAt: time.UnixMilli(1).UTC(),
+			Secrets: []outbound.Secret{
+				{ID: "sec_1", Value: secret.Draw(t, "next"), State: outbound.SecretNext, Until: time.UnixMilli(2).UTC()},
+				{ID: "sec_2", Value: secret.Draw(t, "current"), State: outbound.SecretCurrent},
+			},
+		}
+		kept, err := sealWebhook(ring, w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err := schemas.EncodeWebhook(nil, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range w.Secrets {
+			if bytes.Contains(value, []byte(s.Value)) {
+				t.Fatal("a secret is in the record")
+			}
+		}
+		decoded, err := schemas.DecodeWebhook(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := openWebhook(ring, decoded); err != nil || !reflect.DeepEqual(got, w) {
+			t.Fatalf("opens as %+v, %v", got, err)
+		}
+
+		p := &outbound.Recipient{
+			ID: "rcp_1", Hospital: "north", Label: "Charge nurse", EmailShown: "c***@x***.example", PhoneShown: "***42", CreatedAt: time.UnixMilli(1).UTC(),
+			Email: rapid.StringMatching(`[a-z]{8,30}@[a-z]{8,30}\.example`).Draw(t, "email"), Phone: rapid.StringMatching(`\+[1-9][0-9]{10,14}`).Draw(t, "phone"),
+		}
+		sealed, err := sealRecipient(ring, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		value, err = schemas.EncodeAlertRecipient(nil, sealed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(value, []byte(p.Email)) || bytes.Contains(value, []byte(p.Phone)) || bytes.Contains(value, []byte(p.Phone[1:])) {
+			t.Fatal("an address is in the record")
+		}
+		back, err := schemas.DecodeAlertRecipient(value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := openRecipient(ring, back); err != nil || !reflect.DeepEqual(got, p) {
+			t.Fatalf("opens as %+v, %v", got, err)
+		}
+	})
+}
+
+// TestSealedValuesStayInTheirPlace moves sealed values between fields, records and
+// hospitals, and opens them with other keys: they do not open, what was moved is
+// not there, and what could not be opened is not written over.
+func TestSealedValuesStayInTheirPlace(t *testing.T) {
+	ring, other := ringOf(t, key32), ringOf(t, key32+"other")
+	w := &outbound.Webhook{ID: "whk_1", Hospital: "north", Secrets: []outbound.Secret{
+		{ID: "sec_1", Value: "a secret of twenty-four ch", State: outbound.SecretCurrent}, {ID: "sec_2", Value: "another of twenty-four cha", State: outbound.SecretPrevious},
+	}}
+	p := &outbound.Recipient{ID: "rcp_1", Hospital: "north", Email: "a@b.example", EmailShown: "a***", Phone: "+15550100", PhoneShown: "***00"}
+	hook := func(change func(*schemas.Webhook)) func() (any, error) {
+		return func() (any, error) {
+			kept, err := sealWebhook(ring, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(kept)
+			got, err := openWebhook(ring, kept)
+			if _, again := sealWebhook(ring, got); err != nil && !errors.Is(again, subscribers.ErrNoKey) {
+				t.Error("what did not open is written over")
+			}
+			return got.Secrets[0].Value, err
+		}
+	}
+	recipient := func(change func(*schemas.AlertRecipient)) func() (any, error) {
+		return func() (any, error) {
+			kept, err := sealRecipient(ring, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			change(kept)
+			got, err := openRecipient(ring, kept)
+			if _, again := sealRecipient(ring, got); err != nil && !errors.Is(again, subscribers.ErrNoKey) {
+				t.Error("what did not open is written over")
+			}
+			return got.Email, err
+		}
+	}
+	for name, tt := range map[string]struct {
+		open func() (any, error)
+		want error
+	}{
+		"as it was":            {hook(func(*schemas.Webhook) {}), nil},
+		"to another record":    {hook(func(k *schemas.Webhook) { k.ID = "whk_2" }), seal.ErrBroken},
+		"to another hospital":  {hook(func(k *schemas.Webhook) { k.Hospital = "south" }), seal.ErrBroken},
+		"between secrets":      {hook(func(k *schemas.Webhook) { k.Secrets[0].Sealed = k.Secrets[1].Sealed }), seal.ErrBroken},
+		"changed":              {hook(func(k *schemas.Webhook) { k.Secrets[0].Sealed[20] ^= 1 }), seal.ErrBroken},
+		"recipient as it was":  {recipient(func(*schemas.AlertRecipient) {}), nil},
+		"between fields":       {recipient(func(k *schemas.AlertRecipient) { k.Email, k.Phone = k.Phone, k.Email }), seal.ErrBroken},
+		"to another recipient": {recipient(func(k *schemas.AlertRecipient) { k.ID = "rcp_2" }), seal.ErrBroken},
+		"from another key": {recipient(func(k *schemas.AlertRecipient) {
+			k.Email = other.Seal("north/alert-recipient/rcp_1 email", []byte("x"))
+		}), seal.ErrKey},
+		"of another installation": {func() (any, error) {
+			kept, err := sealWebhook(other, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := openWebhook(ring, kept)
+			return got.Secrets[0].Value, err
+		}, seal.ErrKey},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := tt.open()
+			if !errors.Is(err, tt.want) || (err == nil) != (got != "") {
+				t.Errorf("%q, %v; want %v", got, err, tt.want)
+			}
+		})
+	}
+	if _, err := sealWebhook(nil, w); !errors.Is(err, subscribers.ErrNoKey) {
+		t.Errorf("sealed without a key: %v", err)
+	}
+	if _, err := sealRecipient(nil, p); !errors.Is(err, subscribers.ErrNoKey) {
+		t.Errorf("sealed without a key: %v", err)
+	}
+	kept, err := sealWebhook(ring, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := openWebhook(nil, kept); err != nil || got.Secrets[0].Value != "" || got.Secrets[0].ID != "sec_1" {
+		t.Errorf("a role without keys sees %+v, %v", got, err)
+	}
+}
