@@ -22,11 +22,13 @@ type Settings interface {
 type Ledger interface {
 	// Append stores an entry behind those before it. stored is called once it is
 	// safe, in order, with its offset; or with the error after which the partition
-	// is to be given up and taken anew. It must not block.
-	Append(partition int32, entry any, stored func(offset int64, err error))
+	// is to be given up and taken anew. It must not block, and it does not keep the
+	// entry. The end of ctx gives up what was not sent.
+	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
 	// Read hands out the entries of a partition from an offset on, until each
-	// returns false or the end is reached that the log had when Read began.
-	Read(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) error
+	// returns false or the end is reached that the log had when Read began. It
+	// returns that end.
+	Read(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
 	// At returns the offset of the first entry that was written at an instant or later.
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
@@ -83,7 +85,7 @@ type LevelChange struct {
 // Notice is what administrators are told of an endpoint.
 type Notice struct {
 	Endpoint string
-	URL      string // for its host alone
+	Host     string // no path: it may hold a secret
 	Kind     NoticeKind
 	Reason   string // of a disabled one: gone or failing
 	At       time.Time

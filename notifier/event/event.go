@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -192,3 +193,39 @@ func digest(parts ...string) string {
 	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
+
+// LevelOf reads what changed back from the body of a surge.level_changed.
+func LevelOf(body []byte) (effect acuity.Effect, ok bool) {
+	var e struct {
+		Data struct {
+			Level            string   `json:"level"`
+			PriorLevel       string   `json:"priorLevel"`
+			DrivingAxis      string   `json:"drivingAxis"`
+			NurseAcuityRatio *float64 `json:"nurseAcuityRatio"`
+			RatioShortfall   int32    `json:"ratioShortfall"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(body, &e) != nil {
+		return effect, false
+	}
+	effect = acuity.Effect{Kind: acuity.LevelChanged, Ratio: -1, Shortfall: e.Data.RatioShortfall}
+	level, known := levels[e.Data.Level]
+	prior, knownPrior := levels[e.Data.PriorLevel]
+	axis, knownAxis := axes[e.Data.DrivingAxis]
+	effect.Level, effect.Prior, effect.Driving = level, prior, axis
+	if e.Data.NurseAcuityRatio != nil {
+		effect.Ratio = int32(math.Round(*e.Data.NurseAcuityRatio * 100))
+	}
+	return effect, known && knownPrior && knownAxis
+}
+
+var levels, axes = func() (map[string]acuity.Level, map[string]acuity.Axis) {
+	levels, axes := map[string]acuity.Level{}, map[string]acuity.Axis{}
+	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
+		levels[l.String()] = l
+	}
+	for a := acuity.Axis(0); a < acuity.AxisCount; a++ {
+		axes[a.String()] = a
+	}
+	return levels, axes
+}()

@@ -185,3 +185,27 @@ func TestSummaryNamesNoLabel(t *testing.T) {
 		t.Error("no summary of the room")
 	}
 }
+
+// TestLevelIsReadBack: what a restart knows of a change is what the change was.
+func TestLevelIsReadBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := acuity.Effect{
+			Kind: acuity.LevelChanged, Level: acuity.Level(rapid.Uint8Range(0, 3).Draw(t, "level")), Prior: acuity.Level(rapid.Uint8Range(0, 3).Draw(t, "prior")),
+			Driving: acuity.Axis(rapid.Uint8Range(0, uint8(acuity.AxisCount)-1).Draw(t, "axis")),
+			Ratio:   rapid.Int32Range(-1, 100_000).Draw(t, "ratio"), Shortfall: rapid.Int32Range(0, 99).Draw(t, "shortfall"),
+		}
+		events, err := event.Of(&acuity.Change{Hospital: "h", Version: 1, Level: want.Level, Effects: []acuity.Effect{want}}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, ok := event.LevelOf(events[0].Body)
+		if !ok || got.Level != want.Level || got.Prior != want.Prior || got.Driving != want.Driving || got.Ratio != want.Ratio || got.Shortfall != want.Shortfall {
+			t.Fatalf("%+v, want %+v", got, want)
+		}
+	})
+	for _, bad := range []string{"", "{}", `{"data":{"level":"blue"}}`} {
+		if _, ok := event.LevelOf([]byte(bad)); ok {
+			t.Errorf("%q is read", bad)
+		}
+	}
+}

@@ -115,6 +115,9 @@ func (l *Lane) Resume(now time.Time, position int64, attempts []outbound.Attempt
 // Probing says that the next attempt is of the event behind the head.
 func (l *Lane) Probing() bool { return l.probing }
 
+// Alone says that there is no event behind the head to probe with.
+func (l *Lane) Alone() { l.probing = false }
+
 // Tries is how often the event at a position was tried.
 func (l *Lane) Tries(position int64) int {
 	if l.head.position != position {

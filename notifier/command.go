@@ -1,0 +1,386 @@
+package notifier
+
+import (
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/event"
+	"svc/notifier/lane"
+)
+
+// The reasons for which a command could not be done.
+const (
+	reasonEndpoint = "no_endpoint"
+	reasonDelivery = "no_delivery"
+	reasonCommand  = "no_command"
+	reasonVerb     = "unknown_verb"
+	reasonLedger   = "ledger_unreadable"
+	reasonStopped  = "stopped"
+)
+
+// progressEvery is how often a long command says how far it is.
+const progressEvery = time.Second
+
+// command is one that is not done yet.
+type command struct {
+	h       *hospital
+	order   outbound.Order
+	at      int64 // in the ledger
+	written time.Time
+	over    bool
+}
+
+// job is the part of a command that a second lane does: some events again.
+type job struct {
+	command *command
+	once    bool // one attempt each
+	stopped bool
+
+	events  []*waiting // in memory
+	list    []int64    // places in the ledger of those behind them
+	reading bool
+}
+
+// order takes a command that is new.
+func (h *hospital) order(at int64, o *outbound.Order) {
+	id := o.Command.ID
+	if h.orders[id] != nil || h.done[id] {
+		return
+	}
+	c := &command{h: h, order: *o, at: at}
+	h.orders[id] = c
+	c.run()
+}
+
+func (c *command) run() {
+	o := &c.order.Command
+	p := &c.order.Progress
+	p.ID, p.Hospital, p.Verb = o.ID, o.Hospital, o.Verb
+	switch o.Verb {
+	case outbound.VerbTest:
+		c.test()
+	case outbound.VerbRetry:
+		c.retry()
+	case outbound.VerbReplay:
+		c.replay()
+	case outbound.VerbStop:
+		c.stop()
+	case outbound.VerbAck, outbound.VerbReceipt:
+		if c.h.t.n.cfg.People == nil {
+			c.finish(reasonVerb)
+			return
+		}
+		c.h.commands = append(c.h.commands, *o)
+		c.h.consider()
+	default:
+		c.finish(reasonVerb)
+	}
+}
+
+// write stores how far the command is.
+func (c *command) write() {
+	n := c.h.t.n
+	c.written = n.clock.tell()
+	c.order.Term = c.h.t.number
+	c.order.Progress.UpdatedAt = c.written
+	order := c.order
+	n.cfg.Board.Progress(order.Progress)
+	c.h.t.append(&order, func(at int64) {
+		if !c.over {
+			c.at = at
+		}
+	})
+}
+
+// finish ends the command; a reason says why it was not done.
+func (c *command) finish(reason string) {
+	if c.over {
+		return
+	}
+	c.over = true
+	c.order.Progress.Done, c.order.Progress.Reason = true, reason
+	c.order.Progress.Stopped = reason == reasonStopped
+	delete(c.h.orders, c.order.Command.ID)
+	c.h.done[c.order.Command.ID] = true
+	c.write()
+}
+
+// test sends a ping or a sample to an endpoint, or a test message to a recipient.
+func (c *command) test() {
+	o := &c.order.Command
+	h := c.h
+	n := h.t.n
+	c.order.Progress.Count = 1
+	if o.Channel == outbound.ChannelMail || o.Channel == outbound.ChannelSMS {
+		if n.cfg.People == nil {
+			c.finish(reasonEndpoint)
+			return
+		}
+		l, reason := n.cfg.People.Test(n.clock.tell(), o)
+		if reason != "" {
+			c.finish(reason)
+			return
+		}
+		c.order.Progress.Delivery = l.Delivery.ID
+		h.post(l, o.ID)
+		return
+	}
+	e := h.endpoints[o.Endpoint]
+	if e == nil {
+		h.reconcile() // the settings may have come after the command
+		if e = h.endpoints[o.Endpoint]; e == nil {
+			c.finish(reasonEndpoint)
+			return
+		}
+	}
+	made, err := event.Test(o, h.level)
+	if err != nil {
+		c.finish("unknown_event")
+		return
+	}
+	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, outbound.ChannelWebhook)
+	made.Term = h.t.number
+	h.t.append(&made, func(at int64) {
+		e.do(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
+	})
+}
+
+// retry sends one delivery again.
+func (c *command) retry() {
+	h, o := c.h, c.order.Command
+	c.order.Progress.Count, c.order.Progress.Delivery = 1, o.Delivery
+	var found *outbound.Entry
+	var what *waiting
+	c.scan(o.Since, func(at int64, entry any) {
+		switch e := entry.(type) {
+		case *outbound.Event:
+			if what == nil && e.Hospital == o.Hospital && (o.EventID == "" || e.ID == o.EventID) && (o.Endpoint == "" || event.DeliveryID(e.ID, o.Endpoint, outbound.ChannelWebhook) == o.Delivery) && (o.EventID != "" || o.Endpoint != "") {
+				what = &waiting{Event: e, at: at}
+			}
+		case *outbound.Entry:
+			if e.Delivery.ID == o.Delivery && e.Delivery.Hospital == o.Hospital {
+				found = e
+			}
+		}
+	}, func() {
+		if found != nil && found.Delivery.Channel != outbound.ChannelWebhook {
+			h.again(found, c)
+			return
+		}
+		endpoint := o.Endpoint
+		if found != nil {
+			endpoint = found.Delivery.EndpointID
+		}
+		e := h.endpoints[endpoint]
+		switch {
+		case e == nil:
+			c.finish(reasonEndpoint)
+		case what != nil:
+			e.do(&job{command: c, events: []*waiting{what}})
+		case found != nil && found.Position >= 0:
+			e.do(&job{command: c, list: []int64{found.Position}})
+		default:
+			c.finish(reasonDelivery)
+		}
+	})
+}
+
+// replay sends a window of events again.
+func (c *command) replay() {
+	h, o := c.h, c.order.Command
+	e := h.endpoints[o.Endpoint]
+	hook, ok := h.t.n.cfg.Settings.Webhook(h.id, o.Endpoint)
+	if e == nil || !ok {
+		c.finish(reasonEndpoint)
+		return
+	}
+	wanted := o.Events
+	if len(wanted) == 0 {
+		wanted = hook.Events
+	}
+	cursor, ids := e.main.lane.Cursor, map[string]bool{}
+	var list []int64
+	at := map[string]int64{} // by delivery
+	states := map[string]outbound.State{}
+	c.scan(o.Since, func(offset int64, entry any) {
+		switch x := entry.(type) {
+		case *outbound.Event:
+			w := &waiting{Event: x, at: offset}
+			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
+			// What is behind the cursor's place waits in the main lane anyway.
+			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
+				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && asked(hook, wanted, w) {
+				ids[x.ID] = true
+				list = append(list, offset)
+				at[event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)] = offset
+			}
+		case *outbound.Entry:
+			if x.Delivery.EndpointID == e.id && (x.Delivery.State != outbound.Pending || states[x.Delivery.ID] == "") {
+				if states[x.Delivery.ID] != outbound.Delivered {
+					states[x.Delivery.ID] = x.Delivery.State
+				}
+			}
+		}
+	}, func() {
+		drop := map[int64]bool{}
+		for id, offset := range at {
+			state := states[id]
+			switch o.Only {
+			case outbound.SelectFailed:
+				drop[offset] = state == outbound.Delivered || state == outbound.Pending || state == ""
+			case outbound.SelectMissing:
+				drop[offset] = state == outbound.Delivered
+			case outbound.SelectAll:
+			}
+		}
+		list = slices.DeleteFunc(list, func(offset int64) bool { return drop[offset] })
+		c.order.Progress.Count = len(list) + c.order.Progress.Delivered + c.order.Progress.Failed
+		if h.endpoints[o.Endpoint] != e || len(list) == 0 {
+			c.finish("")
+			return
+		}
+		c.write()
+		e.do(&job{command: c, list: list})
+	})
+}
+
+// scan reads the ledger from a little before an instant on, beside the loop.
+func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
+	t := c.h.t
+	go func() {
+		var from int64
+		var err error
+		if !since.IsZero() {
+			from, err = t.n.cfg.Ledger.At(t.saving, t.partition, since.Add(-time.Minute))
+		}
+		if err == nil {
+			_, err = t.n.cfg.Ledger.Read(t.saving, t.partition, from, func(at int64, entry any) bool {
+				each(at, entry)
+				return true
+			})
+		}
+		t.n.post(func() {
+			switch {
+			case t.gone || c.over:
+			case err != nil:
+				c.finish(reasonLedger)
+			default:
+				done()
+			}
+		})
+	}()
+}
+
+// stop ends another command.
+func (c *command) stop() {
+	other := c.h.orders[c.order.Command.Command]
+	if other == nil || other == c {
+		c.finish(reasonCommand)
+		return
+	}
+	for _, e := range c.h.endpoints {
+		if e.second == nil {
+			continue
+		}
+		for _, j := range e.second.jobs {
+			j.stopped = j.stopped || j.command == other
+		}
+		if !e.second.busy {
+			e.second.kick()
+		}
+	}
+	other.finish(reasonStopped)
+	c.finish("")
+}
+
+// do gives a job to the second lane.
+func (e *endpoint) do(j *job) {
+	if e.gone {
+		j.command.finish(deleted)
+		return
+	}
+	if e.second == nil {
+		e.second = &runner{e: e}
+	}
+	e.second.jobs = append(e.second.jobs, j)
+	if !e.second.busy {
+		e.second.kick()
+	}
+}
+
+// nextOfJob returns the event behind another one of the jobs' lists.
+func (r *runner) nextOfJob(before *waiting) *waiting {
+	for len(r.jobs) > 0 {
+		j := r.jobs[0]
+		if j.stopped || j.command.over || len(j.events) == 0 && len(j.list) == 0 {
+			if before != nil {
+				return nil
+			}
+			if !j.command.over {
+				j.command.finish("")
+			}
+			r.jobs = r.jobs[1:]
+			r.lane = lane.Lane{Slow: r.lane.Slow}
+			r.e.h.t.n.timers.stop(&r.timer)
+			continue
+		}
+		for _, w := range j.events {
+			if before == nil || w.at > before.at {
+				return w
+			}
+		}
+		if before == nil {
+			j.read(r)
+		}
+		return nil
+	}
+	return nil
+}
+
+// read gets the next few events of the job.
+func (j *job) read(r *runner) {
+	if j.reading {
+		return
+	}
+	j.reading = true
+	t := r.e.h.t
+	some := j.list[:min(len(j.list), keepBacklog)]
+	last := some[len(some)-1]
+	go func() {
+		list, _, err := t.n.events(t.saving, t.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
+		t.n.post(func() {
+			j.reading = false
+			if t.gone {
+				return
+			}
+			if err != nil {
+				j.stopped = true
+				j.command.finish(reasonLedger)
+			} else {
+				j.list = j.list[len(some):]
+				for _, w := range list {
+					if _, ours := slices.BinarySearch(some, w.at); ours {
+						j.events = append(j.events, w)
+					}
+				}
+			}
+			r.kick()
+		})
+	}()
+}
+
+// ended takes the end of one of the job's deliveries.
+func (j *job) ended(w *waiting, state outbound.State) {
+	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
+	c := j.command
+	if state == outbound.Delivered {
+		c.order.Progress.Delivered++
+	} else {
+		c.order.Progress.Failed++
+	}
+	c.order.Position = max(c.order.Position, w.at)
+	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.tell().Sub(c.written) >= progressEvery {
+		c.write()
+	}
+}

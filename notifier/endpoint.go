@@ -1,0 +1,204 @@
+package notifier
+
+import (
+	"net/url"
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/lane"
+)
+
+// deleted is the reason in the last record of a lane whose endpoint is gone.
+const deleted = "deleted"
+
+// endpoint is one webhook of a hospital: the lane that every endpoint has, and a
+// second one while a command needs it.
+type endpoint struct {
+	h       *hospital
+	id      string
+	host    string
+	version int64 // of the settings we know
+	gone    bool
+	enabled bool
+
+	main   runner
+	second *runner
+
+	recordAt  int64 // ledger offset of the lane's record
+	openAt    int64 // of its open head; -1: none
+	recordSet time.Time
+	reported  outbound.Health
+}
+
+// newEndpoint makes one, as the ledger has it or at the end of what there is.
+func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedLane) *endpoint {
+	now := h.t.n.clock.tell()
+	e := &endpoint{h: h, id: hook.ID, recordAt: h.t.end, openAt: -1}
+	e.main.e = e
+	if known == nil {
+		// Events of before its creation are not for it, whenever we hear of it.
+		e.main.lane.Cursor = h.floor - 1
+		e.write()
+		return e
+	}
+	r := &known.record
+	e.main.lane = lane.Lane{
+		Cursor: r.Cursor, NextAt: r.NextAt, FailingSince: r.FailingSince, Failures: r.Failures,
+		Disabled: r.Disabled, Noticed: lane.Notice(r.Noticed), //nolint:gosec // one of four
+	}
+	e.version = r.Version
+	if e.recordAt = known.at; known.at < 0 { // its record is older than the fold: written anew
+		e.write()
+	}
+	e.recordSet = now
+	var attempts []outbound.Attempt
+	if known.open != nil && known.open.Position > r.Cursor {
+		attempts = known.open.Delivery.Attempts
+		e.openAt = known.openAt
+		e.main.resumed, e.main.resumedAt = attempts, known.open.Position
+	}
+	e.main.lane.Resume(now, e.main.resumedAt, attempts)
+	if len(h.after(r.Cursor)) > 0 || r.Cursor+1 < h.floor {
+		for _, w := range h.after(r.Cursor) {
+			if wants(hook, w) {
+				e.main.count(1)
+			}
+		}
+	}
+	return e
+}
+
+// changed takes new settings.
+func (e *endpoint) changed(hook *outbound.Webhook) {
+	e.host = ""
+	if u, err := url.Parse(hook.URL); err == nil {
+		e.host = u.Host
+	}
+	e.enabled = hook.Enabled
+	if hook.Version > e.version && hook.Enabled && e.main.lane.Disabled != "" {
+		e.main.lane.Enable(e.h.t.n.clock.tell())
+		e.version = hook.Version
+		e.write()
+	}
+	if e.main.lane.Disabled == "" {
+		e.version = hook.Version
+	}
+	e.main.kick()
+	e.report()
+}
+
+// paused says that nothing goes to it by itself.
+func (e *endpoint) paused() bool { return !e.enabled || e.main.lane.Disabled != "" }
+
+// remove ends a lane for good: what is in flight ends, the rest is cancelled.
+func (e *endpoint) remove() {
+	e.gone = true
+	for _, r := range []*runner{&e.main, e.second} {
+		if r == nil {
+			continue
+		}
+		e.h.t.n.timers.stop(&r.timer)
+		if !r.busy && r.head != nil {
+			r.final(r.head, r.tries, outbound.Cancelled, deleted)
+			r.head = nil
+		}
+		for _, j := range r.jobs {
+			j.command.finish(deleted)
+		}
+	}
+	for _, w := range e.h.after(e.main.lane.Cursor) {
+		if e.main.head != w && wants(e.main.hook, w) {
+			e.main.final(w, nil, outbound.Cancelled, deleted)
+		}
+	}
+	e.main.count(-e.main.backlog)
+	e.main.lane.Disabled = deleted
+	e.write()
+}
+
+// write stores the state of the lane.
+func (e *endpoint) write() {
+	l := &e.main.lane
+	e.recordSet = e.h.t.n.clock.tell()
+	e.h.t.append(&outbound.Lane{
+		Hospital: e.h.id, Endpoint: e.id, Cursor: l.Cursor, NextAt: l.NextAt, FailingSince: l.FailingSince, Failures: l.Failures,
+		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.t.number,
+	}, func(at int64) { e.recordAt = at })
+}
+
+func (e *endpoint) low() int64 {
+	if e.openAt >= 0 {
+		return min(e.recordAt, e.openAt)
+	}
+	return e.recordAt
+}
+
+// report tells the lists how the endpoint fares.
+func (e *endpoint) report() {
+	l := &e.main.lane
+	h := outbound.Health{Status: "active", FailingSince: l.FailingSince, Waiting: e.main.backlog}
+	switch {
+	case !e.enabled:
+		h.Status = "disabled"
+	case l.Disabled != "":
+		h.Status, h.Reason = "disabled", l.Disabled
+	case !l.FailingSince.IsZero():
+		h.Status = "failing"
+	}
+	if h != e.reported && !e.gone {
+		e.reported = h
+		e.h.t.n.cfg.Board.Health(e.h.id, e.id, h)
+	}
+}
+
+// notice tells the log, and People, what has become of the endpoint.
+func (e *endpoint) notice(now time.Time, v lane.Verdict) {
+	kind := map[lane.Notice]NoticeKind{
+		lane.FailingHour: NoticeFailing1h, lane.FailingDay: NoticeFailing24h, lane.Disabled: NoticeDisabled, lane.Recovered: NoticeRecovered,
+	}[v.Notice]
+	if kind == "" {
+		return
+	}
+	n := e.h.t.n
+	switch v.Notice { //nolint:exhaustive // the others are no news for operators
+	case lane.Disabled:
+		n.log.Warn("endpoint disabled", "hospital", e.h.id, "endpoint", e.id, "host", e.host, "reason", e.main.lane.Disabled)
+	case lane.Recovered:
+		n.log.Info("endpoint recovered", "hospital", e.h.id, "endpoint", e.id, "host", e.host)
+	}
+	if n.cfg.People == nil {
+		return
+	}
+	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: kind, Reason: e.main.lane.Disabled, At: now, Since: v.Since})
+	e.h.consider()
+}
+
+func (e *endpoint) close() {
+	e.h.t.n.timers.stop(&e.main.timer)
+	if e.second != nil {
+		e.h.t.n.timers.stop(&e.second.timer)
+	}
+	e.main.count(-e.main.backlog)
+}
+
+// wants says whether an endpoint asked for an event.
+func wants(hook *outbound.Webhook, w *waiting) bool {
+	switch {
+	case hook == nil || w.Command != "":
+		return false
+	case w.Only != nil:
+		return slices.Contains(w.Only, hook.ID)
+	case w.OccurredAt.Before(hook.CreatedAt):
+		return false
+	}
+	return asked(hook, hook.Events, w)
+}
+
+// asked says whether an event is one of some, in a room that the endpoint has.
+func asked(hook *outbound.Webhook, events []string, w *waiting) bool {
+	if !slices.Contains(events, w.Event.Event) {
+		return false
+	}
+	return w.Event.Event != outbound.RoomRescored || hook.Rooms == nil || slices.Contains(hook.Rooms, w.RoomID)
+}

@@ -1,0 +1,138 @@
+package notifier
+
+import (
+	"svc/internal/outbound"
+	"svc/notifier/event"
+)
+
+// fold makes the hospitals of a term of its ledger. What is final beats what is
+// open, and nothing of an earlier term overrides a later one: a process that was
+// stopped and goes on may still write for a moment.
+type fold struct {
+	term    *term
+	source  int64 // highest offset of the verdicts that an event is of
+	ids     map[string]bool
+	entries int
+}
+
+func (f *fold) take(offset int64, entry any) {
+	f.entries++
+	t := f.term
+	switch e := entry.(type) {
+	case *outbound.Event:
+		if e.Term < t.number || f.ids[e.ID] {
+			return
+		}
+		t.number = e.Term
+		f.ids[e.ID] = true
+		f.source = max(f.source, e.Source)
+		f.event(offset, e)
+	case *outbound.Entry:
+		f.delivery(offset, e)
+	case *outbound.Lane:
+		h := f.hospital(e.Hospital)
+		if old := h.folded[e.Endpoint]; old == nil || e.Term >= old.record.Term {
+			l := f.lane(h, e.Endpoint)
+			cursor := max(l.record.Cursor, e.Cursor)
+			l.record, l.at = *e, offset
+			l.record.Cursor = cursor
+			t.number = max(t.number, e.Term)
+		}
+	case *outbound.Unit:
+		if h := f.hospital(e.Hospital); e.Term >= h.unitTerm {
+			h.unitTerm, h.unitAt, h.policy = e.Term, offset, e.Policy
+			h.version, h.whole = max(h.version, e.Version), max(h.whole, e.Version)
+			t.number = max(t.number, e.Term)
+		}
+	case *outbound.Order:
+		f.order(offset, e)
+	}
+}
+
+func (f *fold) hospital(id string) *hospital {
+	h := f.term.hospitals[id]
+	if h == nil {
+		h = newHospital(f.term, id)
+		f.term.hospitals[id] = h
+	}
+	return h
+}
+
+func (f *fold) event(offset int64, e *outbound.Event) {
+	h := f.hospital(e.Hospital)
+	if h.unitAt < 0 {
+		h.unitAt = offset
+	}
+	if e.Version > h.version {
+		h.version = e.Version
+		clear(h.ids)
+	}
+	if e.Source >= 0 {
+		h.ids[e.ID] = true
+	} else {
+		h.sent[e.ID] = true
+	}
+	one := &waiting{Event: e, at: offset}
+	h.log = append(h.log, one)
+	h.bytes += one.size()
+	if e.Event == outbound.LevelChanged && e.Command == "" {
+		if effect, ok := event.LevelOf(e.Body); ok {
+			h.level, h.known = effect.Level, true
+			h.untold = append(h.untold, untold{at: offset, change: LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Effect: effect}})
+		}
+	}
+}
+
+// lane returns what is known of an endpoint.
+func (f *fold) lane(h *hospital, endpoint string) *foldedLane {
+	l := h.folded[endpoint]
+	if l == nil {
+		l = &foldedLane{record: outbound.Lane{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
+		h.folded[endpoint] = l
+	}
+	return l
+}
+
+func (f *fold) delivery(offset int64, e *outbound.Entry) {
+	d := &e.Delivery
+	h := f.hospital(d.Hospital)
+	f.term.number = max(f.term.number, e.Term)
+	if d.Channel != outbound.ChannelWebhook {
+		old := h.letters[d.ID]
+		switch {
+		case d.State != outbound.Pending:
+			delete(h.letters, d.ID)
+			h.sent[d.ID] = true
+		case !h.sent[d.ID] && (old == nil || e.Term >= old.entry.Term):
+			h.letters[d.ID] = &letter{h: h, entry: *e, at: offset}
+		}
+		return
+	}
+	if e.Command != "" {
+		return // of the second lane
+	}
+	l := f.lane(h, d.EndpointID)
+	if d.State != outbound.Pending {
+		l.record.Cursor = max(l.record.Cursor, e.Position)
+		return
+	}
+	// The open one that counts is the head: the first that is not final.
+	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
+		l.open, l.openAt = e, offset
+	}
+}
+
+func (f *fold) order(offset int64, o *outbound.Order) {
+	h := f.hospital(o.Command.Hospital)
+	id := o.Command.ID
+	old := h.orders[id]
+	switch {
+	case o.Progress.Done:
+		delete(h.orders, id)
+		h.done[id] = true
+	case h.done[id]:
+	case old == nil || o.Term >= old.order.Term:
+		h.orders[id] = &command{h: h, order: *o, at: offset}
+	}
+	f.term.number = max(f.term.number, o.Term)
+}

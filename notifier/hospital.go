@@ -1,0 +1,305 @@
+package notifier
+
+import (
+	"maps"
+	"slices"
+	"sort"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier/event"
+)
+
+// waiting is an event in memory, of which there is one for all endpoints.
+type waiting struct {
+	*outbound.Event
+	at    int64     // in the ledger
+	since time.Time // when it came there; zero: before our term
+}
+
+// size is what it takes in memory, about.
+func (w *waiting) size() int { return len(w.Body) + 256 }
+
+// untold is a change of the level that People have not seen yet.
+type untold struct {
+	at     int64
+	change LevelChange
+}
+
+// hospital is one tenant of a term.
+type hospital struct {
+	t  *term
+	id string
+
+	log   []*waiting // from floor on, in the order of the ledger
+	floor int64
+	bytes int // of log
+
+	version int64           // of the last change whose events are in the ledger
+	whole   int64           // version up to which we know that all events are
+	ids     map[string]bool // of that change's events
+	level   acuity.Level
+	known   bool
+
+	endpoints map[string]*endpoint
+	folded    map[string]*foldedLane // until resume
+
+	letters map[string]*letter
+	sent    map[string]bool // letters that are final, and alerts: not sent again by a step that is repeated
+	orders  map[string]*command
+	done    map[string]bool // orders likewise
+
+	unitAt   int64 // ledger offset of its record, or of its first event; -1: has none
+	unitTerm int64
+	unitSet  time.Time // when that was given to the ledger
+
+	policy   []byte // what People remember
+	untold   []untold
+	commands []outbound.Command
+	ended    []outbound.Entry
+	notices  []Notice
+	stepping bool
+	look     bool // People are asked even if nothing happened
+	wake     timer
+}
+
+// foldedLane is an endpoint as the ledger has it.
+type foldedLane struct {
+	record outbound.Lane
+	at     int64
+	open   *outbound.Entry
+	openAt int64
+}
+
+func newHospital(t *term, id string) *hospital {
+	return &hospital{
+		t: t, id: id, floor: t.floor, ids: map[string]bool{}, unitAt: -1,
+		endpoints: map[string]*endpoint{}, folded: map[string]*foldedLane{},
+		letters: map[string]*letter{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
+	}
+}
+
+// resume begins the work on what the fold has found.
+func (h *hospital) resume() {
+	h.t.n.memory += h.bytes
+	h.untold = slices.DeleteFunc(h.untold, func(u untold) bool { return u.change.Version <= h.whole })
+	if h.t.n.cfg.People == nil {
+		h.untold = nil
+	}
+	h.look = h.policy != nil // its timers are not in the ledger
+	h.reconcile()
+	h.folded = map[string]*foldedLane{}
+	for _, l := range h.letters {
+		l.resume()
+	}
+	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
+		c.run()
+	}
+	h.trim(h.t.n.clock.tell())
+}
+
+// reconcile brings the endpoints in line with the settings.
+func (h *hospital) reconcile() {
+	n := h.t.n
+	hooks := n.cfg.Settings.Webhooks(h.id)
+	known := make(map[string]bool, len(hooks))
+	for _, hook := range hooks {
+		known[hook.ID] = true
+		e := h.endpoints[hook.ID]
+		if e == nil {
+			e = newEndpoint(h, hook, h.folded[hook.ID])
+			h.endpoints[hook.ID] = e
+		}
+		e.changed(hook)
+	}
+	for id, l := range h.folded {
+		if !known[id] && l.record.Disabled != deleted {
+			e := newEndpoint(h, &outbound.Webhook{ID: id, Hospital: h.id}, l)
+			e.remove()
+		}
+	}
+	for id, e := range h.endpoints {
+		if !known[id] {
+			delete(h.endpoints, id)
+			e.remove()
+		}
+	}
+}
+
+// take makes the events of a change durable, and then sends them on their way. A
+// checkpoint of the verdicts repeats the last change of each hospital: what is
+// known is not told again.
+func (h *hospital) take(c *acuity.Change, events []outbound.Event) {
+	if c.Version < h.version || c.Version <= h.whole {
+		return
+	}
+	if c.Version > h.version {
+		h.version = c.Version
+		clear(h.ids)
+	}
+	h.level, h.known = c.Level, true
+	first := h.unitAt < 0
+	for i := range events {
+		e := &events[i]
+		if h.ids[e.ID] {
+			continue
+		}
+		h.ids[e.ID] = true
+		var change *LevelChange
+		if e.Event == outbound.LevelChanged {
+			change = &LevelChange{Version: c.Version, OccurredAt: e.OccurredAt, Effect: c.Effects[i]}
+		}
+		h.publish(e, change)
+	}
+	if first && len(events) > 0 {
+		h.write()
+	}
+}
+
+// publish stores an event and then offers it to the endpoints.
+func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
+	e.Term = h.t.number
+	h.t.n.cfg.Metrics.Event(e.Event)
+	h.t.append(e, func(at int64) {
+		if h.unitAt < 0 {
+			h.unitAt = at
+		}
+		if change != nil && h.t.n.cfg.People != nil {
+			h.untold = append(h.untold, untold{at, *change})
+		}
+		if e.Command == "" {
+			h.add(&waiting{Event: e, at: at, since: h.t.n.clock.tell()})
+		}
+	})
+}
+
+// add offers an event to the endpoints.
+func (h *hospital) add(w *waiting) {
+	h.log = append(h.log, w)
+	h.bytes += w.size()
+	h.t.n.memory += w.size()
+	for _, e := range h.endpoints {
+		e.main.offered(w)
+	}
+	if len(h.log)%keepBacklog == 0 {
+		h.trim(w.since)
+	}
+	if h.t.n.memory > h.t.n.cfg.Limits.Memory {
+		h.t.n.relieve()
+	}
+}
+
+// after returns the events in memory behind an offset.
+func (h *hospital) after(at int64) []*waiting {
+	i := sort.Search(len(h.log), func(i int) bool { return h.log[i].at > at })
+	return h.log[i:]
+}
+
+// trim drops the events that no endpoint waits for. One that is disabled, or
+// behind what is in memory, reads the ledger.
+func (h *hospital) trim(now time.Time) {
+	least := int64(1<<63 - 1)
+	for _, e := range h.endpoints {
+		if !e.paused() && e.main.lane.Cursor+1 >= h.floor {
+			least = min(least, e.main.lane.Cursor)
+		}
+	}
+	k := 0
+	for k < len(h.log) && h.log[k].at <= least && now.Sub(h.log[k].since) >= keepRecent {
+		k++
+	}
+	h.drop(k)
+}
+
+// drop forgets the first k events.
+func (h *hospital) drop(k int) {
+	if k == 0 {
+		return
+	}
+	size := 0
+	for _, w := range h.log[:k] {
+		size += w.size()
+	}
+	h.floor = h.log[k-1].at + 1
+	h.bytes -= size
+	h.t.n.memory -= size
+	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
+}
+
+// low is the oldest entry of the ledger that a restore needs of this hospital.
+func (h *hospital) low() int64 {
+	low := int64(1<<63 - 1)
+	if h.unitAt >= 0 {
+		low = h.unitAt
+	}
+	if len(h.untold) > 0 {
+		low = min(low, h.untold[0].at)
+	}
+	for _, e := range h.endpoints {
+		low = min(low, e.low())
+	}
+	for _, l := range h.letters {
+		low = min(low, l.at)
+	}
+	for _, c := range h.orders {
+		low = min(low, c.at)
+	}
+	return low
+}
+
+// write stores what we know of the hospital.
+func (h *hospital) write() {
+	u := &outbound.Unit{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
+	if len(h.untold) > 0 {
+		u.Version = min(u.Version, h.untold[0].change.Version-1)
+	}
+	h.unitSet = h.t.n.clock.tell()
+	h.t.append(u, func(at int64) { h.unitAt = at })
+}
+
+// rewrite stores anew what would make a restore begin far back.
+func (h *hospital) rewrite(now time.Time) {
+	if h.t.stopping {
+		return
+	}
+	if len(h.sent) > keepSent && !h.stepping {
+		clear(h.sent) // a step is repeated after a restart at most
+	}
+	if h.unitAt >= 0 && now.Sub(h.unitSet) >= rewriteAge {
+		h.write()
+	}
+	for _, e := range h.endpoints {
+		if now.Sub(e.recordSet) >= rewriteAge {
+			e.write()
+		}
+	}
+}
+
+func (h *hospital) report() {
+	for _, e := range h.endpoints {
+		e.report()
+	}
+}
+
+func (h *hospital) close() {
+	n := h.t.n
+	n.memory -= h.bytes
+	n.timers.stop(&h.wake)
+	for _, e := range h.endpoints {
+		e.close()
+	}
+	for _, l := range h.letters {
+		n.timers.stop(&l.timer)
+		n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, -1)
+	}
+}
+
+// deliveryOf is the delivery of an event to an endpoint.
+func deliveryOf(w *waiting, endpoint string) outbound.Delivery {
+	return outbound.Delivery{
+		ID:       event.DeliveryID(w.ID, endpoint, outbound.ChannelWebhook),
+		Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: outbound.ChannelWebhook,
+		EndpointID: endpoint, OccurredAt: w.OccurredAt,
+	}
+}

@@ -1,0 +1,198 @@
+package notifier
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// letter is a mail or an SMS that is not final yet.
+type letter struct {
+	h     *hospital
+	entry outbound.Entry
+	at    int64 // in the ledger
+	timer timer
+	busy  bool
+	over  bool
+}
+
+// post stores a letter and sends it. One that the ledger knows is left as it is:
+// a step that a crash interrupted is taken again, and writes the same again.
+func (h *hospital) post(l Letter, command string) {
+	d := l.Delivery
+	if h.letters[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
+		return
+	}
+	one := &letter{h: h, entry: outbound.Entry{Delivery: d, Position: -1, Command: command, Expires: l.Expires, Sealed: l.Sealed}, at: h.t.end}
+	if d.State != outbound.Pending {
+		one.save(nil)
+		return
+	}
+	h.letters[d.ID] = one
+	h.t.n.cfg.Metrics.Waiting(d.Channel, 1)
+	one.save(one.kick)
+}
+
+// again sends a letter once more, for a command.
+func (h *hospital) again(e *outbound.Entry, c *command) {
+	if old := h.letters[e.Delivery.ID]; old != nil {
+		old.entry.Delivery.NextAttemptAt = time.Time{}
+		old.entry.Command = c.order.Command.ID
+		old.kick()
+		return
+	}
+	one := &letter{h: h, entry: *e, at: h.t.end}
+	one.entry.Command = c.order.Command.ID
+	one.entry.Expires = h.t.n.clock.tell().Add(retryLetter)
+	one.entry.Delivery.State, one.entry.Delivery.Reason, one.entry.Delivery.NextAttemptAt = outbound.Pending, "", time.Time{}
+	delete(h.sent, e.Delivery.ID)
+	h.letters[e.Delivery.ID] = one
+	h.t.n.cfg.Metrics.Waiting(e.Delivery.Channel, 1)
+	one.save(one.kick)
+}
+
+// retryLetter is how long a letter that is sent again by hand is tried.
+const retryLetter = 30 * time.Minute
+
+// resume goes on with a letter of the ledger.
+func (l *letter) resume() {
+	l.h.t.n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, 1)
+	if most := l.h.t.n.clock.tell().Add(retryLetter); l.entry.Delivery.NextAttemptAt.After(most) {
+		l.entry.Delivery.NextAttemptAt = most // a clock of the past
+	}
+	l.kick()
+}
+
+// kick sends the letter, now or when it is due.
+func (l *letter) kick() {
+	t := l.h.t
+	n := t.n
+	if l.busy || l.over || t.stopping {
+		return
+	}
+	now := n.clock.tell()
+	d := &l.entry.Delivery
+	if l.late(now) {
+		l.end(outbound.Expired, "late")
+		return
+	}
+	if d.NextAttemptAt.After(now) {
+		n.timers.set(&l.timer, d.NextAttemptAt, l.kick)
+		return
+	}
+	l.busy = true
+	var began time.Time
+	var refused string
+	n.queue.add(&task{
+		term: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
+		message: func() (m outbound.Message, ok bool) {
+			began = n.clock.tell()
+			if l.over || l.late(began) {
+				return m, false
+			}
+			if m, refused = n.cfg.People.Open(&l.entry); refused != "" {
+				return m, false
+			}
+			m.Hospital, m.DeliveryID, m.EventID, m.Event = d.Hospital, d.ID, d.EventID, d.Event
+			m.Attempt, m.Expires = l.number(), l.entry.Expires
+			return m, true
+		},
+		dropped: func() {
+			l.busy = false
+			if refused != "" {
+				l.end(outbound.Failed, refused)
+				return
+			}
+			l.kick()
+		},
+		ended: func(r outbound.Result) { l.ended(began, r) },
+	})
+}
+
+func (l *letter) late(now time.Time) bool {
+	return !l.entry.Expires.IsZero() && !now.Before(l.entry.Expires)
+}
+
+func (l *letter) number() int {
+	if all := l.entry.Delivery.Attempts; len(all) > 0 {
+		return all[len(all)-1].N + 1
+	}
+	return 1
+}
+
+func (l *letter) ended(began time.Time, r outbound.Result) {
+	l.busy = false
+	t := l.h.t
+	n := t.n
+	if t.gone {
+		return
+	}
+	now := n.clock.tell()
+	d := &l.entry.Delivery
+	a := outbound.Attempt{N: l.number(), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
+	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
+	if r.Class != outbound.ClassInterrupted {
+		d.Attempts = kept(append(d.Attempts, a))
+	}
+	wait, again := time.Duration(0), true
+	if r.Class != outbound.ClassInterrupted && r.Class != outbound.ClassOK {
+		wait, again = n.cfg.People.Retry(d.Channel, a.N, r)
+	}
+	d.NextAttemptAt = now.Add(wait)
+	n.log.LogAttrs(context.Background(), slog.LevelInfo, "delivery attempt",
+		slog.String("hospital", d.Hospital), slog.String("endpoint", d.EndpointID), slog.String("channel", string(d.Channel)),
+		slog.String("delivery", d.ID), slog.String("event", d.Event), slog.Int("attempt", a.N),
+		slog.String("class", string(a.Class)), slog.Int("status", a.Status), slog.Int64("ms", a.Took.Milliseconds()), slog.Time("next_at", d.NextAttemptAt))
+	switch {
+	case l.over: // superseded meanwhile; what was accepted has gone
+	case r.Class == outbound.ClassInterrupted:
+		l.kick()
+	case r.Class == outbound.ClassOK:
+		l.end(outbound.Delivered, "")
+	case r.Final || !again:
+		l.end(outbound.Failed, string(r.Class))
+	case l.late(d.NextAttemptAt):
+		l.end(outbound.Expired, string(r.Class))
+	default:
+		l.save(l.kick)
+	}
+}
+
+// end makes the letter final, and has People look at it.
+func (l *letter) end(state outbound.State, reason string) {
+	h := l.h
+	n := h.t.n
+	l.over = true
+	n.timers.stop(&l.timer)
+	d := &l.entry.Delivery
+	d.State, d.Reason, d.NextAttemptAt = state, reason, time.Time{}
+	delete(h.letters, d.ID)
+	h.sent[d.ID] = true
+	n.cfg.Metrics.Waiting(d.Channel, -1)
+	n.cfg.Metrics.Ended(d.Channel, state)
+	l.save(nil)
+	if c := h.orders[l.entry.Command]; c != nil {
+		if state == outbound.Delivered {
+			c.order.Progress.Delivered++
+		} else {
+			c.order.Progress.Failed++
+		}
+		c.finish("")
+	}
+	h.ended = append(h.ended, l.entry)
+	h.consider()
+}
+
+func (l *letter) save(then func()) {
+	l.entry.Term = l.h.t.number
+	entry := l.entry
+	l.h.t.n.cfg.Board.Delivery(&entry)
+	l.h.t.append(&entry, func(at int64) {
+		l.at = at
+		if then != nil {
+			then()
+		}
+	})
+}

@@ -1,0 +1,148 @@
+package notifier_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/event"
+)
+
+func idsOf(t testing.TB, c notifier.Change) (ids []string) {
+	t.Helper()
+	events, err := event.Of(c.Change, c.Offset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range events {
+		ids = append(ids, e.ID)
+	}
+	return ids
+}
+
+// bubble runs a test on a clock of its own.
+func bubble(t *testing.T, test func(t *testing.T, r *rig)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newRig(t)) })
+}
+
+func TestEveryChangeInOrder(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Events = []string{outbound.LevelChanged} })
+		r.hook("north", "whk_3", func(w *outbound.Webhook) { w.Events, w.Rooms = []string{outbound.RoomRescored}, []int32{7} })
+		r.hook("south", "whk_4")
+		r.start()
+		var all, levels, room []string
+		for range 20 {
+			ids := r.change("north", 4, 7)
+			all, levels, room = append(all, ids...), append(levels, ids[0]), append(room, ids[2])
+		}
+		south := r.change("south")
+		r.settle(time.Minute)
+		r.want("whk_1", all)
+		r.want("whk_2", levels)
+		r.want("whk_3", room)
+		r.want("whk_4", south)
+		if n := r.board.states("whk_1")[outbound.Delivered]; n != len(all) {
+			t.Errorf("the lists show %d delivered", n)
+		}
+		r.end()
+	})
+}
+
+func TestRestartSendsNothingTwice(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		var all []string
+		for range 5 {
+			r.start()
+			for range 4 {
+				all = append(all, r.change("north", 1)...)
+			}
+			r.settle(time.Minute)
+			r.commit()
+			r.end()
+		}
+		r.want("whk_1", all)
+		if n := len(r.receiver.of("whk_1")); n != len(all) {
+			t.Errorf("%d requests for %d events", n, len(all))
+		}
+	})
+}
+
+// TestDownForADay: changes that were committed while no notifier ran.
+func TestDownForADay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		all := r.change("north")
+		r.settle(time.Second)
+		r.end()
+		r.n = nil
+		for range 100 {
+			time.Sleep(time.Hour) // more than an event is tried for
+			all = append(all, r.change("north")...)
+		}
+		r.start()
+		r.settle(time.Minute)
+		r.want("whk_1", all)
+		r.end()
+	})
+}
+
+// TestCheckpointRepeatsNothing: a checkpoint of the verdicts writes the last
+// change of each hospital again.
+func TestCheckpointRepeatsNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north", 1, 2)
+		r.settle(time.Second)
+		again := r.verdicts[0]
+		again.Offset = 100
+		r.hand([]notifier.Change{again})
+		r.settle(time.Second)
+		r.end()
+		r.start()
+		again.Offset = 200
+		r.hand([]notifier.Change{again})
+		r.settle(3 * time.Hour) // records of the ledger are written anew
+		r.commit()
+		r.end()
+		r.start() // from a low water far behind the events
+		again.Offset = 300
+		r.hand([]notifier.Change{again})
+		r.settle(time.Second)
+		r.want("whk_1", ids)
+		if n := len(r.receiver.of("whk_1")); n != 3 {
+			t.Errorf("%d requests", n)
+		}
+		r.end()
+	})
+}
+
+func TestNewEndpointStartsAtTheEnd(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.change("north")
+		r.settle(time.Second)
+		r.hook("north", "whk_2")
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.want("whk_2", ids)
+
+		// One whose settings come late: the event is older than what we know.
+		early := time.Now()
+		time.Sleep(time.Millisecond)
+		late := r.change("north")
+		r.settle(time.Second)
+		r.hook("north", "whk_3", func(w *outbound.Webhook) { w.CreatedAt = early })
+		r.settle(time.Second)
+		r.want("whk_3", late)
+		r.end()
+	})
+}

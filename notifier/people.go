@@ -1,0 +1,100 @@
+package notifier
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// stepWithin bounds what a step may look up.
+const stepWithin = 2 * time.Second
+
+// consider asks People about the hospital, if something has happened. While a
+// step is under way what happens waits for the next one.
+func (h *hospital) consider() {
+	t := h.t
+	n := t.n
+	if n.cfg.People == nil || h.stepping || t.stopping || t.catching {
+		return
+	}
+	if !h.look && len(h.untold)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
+		return
+	}
+	h.stepping, h.look = true, false
+	now := n.clock.tell()
+	happening := Happening{
+		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
+		Commands: h.commands, Ended: h.ended, Notices: h.notices,
+	}
+	told := len(h.untold)
+	for _, u := range h.untold {
+		happening.Changes = append(happening.Changes, u.change)
+	}
+	for _, id := range slices.Sorted(maps.Keys(h.letters)) {
+		happening.Waiting = append(happening.Waiting, h.letters[id].entry)
+	}
+	h.commands, h.ended, h.notices = nil, nil, nil
+	go func() {
+		ctx, cancel := context.WithTimeout(t.saving, stepWithin)
+		defer cancel()
+		s := n.cfg.People.Step(ctx, now, happening)
+		n.post(func() { h.stepped(s, told) })
+	}()
+}
+
+// stepped does what People decided. What they remember is stored behind what they
+// want sent: after a crash between the two they decide the same again, and what
+// has the same id is not sent twice.
+func (h *hospital) stepped(s Step, told int) {
+	t := h.t
+	n := t.n
+	h.stepping = false
+	if t.gone {
+		return
+	}
+	for _, d := range s.Decisions {
+		n.cfg.Metrics.Decided(d.Reason)
+		n.log.LogAttrs(context.Background(), slog.LevelInfo, "alert decided",
+			slog.String("hospital", h.id), slog.String("reason", d.Reason), slog.String("tier", d.Tier))
+	}
+	for _, id := range s.Supersede {
+		if l := h.letters[id]; l != nil {
+			l.end(outbound.Superseded, "newer")
+		}
+	}
+	for _, l := range s.Letters {
+		h.post(l, "")
+	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		if !h.sent[e.ID] {
+			h.sent[e.ID] = true
+			e.Source, e.RoomID = -1, -1
+			h.publish(e, nil)
+		}
+	}
+	if told > 0 || s.Memory != nil {
+		if s.Memory != nil {
+			h.policy = s.Memory
+		}
+		h.untold = h.untold[told:]
+		h.write()
+	}
+	for _, a := range s.Answers {
+		if c := h.orders[a.Command]; c != nil {
+			c.finish(a.Reason)
+		}
+	}
+	n.timers.stop(&h.wake)
+	if !s.Next.IsZero() {
+		n.timers.set(&h.wake, s.Next, func() {
+			h.look = true
+			h.consider()
+		})
+	}
+	h.consider()
+}

@@ -1,0 +1,134 @@
+package notifier
+
+import (
+	"context"
+
+	"svc/internal/outbound"
+)
+
+// task is one attempt that is ready to go.
+type task struct {
+	term    *term
+	host    string
+	slow    bool
+	channel outbound.Channel
+	// message is made when the attempt begins, so that it has the settings of
+	// then; false: there is nothing to send any more.
+	message func() (outbound.Message, bool)
+	ended   func(outbound.Result)
+	dropped func() // it did not begin
+}
+
+// host is how busy one is.
+type host struct {
+	inFlight int
+	parked   []*task
+}
+
+// queue gives attempts their turn: so many at once, so many to one host, and no
+// more than a share of them to endpoints that are slow, so that these cannot
+// take the place of the others.
+type queue struct {
+	notifier   *Notifier
+	fast, slow []*task
+	hosts      map[string]*host
+	inFlight   int
+	slowNow    int
+}
+
+func (q *queue) add(t *task) {
+	if t.slow {
+		q.slow = append(q.slow, t)
+	} else {
+		q.fast = append(q.fast, t)
+	}
+}
+
+// dispatch begins what may begin.
+func (q *queue) dispatch() {
+	limits := &q.notifier.cfg.Limits
+	for len(q.fast) > 0 && q.inFlight < limits.InFlight {
+		q.begin(pop(&q.fast))
+	}
+	for len(q.slow) > 0 && q.inFlight < limits.InFlight && q.slowNow < limits.Slow {
+		q.begin(pop(&q.slow))
+	}
+}
+
+func pop(list *[]*task) *task {
+	t := (*list)[0]
+	(*list)[0] = nil
+	if *list = (*list)[1:]; len(*list) == 0 {
+		*list = nil
+	}
+	return t
+}
+
+func (q *queue) begin(t *task) {
+	if t.term.stopping {
+		t.dropped()
+		return
+	}
+	h := q.hosts[t.host]
+	if h == nil {
+		h = &host{}
+		q.hosts[t.host] = h
+	}
+	if h.inFlight >= q.notifier.cfg.Limits.PerHost {
+		h.parked = append(h.parked, t)
+		return
+	}
+	m, ok := t.message()
+	if !ok {
+		q.release(t.host, h)
+		t.dropped()
+		return
+	}
+	h.inFlight++
+	q.inFlight++
+	if t.slow {
+		q.slowNow++
+	}
+	t.term.inFlight++
+	sender := q.notifier.cfg.Senders[t.channel]
+	go func() {
+		r := send(t.term.attempts, sender, m)
+		q.notifier.post(func() { q.end(t, h, r) })
+	}()
+}
+
+// send makes one attempt. One that we cut short ourselves says so, unless it was
+// accepted before.
+func send(ctx context.Context, sender outbound.Sender, m outbound.Message) outbound.Result {
+	if sender == nil {
+		return outbound.Result{Class: outbound.ClassBlocked, Final: true}
+	}
+	r := sender.Send(ctx, m)
+	if ctx.Err() != nil && r.Class != outbound.ClassOK {
+		return outbound.Result{Class: outbound.ClassInterrupted}
+	}
+	return r
+}
+
+func (q *queue) end(t *task, h *host, r outbound.Result) {
+	h.inFlight--
+	q.inFlight--
+	if t.slow {
+		q.slowNow--
+	}
+	t.term.inFlight--
+	q.release(t.host, h)
+	t.ended(r)
+	t.term.drained()
+}
+
+// release lets one that waits for its host into the queue, and forgets a host
+// that nothing goes to.
+func (q *queue) release(name string, h *host) {
+	switch {
+	case len(h.parked) > 0:
+		q.add(pop(&h.parked))
+	case h.inFlight == 0:
+		delete(q.hosts, name)
+	}
+}

@@ -1,0 +1,404 @@
+package notifier
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/event"
+	"svc/notifier/lane"
+)
+
+// runner sends the events of one lane, one after the other: the main one those of
+// the hospital behind its cursor, a second one those of its jobs.
+type runner struct {
+	e     *endpoint
+	hook  *outbound.Webhook // as of the last look
+	lane  lane.Lane
+	timer timer
+
+	busy    bool // an attempt is in flight
+	queued  bool // or waits for its turn
+	unsaved int  // outcomes on their way to the ledger
+
+	head  *waiting // nil: to be looked for
+	tries []outbound.Attempt
+	probe *waiting // the event behind the head
+	again []outbound.Attempt
+
+	resumed   []outbound.Attempt // of the head, from the ledger
+	resumedAt int64
+
+	own     []*waiting // read back, when behind what is in memory
+	readTo  int64      // up to which own has all
+	reading bool
+	backlog int // events that wait, about
+
+	jobs []*job // of a second lane
+}
+
+func (r *runner) second() bool { return r != &r.e.main }
+
+// count keeps the figure of those that wait.
+func (r *runner) count(more int) {
+	more = max(more, -r.backlog)
+	r.backlog += more
+	if more != 0 {
+		r.e.h.t.n.cfg.Metrics.Waiting(outbound.ChannelWebhook, more)
+	}
+}
+
+// offered looks at an event that came.
+func (r *runner) offered(w *waiting) {
+	hook, ok := r.e.h.t.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
+	if ok && wants(hook, w) {
+		r.count(1)
+	}
+	r.kick()
+}
+
+// kick begins the next attempt, now or when it is due.
+func (r *runner) kick() {
+	t := r.e.h.t
+	n := t.n
+	if r.busy || r.queued || t.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
+		return
+	}
+	hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
+	if !ok || !r.second() && r.e.paused() {
+		n.timers.stop(&r.timer)
+		return
+	}
+	r.hook = hook
+	for r.unsaved < n.cfg.Limits.Unsaved {
+		w := r.pick()
+		if w == nil {
+			n.timers.stop(&r.timer)
+			return
+		}
+		now := n.clock.tell()
+		if until := r.until(w); w == r.head && r.lane.Expired(now, until) {
+			r.lane.Skip(w.at)
+			r.end(w, r.tries, outbound.Expired, "late")
+			continue
+		}
+		if due := r.lane.Due(r.rate()); due.After(now) {
+			n.timers.set(&r.timer, due, r.kick)
+			return
+		}
+		n.timers.stop(&r.timer)
+		r.queued = true
+		n.queue.add(r.attempt(w))
+		return
+	}
+}
+
+// pick returns the event of the next attempt: the head, or a probe of the one
+// behind it.
+func (r *runner) pick() *waiting {
+	if r.head == nil {
+		if r.head = r.after(nil); r.head == nil {
+			return nil
+		}
+		if r.tries = nil; r.resumedAt == r.head.at {
+			r.tries, r.resumed = r.resumed, nil
+		}
+	}
+	if !r.lane.Probing() {
+		return r.head
+	}
+	if r.probe == nil {
+		r.probe = r.after(r.head)
+	}
+	if r.probe == nil {
+		r.lane.Alone()
+		return r.head
+	}
+	return r.probe
+}
+
+// after returns the first event behind another one that is for this lane; nil:
+// there is none, or it is being read.
+func (r *runner) after(before *waiting) *waiting {
+	if r.second() {
+		return r.nextOfJob(before)
+	}
+	h, from := r.e.h, r.lane.Cursor
+	if before != nil {
+		from = before.at
+	}
+	pass := func(list []*waiting) *waiting {
+		for _, w := range list {
+			if w.at <= from {
+				continue
+			}
+			if wants(r.hook, w) {
+				return w
+			}
+			if before == nil {
+				r.lane.Skip(w.at)
+			}
+		}
+		return nil
+	}
+	if from+1 < h.floor {
+		r.forget(r.lane.Cursor)
+		if w := pass(r.own); w != nil {
+			return w
+		}
+		if before == nil && r.readTo-1 > r.lane.Cursor {
+			r.lane.Skip(r.readTo - 1)
+		}
+		if from = max(from, r.readTo-1); from+1 < h.floor {
+			if before == nil {
+				r.read(r.lane.Cursor + 1)
+			}
+			return nil
+		}
+	} else {
+		r.forget(1<<63 - 1)
+	}
+	return pass(h.after(from))
+}
+
+// forget drops what was read back and is done with.
+func (r *runner) forget(at int64) {
+	for len(r.own) > 0 && r.own[0].at <= at {
+		r.e.h.t.n.memory -= r.own[0].size()
+		r.own = r.own[1:]
+	}
+	if len(r.own) == 0 {
+		r.own = nil
+	}
+}
+
+// read gets the events of the hospital from an offset of the ledger on, a few.
+func (r *runner) read(from int64) {
+	if r.reading {
+		return
+	}
+	r.reading = true
+	h := r.e.h
+	t, floor := h.t, h.floor
+	go func() {
+		list, to, err := t.n.events(t.saving, t.partition, h.id, from, func(at int64, found int) bool { return at < floor && found < keepBacklog })
+		t.n.post(func() {
+			r.reading = false
+			if t.gone || r.e.gone {
+				return
+			}
+			if err != nil {
+				t.n.log.Warn("backlog is read later", "partition", t.partition, "error", err)
+				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.kick)
+				return
+			}
+			for _, w := range list {
+				t.n.memory += w.size()
+			}
+			r.own, r.readTo = append(r.own, list...), min(to, floor)
+			r.kick()
+		})
+	}()
+}
+
+// events reads those of a hospital from an offset of the ledger on, for as long
+// as more says so. It returns the offset up to which that is all.
+func (n *Notifier) events(ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool) (list []*waiting, to int64, err error) {
+	ids, term := map[string]bool{}, int64(0)
+	to = -1
+	end, err := n.cfg.Ledger.Read(ctx, partition, from, func(at int64, entry any) bool {
+		if !more(at, len(list)) {
+			to = at
+			return false
+		}
+		e, ok := entry.(*outbound.Event)
+		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] { // the last two: of an owner that was stopped and went on
+			return true
+		}
+		term, ids[e.ID] = e.Term, true
+		list = append(list, &waiting{Event: e, at: at})
+		return true
+	})
+	if to < 0 {
+		to = end
+	}
+	return list, to, err
+}
+
+func (r *runner) rate() float64 {
+	if r.second() {
+		return r.hook.RatePerSecond / 2 //nolint:mnd // beside the main lane
+	}
+	return r.hook.RatePerSecond
+}
+
+// until is when an event is of no use any more.
+func (r *runner) until(w *waiting) time.Time {
+	if r.second() {
+		return r.jobs[0].command.order.Command.At.Add(lane.Expiry)
+	}
+	return w.OccurredAt.Add(lane.Expiry)
+}
+
+// attempt makes the task of sending an event.
+func (r *runner) attempt(w *waiting) *task {
+	probe := w != r.head
+	var began time.Time
+	t := &task{
+		term: r.e.h.t, host: r.e.host, slow: r.lane.Slow, channel: outbound.ChannelWebhook,
+		dropped: func() {
+			r.queued = false
+			r.kick()
+		},
+	}
+	t.message = func() (outbound.Message, bool) {
+		n := r.e.h.t.n
+		hook, ok := n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
+		if !ok || r.e.gone || !r.second() && r.e.paused() {
+			return outbound.Message{}, false
+		}
+		r.hook, r.queued, r.busy = hook, false, true
+		began = n.clock.tell()
+		r.lane.Begin(began, r.rate())
+		return outbound.Message{
+			Hospital: r.e.h.id, DeliveryID: event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook), EventID: w.ID, Event: w.Event.Event,
+			Attempt: r.number(probe), Webhook: hook, Body: w.Body,
+		}, true
+	}
+	t.ended = func(result outbound.Result) { r.ended(w, probe, began, result) }
+	return t
+}
+
+// number is that of the next attempt.
+func (r *runner) number(probe bool) int {
+	tries := r.tries
+	if probe {
+		tries = r.again
+	}
+	if len(tries) == 0 {
+		return 1
+	}
+	return tries[len(tries)-1].N + 1
+}
+
+// ended takes the result of an attempt.
+func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.Result) {
+	r.busy = false
+	t := r.e.h.t
+	n := t.n
+	if t.gone || r.second() && len(r.jobs) == 0 {
+		return
+	}
+	now := n.clock.tell()
+	failing := !r.lane.FailingSince.IsZero()
+	a := outbound.Attempt{N: r.number(probe), At: began, Took: result.Took, Class: result.Class, Status: result.Status, Response: result.Response}
+	v := r.lane.End(now, w.at, r.until(w), result, spread())
+	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took)
+	r.line(w, &a)
+	if result.Class == outbound.ClassInterrupted {
+		r.kick()
+		return
+	}
+	if r.e.gone && v.State == outbound.Pending {
+		v.State, v.Reason = outbound.Cancelled, deleted
+	}
+	if r.second() && r.jobs[0].once && v.State == outbound.Pending {
+		v.State, v.Reason = outbound.Failed, string(result.Class)
+		r.lane.Skip(w.at)
+	}
+	if probe {
+		r.again = kept(append(r.again, a))
+	} else {
+		r.tries = kept(append(r.tries, a))
+	}
+	switch {
+	case v.Passed:
+		r.end(r.head, r.tries, outbound.Poison, "passed")
+		r.end(w, r.tries, outbound.Delivered, "")
+	case v.State != outbound.Pending && !probe:
+		r.end(w, r.tries, v.State, v.Reason)
+	case probe:
+		r.open(w, r.again)
+	default:
+		r.open(w, r.tries)
+	}
+	if v.State == outbound.Delivered {
+		n.cfg.Metrics.Accepted(now.Sub(w.OccurredAt))
+	}
+	if !r.second() && !r.e.gone {
+		if failing || v.State != outbound.Delivered {
+			r.e.write()
+			r.e.report()
+		}
+		r.e.notice(now, v)
+	}
+	r.kick()
+}
+
+// kept are the last attempts that are kept.
+func kept(all []outbound.Attempt) []outbound.Attempt {
+	return all[max(0, len(all)-outbound.MaxAttemptsKept):]
+}
+
+func (r *runner) line(w *waiting, a *outbound.Attempt) {
+	n := r.e.h.t.n
+	n.log.LogAttrs(context.Background(), slog.LevelInfo, "delivery attempt",
+		slog.String("hospital", r.e.h.id), slog.String("endpoint", r.e.id), slog.String("host", r.e.host),
+		slog.String("delivery", event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)), slog.String("event", w.Event.Event), slog.Int("attempt", a.N),
+		slog.String("class", string(a.Class)), slog.Int("status", a.Status), slog.Int64("ms", a.Took.Milliseconds()), slog.Time("next_at", r.lane.NextAt))
+}
+
+// end makes the state of an event final and goes on to the next: the one that was
+// sent as a probe, if one was.
+func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
+	r.final(w, tries, state, reason)
+	r.head, r.tries = r.probe, r.again
+	if r.head == w {
+		r.head, r.tries = nil, nil
+	}
+	r.probe, r.again = nil, nil
+	if r.second() {
+		r.jobs[0].ended(w, state)
+	}
+}
+
+// final stores that a delivery has ended.
+func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
+	d := deliveryOf(w, r.e.id)
+	d.State, d.Reason, d.Attempts = state, reason, tries
+	r.e.h.t.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
+	if !r.second() {
+		r.count(-1)
+		r.e.openAt = -1
+	}
+	r.save(&outbound.Entry{Delivery: d, Position: w.at}, nil)
+}
+
+// open stores that a delivery goes on.
+func (r *runner) open(w *waiting, tries []outbound.Attempt) {
+	d := deliveryOf(w, r.e.id)
+	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.lane.NextAt, tries
+	head := w == r.head
+	r.save(&outbound.Entry{Delivery: d, Position: w.at}, func(at int64) {
+		if head && r.head == w && !r.second() {
+			r.e.openAt = at
+		}
+	})
+}
+
+func (r *runner) save(e *outbound.Entry, then func(at int64)) {
+	e.Term = r.e.h.t.number
+	if r.second() {
+		e.Command = r.jobs[0].command.order.Command.ID
+	}
+	r.unsaved++
+	r.e.h.t.n.cfg.Board.Delivery(e)
+	r.e.h.t.append(e, func(at int64) {
+		r.unsaved--
+		if then != nil {
+			then(at)
+		}
+		r.kick()
+	})
+}
