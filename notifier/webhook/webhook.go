@@ -119,7 +119,9 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	defer answer.Body.Close() //nolint:errcheck // what counts was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
-	result.Response = s.excerpt(bounded, cancel, answer.Body)
+	if answer.StatusCode != http.StatusSwitchingProtocols { // then the body is the bare connection, which no context ends
+		result.Response = s.excerpt(bounded, cancel, answer.Body)
+	}
 	return result
 }
 
