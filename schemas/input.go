@@ -31,14 +31,19 @@ func InputHospital(key []byte) string {
 // the stable reason for which this release can never apply it.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	o, err = DecodeObservation(value)
-	unknown := (*UnknownSchemaError)(nil)
 	switch {
-	case errors.As(err, &unknown):
-		return nil, reasonSchema, err
 	case err != nil:
-		return nil, reasonRecord, err
+		return nil, ReasonOf(err), err
 	case string(HospitalOf(key)) != o.Hospital:
 		return nil, reasonHospital, errors.New("key and record differ")
 	}
 	return o, "", nil
+}
+
+// ReasonOf returns the stable reason for which a record could not be decoded.
+func ReasonOf(err error) string {
+	if unknown := (*UnknownSchemaError)(nil); errors.As(err, &unknown) {
+		return reasonSchema
+	}
+	return reasonRecord
 }

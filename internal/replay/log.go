@@ -149,10 +149,9 @@ func (l *Log) offsets(ctx context.Context, partitions int, question func(partiti
 	return at, nil
 }
 
-// The sizes of what is read ahead. A batch is at most what the topic takes, 8
-// MiB, and is handed out whole.
+// What is read ahead. A batch that is larger than what is asked for comes whole.
 const (
-	readBytes = 8<<20 + 1<<16
+	readBytes = 1 << 20
 	readAhead = 512                   // records
 	readWait  = 20 * time.Millisecond // the reader looks beyond the span, and waits so long before it closes
 )

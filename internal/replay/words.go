@@ -1,0 +1,83 @@
+package replay
+
+import (
+	"encoding/json"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+)
+
+// Moment is an instant as a column has it: milliseconds since the Unix epoch in
+// UTC, in text as RFC 3339. Zero is null.
+type Moment int64
+
+// MarshalJSON writes the text, or null.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	if m == 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendQuote(nil, m.text()), nil
+}
+
+// UnmarshalJSON reads the text, or null.
+func (m *Moment) UnmarshalJSON(b []byte) error {
+	var at *time.Time
+	if err := json.Unmarshal(b, &at); err != nil {
+		return err //nolint:wrapcheck // says what and where
+	}
+	if *m = 0; at != nil {
+		*m = Moment(at.UnixMilli())
+	}
+	return nil
+}
+
+func (m Moment) text() string {
+	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
+}
+
+// The words of the columns, as the API has them where it has any.
+var (
+	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
+	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
+	statusWords     = [...]string{"active", "ended", "on-hold", "retracted"}
+	comparatorWords = [...]string{"", "<", "<=", ">", ">="}
+	tristateWords   = [...]string{"", "no", "yes"}
+	causeWords      = [...]string{"ingest", "time"}
+	outcomeWords    = [...]string{"applied", "duplicate", "ignored", "rejected", "time"}
+	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
+)
+
+// word names a number of an enumeration; one that this table does not know yet
+// is its number.
+func word[E ~uint8](words []string, e E) string {
+	if int(e) < len(words) {
+		return words[e]
+	}
+	return strconv.Itoa(int(e))
+}
+
+func letter(c byte) string {
+	if c == 0 {
+		return ""
+	}
+	return string(rune(c))
+}
+
+func factorID(f acuity.Factor) string {
+	if f == 0 {
+		return ""
+	}
+	return f.ID()
+}
+
+func factorIDs(list []acuity.Factor) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = f.ID()
+	}
+	return ids
+}
