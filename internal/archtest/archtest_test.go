@@ -55,6 +55,8 @@ var rooms = map[string]room{
 	"notifier/event":       {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/lane":        {imports: []string{"internal/outbound"}},
 	"notifier/policy":      {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/alert":       {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
+	"notifier/people":      {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them
 	"notifier/mail":        {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
 	"notifier/sms":         {imports: []string{"internal/outbound", "internal/signature"}},
 	"internal/outbound":    {},                                                                                                                     // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words

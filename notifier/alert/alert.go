@@ -1,0 +1,189 @@
+// Package alert writes what people are told about a unit: e-mail, SMS and the data
+// of surge.alert.
+//
+// It sees the unit's name, the local time, levels, the driving axis, nurses and
+// labels of rooms. No factor, code, visit or person has a field here, and a label
+// that is not plainly one is replaced by the number of the room.
+package alert
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier/event"
+	"svc/notifier/policy"
+)
+
+// Alert is one alert, for all who are told.
+type Alert struct {
+	Reason policy.Reason
+	Tier   policy.Rank // of the alert; of Cleared 0
+	Unit   string      // the hospital's name
+	At     time.Time   // in the zone of the hospital
+
+	Level   acuity.Level // now
+	Prior   acuity.Level // that people were told before
+	Effect  acuity.Effect
+	Cause   acuity.Cause
+	Rooms   *Rooms // nil: could not be looked up in time
+	Episode string
+	Action  string // what the hospital wants done, in its words
+	AckURL  string // "": nobody need answer
+}
+
+// Rooms is how the unit's rooms stand.
+type Rooms struct {
+	Open int // empty ones that can take a patient
+	Top  []Room
+	Peak *Peak // nil: no forecast
+}
+
+// Room is one of those with the highest score.
+type Room struct {
+	ID      int32
+	Label   string // as the feeds spell it
+	Color   acuity.Color
+	Nursing string // "1:2"
+}
+
+// Peak is when the most nurses are expected to be needed.
+type Peak struct {
+	At     time.Time
+	Nurses float64 // that suffice in nine of ten cases
+}
+
+// MaxTop is how many rooms an alert names.
+const MaxTop = 3
+
+var plainLabel = regexp.MustCompile(`^[A-Za-z0-9 ./-]{1,16}$`)
+
+// Name is what alerts call the room: its label, or its number where the label
+// could hold more than a label.
+func (r *Room) Name() string {
+	if plainLabel.MatchString(r.Label) {
+		return r.Label
+	}
+	return "Room " + strconv.Itoa(int(r.ID))
+}
+
+// maxUnit is how many characters of a unit's name are shown.
+const maxUnit = 40
+
+// unit is the name of the unit on one line.
+func (a *Alert) unit() string {
+	name := strings.Join(strings.FieldsFunc(a.Unit, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
+	if r := []rune(name); len(r) > maxUnit {
+		name = strings.TrimSpace(string(r[:maxUnit]))
+	}
+	return name
+}
+
+// level is the level in capitals, with the one before where it has changed.
+func (a *Alert) level() (now, was string) {
+	now = strings.ToUpper(a.Level.String())
+	switch a.Reason { //nolint:exhaustive // the others tell no change
+	case policy.Raised, policy.Lowered, policy.Cleared:
+		was = " (was " + strings.ToUpper(a.Prior.String()) + ")"
+	}
+	return now, was
+}
+
+// short is how many nurses are short, in words; "" if none is.
+func (a *Alert) short() string {
+	switch n := a.Effect.Shortfall; n {
+	case 0:
+		return ""
+	case 1:
+		return "1 nurse"
+	default:
+		return strconv.Itoa(int(n)) + " nurses"
+	}
+}
+
+// axis is what drives the level.
+func (a *Alert) axis() string { return event.Level(&a.Effect, a.Cause).DrivingAxisLabel }
+
+// why is what is to be said beside the level; "" of a raise and of what lowers.
+func (a *Alert) why() string {
+	switch a.Reason { //nolint:exhaustive // the others say nothing beside
+	case policy.Cleared:
+		return "Cleared"
+	case policy.Digest:
+		return "Keeps changing"
+	case policy.Escalated:
+		return "No answer yet"
+	case policy.Repeated:
+		return "Still " + a.Level.String()
+	}
+	return ""
+}
+
+// Summary is one line, as the subject of the e-mail without the level in front.
+func (a *Alert) Summary() string {
+	said := a.why()
+	if a.Reason != policy.Cleared {
+		state := a.axis()
+		if short := a.short(); short != "" {
+			state = short + " short"
+		}
+		if said != "" {
+			said += ", "
+		}
+		said += state
+	}
+	return said
+}
+
+// Subject is that of the e-mail:
+//
+//	[ORANGE] L&D: 2 nurses short (was YELLOW) 14:05
+func (a *Alert) Subject() string {
+	now, was := a.level()
+	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.Summary(), was, a.At.Format("15:04"))
+}
+
+// Event returns the surge.alert of the alert; its id is derived of the number of
+// the decision, so a decision taken again after a crash is the same event.
+func (a *Alert) Event(hospital string, decision int64) (outbound.Event, error) {
+	e := outbound.Event{
+		ID:       EventID(hospital, decision),
+		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
+	}
+	data := event.AlertData{
+		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), EpisodeID: a.Episode, Action: a.Action,
+	}
+	data.Level, data.PriorLevel = a.Level.String(), a.Prior.String()
+	if a.AckURL != "" {
+		data.AckURL = &a.AckURL
+	}
+	if rooms := a.Rooms; rooms != nil {
+		data.OpenRooms, data.TopRooms = &rooms.Open, make([]event.Room, 0, len(rooms.Top))
+		for i := range rooms.Top {
+			r := &rooms.Top[i]
+			data.TopRooms = append(data.TopRooms, event.Room{RoomLabel: r.Name(), Color: r.Color.String(), NursingLevel: r.Nursing})
+		}
+		if rooms.Peak != nil {
+			data.Peak = &event.Peak{At: event.Stamp(rooms.Peak.At), NursesP90: rooms.Peak.Nurses}
+		}
+	}
+	var err error
+	e.Body, err = event.Body(&e, event.Envelope{
+		Level: data.Level, PriorLevel: data.PriorLevel, Data: data,
+		Summary: fmt.Sprintf("Alert %s: level %s, %s", a.Reason, data.Level, a.Summary()),
+	})
+	if err != nil {
+		return e, fmt.Errorf("alert: %w", err)
+	}
+	return e, nil
+}
+
+// EventID is the id of the surge.alert of a decision.
+func EventID(hospital string, decision int64) string {
+	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, "")
+}

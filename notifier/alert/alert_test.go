@@ -1,0 +1,224 @@
+package alert
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier/policy"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata")
+
+var (
+	zone = time.FixedZone("CST", -6*60*60)
+	at   = time.Date(2026, 3, 1, 14, 5, 0, 0, zone)
+)
+
+func raised() Alert {
+	return Alert{
+		Reason: policy.Raised, Tier: 2, Unit: "L&D", At: at, Level: acuity.LevelOrange, Prior: acuity.LevelYellow,
+		Effect: acuity.Effect{
+			Kind: acuity.LevelChanged, Level: acuity.LevelOrange, Prior: acuity.LevelYellow,
+			Driving: acuity.AxisStaffing, Ratio: 84, Shortfall: 2,
+		},
+		Rooms: &Rooms{
+			Open: 1, Top: []Room{
+				{ID: 4, Label: "LDR 4", Color: acuity.ColorRed, Nursing: "2:1"},
+				{ID: 12, Label: "Canary, Anna", Color: acuity.ColorOrange, Nursing: "1:1"},
+				{ID: 7, Label: "301: O14.13", Color: acuity.ColorYellow, Nursing: "1:2"},
+			},
+			Peak: &Peak{At: at.Add(4 * time.Hour), Nurses: 10.5},
+		},
+		Episode: "epi_0123456789abcdef", Action: "Call the float pool;\nhold inductions.", AckURL: "https://svc.example/a/7KQ2M9XW3PTD",
+	}
+}
+
+func alerts() map[string]Alert {
+	with := func(change func(*Alert)) Alert {
+		a := raised()
+		change(&a)
+		return a
+	}
+	return map[string]Alert{
+		"raised": raised(),
+		"lowered": with(func(a *Alert) {
+			a.Reason, a.Tier, a.Level, a.Prior, a.Effect.Level = policy.Lowered, 1, acuity.LevelYellow, acuity.LevelOrange, acuity.LevelYellow
+			a.Effect.Shortfall = 1
+		}),
+		"cleared": with(func(a *Alert) {
+			a.Reason, a.Tier, a.Level, a.Prior, a.Effect.Level = policy.Cleared, 0, acuity.LevelGreen, acuity.LevelOrange, acuity.LevelGreen
+			a.AckURL, a.Action, a.Effect.Shortfall = "", "", 0
+		}),
+		"digest":    with(func(a *Alert) { a.Reason, a.AckURL = policy.Digest, "" }),
+		"escalated": with(func(a *Alert) { a.Reason, a.Rooms = policy.Escalated, nil }),
+		"repeated": with(func(a *Alert) {
+			a.Reason, a.Tier, a.Level, a.Effect.Level, a.Effect.Ratio = policy.Repeated, 3, acuity.LevelRed, acuity.LevelRed, -1
+			a.Effect.Driving, a.Effect.Shortfall, a.Rooms.Peak = acuity.AxisCritical, 0, nil
+		}),
+		"long": with(func(a *Alert) {
+			a.Unit = "Saint Elizabeth Women's and Newborn Pavilion, Łódź\r\nBcc: x"
+			a.AckURL = "https://acuity.maternity.saint-elizabeth.example.org/a/7KQ2M9XW3PTD"
+		}),
+	}
+}
+
+// TestGolden pins what people read, to the byte.
+func TestGolden(t *testing.T) {
+	for name, a := range alerts() {
+		t.Run(name, func(t *testing.T) {
+			mail, err := a.Mail()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := a.Event("mercy", 7)
+			if err != nil {
+				t.Fatal(err)
+			}
+			hold(t, name+".txt", "SMS: "+a.SMS()+"\n\nSubject: "+mail.Subject+"\n\n"+mail.Text+"\n"+string(e.Body)+"\n")
+			if name == "raised" {
+				hold(t, name+".html", mail.HTML)
+			}
+		})
+	}
+	t.Run("tests and notices", func(t *testing.T) {
+		mail, err := TestMail("L&D", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		notice, err := (&Notice{Unit: "L&D", Endpoint: "whk_01", Host: "partner.example", State: "failing for 1 hour", Since: at.Add(-time.Hour), At: at}).Mail()
+		if err != nil {
+			t.Fatal(err)
+		}
+		hold(t, "other.txt", TestSMS("L&D", at)+"\n\n"+mail.Subject+"\n\n"+mail.Text+"\n"+notice.Subject+"\n\n"+notice.Text)
+	})
+}
+
+func hold(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+// TestNoCanary: what could hold a person or a code is nowhere, whatever a feed
+// called its rooms.
+func TestNoCanary(t *testing.T) {
+	for name, a := range alerts() {
+		a.Rooms = raised().Rooms
+		a.Effect.RoomLabel, a.Effect.Factors = "Canary", []acuity.Factor{1, 2}
+		mail, err := a.Mail()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := a.Event("mercy", 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, said := range map[string]string{"sms": a.SMS(), "subject": mail.Subject, "text": mail.Text, "html": mail.HTML, "event": string(e.Body)} {
+			for _, canary := range []string{"Canary", "O14", a.Effect.Factors[0].ID(), a.Effect.Factors[1].ID()} {
+				if strings.Contains(said, canary) {
+					t.Errorf("%s, %s: %q is in it", name, what, canary)
+				}
+			}
+			if strings.Contains(what, "subject") && strings.ContainsAny(said, "\r\n") {
+				t.Errorf("%s: a subject of two lines", name)
+			}
+		}
+	}
+}
+
+// TestSMSFits: one SMS, whatever the unit is called, with the link in it.
+func TestSMSFits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := raised()
+		a.Unit = rapid.String().Draw(t, "unit")
+		a.Reason = rapid.SampledFrom(policy.Reasons()[:6]).Draw(t, "reason")
+		a.Level = acuity.Level(rapid.IntRange(0, 3).Draw(t, "level"))
+		a.Effect.Driving = acuity.Axis(rapid.IntRange(0, acuity.AxisCount-1).Draw(t, "axis"))
+		a.Effect.Shortfall = rapid.Int32Range(0, 99).Draw(t, "short")
+		a.AckURL = "https://" + strings.Repeat("x", rapid.IntRange(1, 72).Draw(t, "host")) + "/a/7KQ2M9XW3PTD"
+		sms := a.SMS()
+		if n := septets(sms); n > maxSMS {
+			t.Fatalf("%d units: %s", n, sms)
+		}
+		if gsm(sms) != sms {
+			t.Fatalf("beyond the alphabet: %q", sms)
+		}
+		if !strings.HasSuffix(sms, a.AckURL) {
+			t.Fatalf("without the link: %s", sms)
+		}
+	})
+}
+
+// TestAxisGoesBeforeTheName is the order in which an SMS is cut.
+func TestAxisGoesBeforeTheName(t *testing.T) {
+	a := raised()
+	a.Effect.Driving = acuity.AxisReserve
+	a.Unit = strings.Repeat("N", maxUnit)
+	for n := range 80 {
+		a.AckURL = "https://" + strings.Repeat("x", n) + ".example/a/7KQ2M9XW3PTD"
+		sms := a.SMS()
+		if hasAxis, whole := strings.Contains(sms, a.axis()), strings.Contains(sms, a.Unit); hasAxis && !whole {
+			t.Fatalf("the name was cut before the axis: %s", sms)
+		}
+	}
+}
+
+func TestGSM(t *testing.T) {
+	for in, want := range map[string]string{"L&D": "L&D", "Łódź": "?odz", "Ñandú": "Ñandu", "産科": "??", "a{b": "a{b", "x\u0301": "x", "e\u0301": "é"} {
+		if got := strings.TrimRight(gsm(in), "?"); got != strings.TrimRight(want, "?") {
+			t.Errorf("gsm(%q) = %q, want %q", in, got, want)
+		}
+	}
+	if n := septets("a{€"); n != 5 {
+		t.Errorf("septets = %d", n)
+	}
+}
+
+// TestEventIsStable: the same decision is the same event, and its data has what
+// surge.level_changed has.
+func TestEventIsStable(t *testing.T) {
+	a := raised()
+	one, err := a.Event("mercy", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := a.Event("mercy", 8)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.ID == other.ID || one.ID != EventID("mercy", 7) || one.Event != outbound.Alert {
+		t.Errorf("ids %s, %s", one.ID, other.ID)
+	}
+	var body struct{ Data map[string]any }
+	if err := json.Unmarshal(one.Body, &body); err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{
+		"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
+		"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl",
+	} {
+		if _, ok := body.Data[field]; !ok {
+			t.Errorf("data has no %s", field)
+		}
+	}
+}

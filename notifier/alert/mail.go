@@ -1,0 +1,139 @@
+package alert
+
+import (
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/notifier/policy"
+)
+
+// field is one line of an e-mail.
+type field struct{ Name, Value, Link string }
+
+// fields are the lines, in the order in which somebody who is woken reads.
+func (a *Alert) fields() []field {
+	now, was := a.level()
+	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format("15:04 MST, 2 January 2006")}}
+	if why := a.why(); why != "" {
+		lines = append(lines, field{Name: "Why", Value: why})
+	}
+	if a.Reason != policy.Cleared {
+		lines = append(lines, field{Name: "Driven by", Value: a.axis()})
+		short := a.short()
+		if short == "" {
+			short = "none"
+		}
+		lines = append(lines, field{Name: "Short", Value: short})
+	}
+	if rooms := a.Rooms; rooms != nil {
+		lines = append(lines, field{Name: "Open rooms", Value: strconv.Itoa(rooms.Open)})
+		for i := range rooms.Top {
+			r := &rooms.Top[i]
+			lines = append(lines, field{Name: r.Name(), Value: r.Color.String() + ", " + r.Nursing})
+		}
+		if p := rooms.Peak; p != nil {
+			lines = append(lines, field{Name: "Expected peak", Value: fmt.Sprintf("%.1f nurses at %s", p.Nurses, p.At.In(a.At.Location()).Format("15:04"))})
+		}
+	}
+	if a.Action != "" {
+		lines = append(lines, field{Name: "Action", Value: strings.Join(strings.Fields(a.Action), " ")})
+	}
+	if a.AckURL != "" {
+		lines = append(lines, field{Name: "Acknowledge", Value: a.AckURL, Link: a.AckURL})
+	}
+	return lines
+}
+
+const footer = "Sent by svc to a role on duty. Not clinically validated; look at the unit."
+
+// Text is the e-mail as text.
+func (a *Alert) Text() string { return text(a.fields()) }
+
+// HTML is the e-mail as a table, without images, styles from elsewhere or links
+// beside the acknowledgement.
+func (a *Alert) HTML() (string, error) { return page(a.fields()) }
+
+func text(lines []field) string {
+	var b strings.Builder
+	for _, l := range lines {
+		fmt.Fprintf(&b, "%s: %s\n", l.Name, l.Value)
+	}
+	b.WriteString("\n" + footer + "\n")
+	return b.String()
+}
+
+func page(lines []field) (string, error) {
+	var b strings.Builder
+	err := mailPage.Execute(&b, struct {
+		Lines  []field
+		Footer string
+	}{lines, footer})
+	if err != nil {
+		return "", fmt.Errorf("write e-mail: %w", err)
+	}
+	return b.String(), nil
+}
+
+var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
+<html lang="en"><body>
+<table cellpadding="4" style="font-family:sans-serif;font-size:16px;border-collapse:collapse">
+{{- range .Lines}}
+<tr><th align="left" style="border-bottom:1px solid #ccc">{{.Name}}</th><td style="border-bottom:1px solid #ccc">{{if .Link}}<a href="{{.Link}}">{{.Value}}</a>{{else}}{{.Value}}{{end}}</td></tr>
+{{- end}}
+</table>
+<p style="font-family:sans-serif;font-size:13px;color:#555">{{.Footer}}</p>
+</body></html>
+`))
+
+// Letter is the words of one message to one recipient.
+type Letter struct {
+	Subject string `json:"subject,omitempty"` // of mail
+	Text    string `json:"text"`
+	HTML    string `json:"html,omitempty"` // of mail
+}
+
+// Mail returns the e-mail of the alert.
+func (a *Alert) Mail() (Letter, error) {
+	html, err := a.HTML()
+	return Letter{Subject: a.Subject(), Text: a.Text(), HTML: html}, err
+}
+
+// TestMail is what a recipient gets to see that mail arrives.
+func TestMail(unit string, at time.Time) (Letter, error) {
+	a := Alert{Unit: unit}
+	lines := []field{
+		{Name: "Test", Value: "alerts of this unit reach you by e-mail"},
+		{Name: "Unit", Value: a.unit()},
+		{Name: "Time", Value: at.Format("15:04 MST, 2 January 2006")},
+	}
+	html, err := page(lines)
+	return Letter{Subject: fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), Text: text(lines), HTML: html}, err
+}
+
+// Notice is what administrators are told of an endpoint that takes no events.
+type Notice struct {
+	Unit     string
+	Endpoint string
+	Host     string // never the path: it may hold a secret
+	State    string // "failing for 1 hour"
+	Since    time.Time
+	At       time.Time // both in the zone of the hospital
+}
+
+// Mail returns the e-mail of the notice.
+func (n *Notice) Mail() (Letter, error) {
+	a := Alert{Unit: n.Unit}
+	lines := []field{{Name: "Webhook", Value: n.State}, {Name: "Unit", Value: a.unit()}, {Name: "Endpoint", Value: n.Endpoint}}
+	if n.Host != "" {
+		lines = append(lines, field{Name: "Host", Value: n.Host})
+	}
+	if !n.Since.IsZero() {
+		lines = append(lines, field{Name: "Since", Value: n.Since.Format("15:04 MST, 2 January 2006")})
+	}
+	lines = append(lines, field{Name: "Time", Value: n.At.Format("15:04 MST, 2 January 2006")})
+	html, err := page(lines)
+	return Letter{Subject: fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), Text: text(lines), HTML: html}, err
+}
