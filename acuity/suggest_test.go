@@ -53,25 +53,30 @@ func BenchmarkSuggest(b *testing.B) {
 	}
 }
 
-// 20,000 rows, of which one is asked for: a row by its code, one by a prefix, and
-// a code that nothing knows.
+// 20,000 rows, of which many are asked for, one after the other: by their code, by
+// a prefix, and codes that nothing knows.
 func BenchmarkMappingFind(b *testing.B) {
 	var rows []Mapping
+	codes := map[string][]string{}
 	for i := range 20_000 {
 		code := fmt.Sprintf("LOCAL-%05d", i)
+		codes["unknown"] = append(codes["unknown"], "LOCAL-9"+code[6:])
 		if i%100 == 0 {
 			code = strings.TrimSuffix(code, "0") + "X*"
+			codes["prefix"] = append(codes["prefix"], code[:len(code)-1]+"1")
+		} else {
+			codes["code"] = append(codes["code"], code)
 		}
 		m := Mapping{System: SystemLocal, Code: code, Factor: 1, Op: GreaterOrEqual * Comparator(i%2), Than: 1}
 		m.ID = MappingID(&m)
 		rows = append(rows, m)
 	}
 	maps := newMappings(rows)
-	for name, code := range map[string]string{"code": "LOCAL-04711", "prefix": "LOCAL-1230X1", "unknown": "LOCAL-99999"} {
+	for name, list := range codes {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
-			for b.Loop() {
-				maps.find(SystemLocal, code, KindObservation)
+			for i := 0; b.Loop(); i++ {
+				maps.find(SystemLocal, list[i*7919%len(list)], KindObservation)
 			}
 		})
 	}
