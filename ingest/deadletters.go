@@ -80,6 +80,12 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if got.applied {
+		// Without the note it stays on the list, where a retry has no second effect.
+		if err := s.DeadLetterRetried(r.Context(), hospital, id); err != nil {
+			s.Shell.Log.WarnContext(r.Context(), "retry not noted", "hospital", hospital, "error", err)
+		}
+	}
 	repeated := len(w.Header()["Idempotency-Replayed"]) > 0
 	api.OK(w, r, retried{s.reader(o).answer(got), repeated})
 }

@@ -32,6 +32,13 @@ func letters(d *desk, read func() (*acuity.Observation, error)) (acts *[]audit.A
 		}
 		return read()
 	}
+	d.config.DeadLetterRetried = func(_ context.Context, hospital, id string) error {
+		if hospital != "stmary" || id != "2:7" || len(d.stored) == 0 {
+			return errors.New("noted what was not taken in")
+		}
+		d.retried++
+		return nil
+	}
 	d.Handler = ingest.New(d.config)
 	return acts
 }
@@ -89,6 +96,9 @@ func TestRetryIsOnce(t *testing.T) {
 			if again.status != http.StatusOK || *again.Data.Outcome != "applied" || *again.Data.Position != *first.Data.Position || !strings.Contains(again.raw, `"repeated":true`) {
 				t.Errorf("again: %d %s", again.status, again.raw)
 			}
+			if d.retried != 2 {
+				t.Errorf("noted %d times", d.retried)
+			}
 			if c := d.change(d.stored[1]); c.Outcome != acuity.Duplicate {
 				t.Errorf("the second has the outcome %v", c.Outcome)
 			}
@@ -101,6 +111,7 @@ func TestRetriesOfTwo(t *testing.T) {
 	d := open(t)
 	d.administer()
 	d.config.DeadLetter = func(context.Context, string, string) (*acuity.Observation, error) { return roomOfSender() }
+	d.config.DeadLetterRetried = func(context.Context, string, string) error { return nil }
 	d.Handler = ingest.New(d.config)
 	d.retry(t, "2:7")
 	d.retry(t, "2:8")
@@ -125,7 +136,7 @@ func TestRetryRefusals(t *testing.T) {
 			d := open(t)
 			acts := letters(d, func() (*acuity.Observation, error) { return nil, tt.err })
 			a := d.retry(t, tt.id)
-			if a.status != tt.status || a.details() != tt.detail || len(d.stored) > 0 || len(*acts) > 0 {
+			if a.status != tt.status || a.details() != tt.detail || len(d.stored) > 0 || len(*acts) > 0 || d.retried > 0 {
 				t.Errorf("%d %q, %d kept, %d on record: %s", a.status, a.details(), len(d.stored), len(*acts), a.raw)
 			}
 		})

@@ -33,6 +33,7 @@ type desk struct {
 	stored  []*acuity.Observation
 	fail    error // of Append
 	pending bool
+	retried int // dead letters noted as taken in
 	change  func(*acuity.Observation) acuity.Change
 	viewed  []ingest.Position
 }

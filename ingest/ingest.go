@@ -85,8 +85,10 @@ type Config struct {
 	View     View
 	// DeadLetter is for retries; nil: there are none.
 	DeadLetter DeadLetter
-	Zone       func(hospital string) *time.Location // for times without an offset
-	Pseudonyms Pseudonyms
+	// DeadLetterRetried notes that the facts of one were taken in after all.
+	DeadLetterRetried func(ctx context.Context, hospital, id string) error
+	Zone              func(hospital string) *time.Location // for times without an offset
+	Pseudonyms        Pseudonyms
 	// Sender returns how HL7 of a key is to be understood; nil: as the standard says.
 	Sender func(key access.Key) hl7.Sender
 	// Settings and Audit are for the acts of administrators; nil: hospitals have

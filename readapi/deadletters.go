@@ -22,6 +22,7 @@ type DeadLetter struct {
 	Fingerprint string // of the schema it was written with, hex; "": it names none
 	Version     int64  // of the change that rejected it; tells the letters of a hospital apart
 	At          time.Time
+	RetriedAt   time.Time // when its facts were taken in after all; zero: not yet
 }
 
 // DeadLetters returns those of a hospital, oldest first.
@@ -70,20 +71,27 @@ type deadLetterPage struct {
 }
 
 type deadLetterItem struct {
-	ID          string   `json:"id"`
-	Topic       string   `json:"topic"`
-	Partition   int32    `json:"partition"`
-	Offset      int64    `json:"offset"`
-	Reason      string   `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
-	Fingerprint *string  `json:"fingerprint"` // of the schema, hex; null: the record names none
-	Version     int64    `json:"version"`     // of the change that rejected it
-	At          api.Time `json:"at"`
+	ID          string    `json:"id"`
+	Topic       string    `json:"topic"`
+	Partition   int32     `json:"partition"`
+	Offset      int64     `json:"offset"`
+	Reason      string    `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
+	Fingerprint *string   `json:"fingerprint"` // of the schema, hex; null: the record names none
+	Version     int64     `json:"version"`     // of the change that rejected it
+	At          api.Time  `json:"at"`
+	RetriedAt   *api.Time `json:"retriedAt"` // when its facts were taken in after all; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {
-	return deadLetterItem{
-		l.ID, l.Topic, l.Partition, l.Offset, l.Reason, some(l.Fingerprint), l.Version, api.Time(l.At),
+	item := deadLetterItem{
+		ID: l.ID, Topic: l.Topic, Partition: l.Partition, Offset: l.Offset, Reason: l.Reason,
+		Fingerprint: some(l.Fingerprint), Version: l.Version, At: api.Time(l.At),
 	}
+	if !l.RetriedAt.IsZero() {
+		at := api.Time(l.RetriedAt)
+		item.RetriedAt = &at
+	}
+	return item
 }
 
 func (s *letters) list(w http.ResponseWriter, r *http.Request) {

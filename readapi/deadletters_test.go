@@ -75,7 +75,7 @@ func TestDeadLetters(t *testing.T) {
 	if got := strings.Join(ids, " "); got != "3:4 3:3 3:2 3:1 3:0" {
 		t.Errorf("listed %s", got)
 	}
-	const want = `{"id":"3:4","topic":"svc.v1.observations","partition":3,"offset":4,"reason":"malformed_record","fingerprint":"0102030405060708","version":50,"at":"2031-04-05T12:00:00.000Z"}`
+	const want = `{"id":"3:4","topic":"svc.v1.observations","partition":3,"offset":4,"reason":"malformed_record","fingerprint":"0102030405060708","version":50,"at":"2031-04-05T12:00:00.000Z","retriedAt":null}`
 	if got := ask("svc_north", "/3:4", http.StatusOK); !strings.Contains(got, want) {
 		t.Errorf("shown %s", got)
 	}

@@ -17,6 +17,10 @@ type DeadLetter struct {
 	At          acuity.Instant
 }
 
+// Retried is the reason of a later record of the same dead letter: its facts were
+// taken in after all, at the time it tells.
+const Retried = "retried"
+
 // EncodeDeadLetter appends the record of d to dst, which it returns.
 func EncodeDeadLetter(dst []byte, d *DeadLetter) ([]byte, error) {
 	w := begin(dst, &deadLetterV1)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"time"
 
 	"svc/acuity"
 	"svc/ingest"
@@ -25,7 +27,12 @@ type deadLetters struct {
 	table   *stream.Table
 
 	mu  sync.RWMutex
-	all map[string][]schemas.DeadLetter // by hospital, oldest first
+	all map[string][]deadLetter // by hospital, oldest first
+}
+
+type deadLetter struct {
+	schemas.DeadLetter
+	retriedAt acuity.Instant // 0: not yet
 }
 
 // deadLettersAtMost bounds what is listed of a hospital: the newest.
@@ -34,18 +41,18 @@ const deadLettersAtMost = 1000
 // deadLetters are those that all roles of the process share.
 func (h *house) deadLetters() *deadLetters {
 	if h.letters == nil {
-		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.log)
+		h.letters = followDeadLetters(h.cluster, h.config.TopicPrefix, h.partitions, h.log)
 		h.run("dead letters", h.letters.table.Run)
 		h.ready = append(h.ready, h.letters.table.Ready())
 	}
 	return h.letters
 }
 
-func followDeadLetters(cluster *stream.Cluster, prefix string, log *slog.Logger) *deadLetters {
+func followDeadLetters(cluster *stream.Cluster, prefix string, partitions int32, log *slog.Logger) *deadLetters {
 	d := &deadLetters{
 		cluster: cluster, prefix: prefix,
-		table: cluster.Table(prefix+schemas.DeadLetters().Name, func(string) int32 { return 0 }), // nothing is put there
-		all:   map[string][]schemas.DeadLetter{},
+		table: cluster.Table(prefix+schemas.DeadLetters().Name, func(key string) int32 { return schemas.Partition([]byte(key), partitions) }),
+		all:   map[string][]deadLetter{},
 	}
 	d.table.OnChange(func(_ string, value []byte) {
 		if value == nil {
@@ -66,13 +73,15 @@ func (d *deadLetters) add(letter *schemas.DeadLetter) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	all := d.all[letter.Hospital]
-	at, had := slices.BinarySearchFunc(all, letter.Version, func(l schemas.DeadLetter, version int64) int {
-		return int(max(-1, min(1, l.Version-version)))
-	})
-	if had {
+	at, had := slices.BinarySearchFunc(all, letter.Version, func(l deadLetter, version int64) int { return cmp.Compare(l.Version, version) })
+	switch {
+	case had && letter.Reason == schemas.Retried:
+		all[at].retriedAt = letter.At
+		return
+	case had || letter.Reason == schemas.Retried: // what was retried is deleted
 		return
 	}
-	all = slices.Insert(all, at, *letter)
+	all = slices.Insert(all, at, deadLetter{DeadLetter: *letter})
 	if len(all) > deadLettersAtMost {
 		all = slices.Delete(all, 0, len(all)-deadLettersAtMost)
 	}
@@ -80,10 +89,23 @@ func (d *deadLetters) add(letter *schemas.DeadLetter) {
 }
 
 // of returns those of a hospital, oldest first.
-func (d *deadLetters) of(hospital string) []schemas.DeadLetter {
+func (d *deadLetters) of(hospital string) []deadLetter {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.all[hospital])
+}
+
+// open counts those of a hospital that nobody retried.
+func (d *deadLetters) open(hospital string) int {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	n := 0
+	for i := range d.all[hospital] {
+		if d.all[hospital][i].retriedAt == 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // list is [readapi.DeadLetters].
@@ -94,7 +116,7 @@ func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
 		l := &all[i]
 		shown[i] = readapi.DeadLetter{
 			ID: letterID(l), Topic: l.Topic, Partition: l.Partition, Offset: l.Offset,
-			Reason: l.Reason, Version: l.Version, At: l.At.Time(),
+			Reason: l.Reason, Version: l.Version, At: l.At.Time(), RetriedAt: l.retriedAt.Time(),
 		}
 		if l.Fingerprint != [8]byte{} {
 			shown[i].Fingerprint = hex.EncodeToString(l.Fingerprint[:])
@@ -105,17 +127,34 @@ func (d *deadLetters) list(hospital string) []readapi.DeadLetter {
 
 // letterID is the id of a dead letter: the position of its record, which is one in
 // all hospitals.
-func letterID(l *schemas.DeadLetter) string {
+func letterID(l *deadLetter) string {
 	return ingest.Position{Partition: l.Partition, Offset: l.Offset}.String()
 }
 
 // reasonGone is said of a record that retention has deleted.
 const reasonGone = "record_gone"
 
+// retried notes that the facts of a letter were taken in. It stands under the key
+// of the letter, after it.
+func (d *deadLetters) retried(ctx context.Context, hospital, id string) error {
+	all := d.of(hospital)
+	at := slices.IndexFunc(all, func(l deadLetter) bool { return letterID(&l) == id })
+	if at < 0 || all[at].retriedAt != 0 {
+		return nil
+	}
+	letter := all[at].DeadLetter
+	letter.Reason, letter.At = schemas.Retried, acuity.At(time.Now())
+	value, err := schemas.EncodeDeadLetter(nil, &letter)
+	if err != nil {
+		return err
+	}
+	return d.table.Put(ctx, string(verdict.DeadLetterKey(hospital, letter.Version)), value)
+}
+
 // observation is [ingest.DeadLetter].
 func (d *deadLetters) observation(ctx context.Context, hospital, id string) (*acuity.Observation, error) {
 	all := d.of(hospital)
-	at := slices.IndexFunc(all, func(l schemas.DeadLetter) bool { return letterID(&l) == id })
+	at := slices.IndexFunc(all, func(l deadLetter) bool { return letterID(&l) == id })
 	if at < 0 || all[at].Topic != schemas.Observations().Name {
 		return nil, ingest.ErrNoDeadLetter
 	}

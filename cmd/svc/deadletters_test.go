@@ -75,7 +75,7 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	letter("north", "another-topic", 0+9)
 	letter("north", observations.Name, 100) // the log has no such record
 
-	letters := followDeadLetters(cluster, "p-", log)
+	letters := followDeadLetters(cluster, "p-", 1, log)
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- letters.table.Run(ctx) }()
@@ -90,6 +90,15 @@ func TestObservationOfADeadLetter(t *testing.T) {
 	o, err := letters.observation(t.Context(), "north", "0:0")
 	if err != nil || o.Hospital != "north" || o.Staffing == nil || o.Staffing.Nurses != 6 || o.ReceivedAt != at {
 		t.Fatalf("the record that is understood now: %+v %v", o, err)
+	}
+	before := letters.open("north")
+	for range 2 {
+		if err = letters.retried(t.Context(), "north", "0:0"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := letters.open("north"); n != before-1 || letters.list("north")[0].RetriedAt.IsZero() || letters.list("north")[0].Reason != "unknown_schema" {
+		t.Errorf("%d of %d are open: %+v", n, before, letters.list("north")[0])
 	}
 	for id, want := range map[string]string{"0:1": "malformed_record", "0:2": "unknown_schema", "0:3": "wrong_hospital"} {
 		unreadable := (*ingest.UnreadableError)(nil)

@@ -32,7 +32,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Applied:    changes{applied},
 		Repeated:   h.repeated,
 		View:       shown{h.follow},
-		DeadLetter: h.deadLetters().observation,
+		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
 		Zone:       h.settings.register.Zone,
 		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
 		Sender:     h.settings.sender,

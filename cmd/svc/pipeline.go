@@ -28,7 +28,7 @@ const behindWithin = time.Second
 
 // Pipeline implements [readapi.Health].
 func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeline, err error) {
-	p.DeadLetters = len(s.letters.of(hospital))
+	p.DeadLetters = s.letters.open(hospital)
 	partition, position, pulse, err := s.house.redis.Progress(ctx, hospital)
 	p.Heartbeat = pulse
 	if err != nil {

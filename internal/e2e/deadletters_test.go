@@ -12,31 +12,72 @@ import (
 	"svc/schemas"
 )
 
-// TestDevDeadLetters puts records into the log that nothing understands and has an
-// administrator find them, over HTTP and by the command line.
+// TestDevDeadLetters has an administrator find what nothing understands, over HTTP
+// and by the command line.
 func TestDevDeadLetters(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
-	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
 	if out, ok := svcIn(t, dir, "dead-letters", "list"); !ok || strings.Count(out, "\n") != 1 {
 		t.Errorf("list of none: %v %s", ok, out)
 	}
+	cli(t, nil, "hospitals", "create", "-data", dir, "-id", "other", "-name", "Other", "-timezone", "America/Chicago")
+	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", "other", "-name", "administrator", "-scopes", "admin")
+	at := deadLetters(t, d.Kafka, "", p, admin, newPartner(d.BaseURL, "other", key))
 
-	const canary = "CANARYNAME"
-	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, canary...)
-	topic := schemas.Observations().Name
-	var at []string
-	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	out, ok := svcIn(t, dir, "dead-letters", "list")
+	if !ok || !strings.Contains(out, at[0]) || strings.Index(out, at[1]+" ") > strings.Index(out, at[0]+" ") {
+		t.Errorf("list: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "show", at[1]); !ok || !strings.Contains(out, "0102030405060708") {
+		t.Errorf("show: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "retry", at[1]); ok || !strings.Contains(out, "unknown_schema") {
+		t.Errorf("retry: %v %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "dead-letters", "show", "9:999"); ok {
+		t.Errorf("show of none: %s", out)
+	}
+	findCanary(t, "the log", d.logged(), []string{unreadable})
+}
+
+// TestDeadLettersOnServers is the same on a real Kafka, where a log has markers
+// between its records.
+func TestDeadLettersOnServers(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	s.processor("one")
+	admin := func(hospital string) *partner {
+		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0")
+		return newPartner(s.base, hospital, key)
+	}
+	deadLetters(t, s.kafka.address, s.prefix, s.partners[0], admin("north"), admin("south"))
+}
+
+// unreadable is what no record should show.
+const unreadable = "CANARYNAME"
+
+// deadLetters puts records into the log that nothing understands, and has an
+// administrator find them over HTTP, and one of another hospital not. It returns
+// where they are, the oldest first.
+func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (at []string) {
+	t.Helper()
+	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
+	newer := append([]byte{0xC3, 1, 1, 2, 3, 4, 5, 6, 7, 8}, unreadable...)
+	topic := prefix + schemas.Observations().Name
+	client, err := kgo.NewClient(kgo.SeedBrokers(kafka), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	partition := int32(-1)
-	readTopic(t, d.Kafka, topic, func(r *kgo.Record) { partition = r.Partition }) // that of the hospital
-	for _, value := range [][]byte{[]byte(canary), newer} {
-		r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(d.HospitalID), Value: value}
+	partition, first := int32(-1), int64(-1) // of the hospital
+	readTopic(t, kafka, topic, func(r *kgo.Record) {
+		if string(r.Key) == p.hospital {
+			partition, first = r.Partition, r.Offset
+		}
+	})
+	for _, value := range [][]byte{[]byte(unreadable), newer} {
+		r := &kgo.Record{Topic: topic, Partition: partition, Key: []byte(p.hospital), Value: value}
 		if err := client.ProduceSync(t.Context(), r).FirstErr(); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +96,7 @@ func TestDevDeadLetters(t *testing.T) {
 		if err != nil || a.status != want {
 			t.Fatalf("%s %s: %v %+v, want %d", method, path, err, a, want)
 		}
-		findCanary(t, "the answer of "+path, string(a.raw), []string{canary})
+		findCanary(t, "the answer of "+path, string(a.raw), []string{unreadable})
 		return a
 	}
 	var page struct{ Items []item }
@@ -67,7 +108,7 @@ func TestDevDeadLetters(t *testing.T) {
 	})
 	newest, oldest := page.Items[0], page.Items[1]
 	if newest.ID != at[1] || newest.Reason != "unknown_schema" || newest.Fingerprint == nil || *newest.Fingerprint != "0102030405060708" || time.Since(newest.At) > time.Minute ||
-		oldest.ID != at[0] || oldest.Reason != "malformed_record" && oldest.Reason != "unknown_schema" || newest.Version <= oldest.Version || oldest.Topic != topic {
+		oldest.ID != at[0] || oldest.Reason != "malformed_record" && oldest.Reason != "unknown_schema" || newest.Version <= oldest.Version || oldest.Topic != schemas.Observations().Name {
 		t.Errorf("listed %+v, at %v", page.Items, at)
 	}
 	var shown item
@@ -82,13 +123,10 @@ func TestDevDeadLetters(t *testing.T) {
 	ask(p, http.MethodPost, "/"+at[1]+"/retry", http.StatusForbidden)
 
 	// The first record of the log was applied: it is no dead letter.
-	ask(admin, http.MethodGet, fmt.Sprintf("/%d:0", partition), http.StatusNotFound)
-	ask(admin, http.MethodPost, fmt.Sprintf("/%d:0/retry", partition), http.StatusNotFound)
+	ask(admin, http.MethodGet, fmt.Sprintf("/%d:%d", partition, first), http.StatusNotFound)
+	ask(admin, http.MethodPost, fmt.Sprintf("/%d:%d/retry", partition, first), http.StatusNotFound)
 
 	// Another hospital sees none of it.
-	cli(t, nil, "hospitals", "create", "-data", dir, "-id", "other", "-name", "Other", "-timezone", "America/Chicago")
-	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", "other", "-name", "administrator", "-scopes", "admin")
-	other := newPartner(d.BaseURL, "other", key)
 	eventually(t, 2*time.Second, func() error {
 		a, err := other.do(http.MethodGet, "/api/admin/dead-letters", "", "")
 		if err == nil && a.status != http.StatusOK {
@@ -102,22 +140,9 @@ func TestDevDeadLetters(t *testing.T) {
 	ask(other, http.MethodGet, "/"+at[0], http.StatusNotFound)
 	ask(other, http.MethodPost, "/"+at[0]+"/retry", http.StatusNotFound)
 
-	out, ok := svcIn(t, dir, "dead-letters", "list")
-	if !ok || !strings.Contains(out, at[0]) || strings.Index(out, at[1]+" ") > strings.Index(out, at[0]+" ") {
-		t.Errorf("list: %v %s", ok, out)
-	}
-	if out, ok := svcIn(t, dir, "dead-letters", "show", at[1]); !ok || !strings.Contains(out, "0102030405060708") {
-		t.Errorf("show: %v %s", ok, out)
-	}
-	if out, ok := svcIn(t, dir, "dead-letters", "retry", at[1]); ok || !strings.Contains(out, "unknown_schema") {
-		t.Errorf("retry: %v %s", ok, out)
-	}
-	if out, ok := svcIn(t, dir, "dead-letters", "show", "9:999"); ok {
-		t.Errorf("show of none: %s", out)
-	}
 	var audit struct{ Items []struct{ Action string } }
 	if into(t, admin.get(t, "/api/admin/audit?action=dead-letter.").Data, &audit); len(audit.Items) != 0 {
 		t.Errorf("on record, though nothing was done: %+v", audit.Items)
 	}
-	findCanary(t, "the log", d.logged(), []string{canary})
+	return at
 }

@@ -31,7 +31,8 @@ const Group = "svc-verdict"
 // kindDeadLetter marks the key of an output that is a dead letter.
 const kindDeadLetter = "dead-letter"
 
-func deadLetterKey(hospital string, version int64) []byte {
+// DeadLetterKey is the key of the dead letter that a change of a hospital made.
+func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
 
@@ -219,7 +220,7 @@ func (t *task) Reject(r stream.Record, reason string) error {
 	if err != nil {
 		return fmt.Errorf("encode dead letter: %w", err)
 	}
-	t.changes = append(t.changes, output{deadLetterKey(id, change.Version), value})
+	t.changes = append(t.changes, output{DeadLetterKey(id, change.Version), value})
 	return t.took(h, change)
 }
 
