@@ -239,8 +239,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 			return nil
 		}
 		var final finalError
-		var busy busyError
-		if errors.As(err, &busy) {
+		if busy, is := errors.AsType[busyError](err); is {
 			wait = max(wait, busy.after)
 		}
 		if errors.As(err, &final) || ctx.Err() != nil || s.now().Sub(first) > s.retryFor {

@@ -60,8 +60,8 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 			if o.pace > 0 {
 				p.due = r.At
 			}
-			if err := each(p); err != nil {
-				return err
+			if fault := each(p); fault != nil {
+				return fault
 			}
 		}
 		return nil
@@ -214,7 +214,7 @@ func parseSpan(text string) (time.Duration, error) {
 			if err != nil {
 				return 0, errSpan
 			}
-			return time.Duration(n) * unit, nil //nolint:gosec // 16 bits
+			return time.Duration(n) * unit, nil
 		}
 	}
 	d, err := time.ParseDuration(text)

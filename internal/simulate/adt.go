@@ -112,14 +112,13 @@ func (v *visit) introduce() {
 	v.sendSignals()
 }
 
-// name is the number of a visit outside: another for each seed, so that two units
-// never share one.
-func (u *unit) name(n int) string { return u.numbered("V", n) }
+func (u *unit) name(n int) string        { return u.numbered('V', n) }
+func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-func (u *unit) patientName(n int) string { return u.numbered("P", n) }
-
-func (u *unit) numbered(letter string, n int) string {
-	return letter + strconv.FormatUint(u.options.Seed, 10) + "-" + strconv.Itoa(n)
+// numbered is a number as it is called outside: another for other options, so that
+// what two simulations send to one hospital never meets.
+func (u *unit) numbered(letter byte, n int) string {
+	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }
 
 // sendEvent writes an event and hands it to the interface.

@@ -28,7 +28,9 @@ func BenchmarkYear(b *testing.B) {
 			begin := time.Now()
 			for range lines {
 				if len(buffer)+len(line) > cap(buffer) {
-					io.Discard.Write(buffer)
+					if _, err := io.Discard.Write(buffer); err != nil {
+						b.Fatal(err)
+					}
 					buffer = buffer[:0]
 				}
 				buffer = append(buffer, line...)

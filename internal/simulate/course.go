@@ -44,8 +44,8 @@ func (c Course) Turned(now time.Time, speed float64) Course {
 
 // last returns the last turn that is over, -1 if none is.
 func (c Course) last(is func(Turn) bool) int {
-	for i := len(c) - 1; i >= 0; i-- {
-		if is(c[i]) {
+	for i, turn := range slices.Backward(c) {
+		if is(turn) {
 			return i
 		}
 	}

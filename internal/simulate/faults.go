@@ -112,7 +112,7 @@ func (f *faults) deliver(u *unit, e *event) {
 
 func (f *faults) number(u *unit) string {
 	u.events++
-	return u.numbered("E", u.events)
+	return u.numbered('E', u.events)
 }
 
 // mistake sends an event that is wrong, and what takes it back a little later, but

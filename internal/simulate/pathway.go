@@ -199,11 +199,9 @@ func (v *visit) secondStage() {
 	v.after(span-min(12*minute, span/2), func() { v.becomes("labor-vaginal-birth") })
 	v.after(span, func() {
 		v.pushing(false)
+		v.primary, v.since = "pp-immediate-recovery-vag", v.now
 		v.birth(false)
-		v.becomes("pp-immediate-recovery-vag")
-		for _, d := range []*drug{bupivacaine} {
-			v.stop(d)
-		}
+		v.stop(bupivacaine)
 		v.after(v.between(hour, 2*hour), func() { v.stop(oxytocin) })
 		v.watch(30*minute, 4*hour)
 		v.after(recoveryLeast+v.span(recoveryMore, moreness), v.waitPostpartum)
@@ -223,7 +221,9 @@ func (v *visit) beginCesarean() {
 // toTheatre: a cesarean, as soon as there is an operating room.
 func (v *visit) toTheatre() {
 	v.pushing(false)
-	v.becomes("csection-admit")
+	if len(v.theatre.free) == 0 {
+		v.becomes("csection-admit")
+	}
 	v.theatre.take(func(r *room) {
 		v.stop(oxytocin)
 		v.stop(bupivacaine)

@@ -186,7 +186,8 @@ func (v *visit) unmark(factor string) {
 	}
 }
 
-// babyLeaves: to the intensive care of newborns, which is another unit.
+// babyLeaves: with its mother, or to the intensive care of newborns, which is
+// another unit.
 func (v *visit) babyLeaves(i int) {
 	b := &v.babies[i]
 	if b.gone {

@@ -2,6 +2,7 @@ package simulate
 
 import (
 	"container/heap"
+	"strconv"
 	"time"
 )
 
@@ -23,7 +24,8 @@ type unit struct {
 	triage, labor, theatre, recovery, postpartum, antepartum pool
 	rooms                                                    []*room
 
-	visits   int // so far
+	mark     string // in the numbers of visits, patients and events
+	visits   int    // so far
 	patients int
 	events   int
 	open     []*visit // by number
@@ -41,11 +43,24 @@ func newUnit(o *Options, p profile) *unit {
 	u := &unit{profile: p, options: o, from: at(o.Start), stamp: stamp{clock: o.Clock}}
 	u.to = u.from + clock(o.For/time.Second)
 	u.now = u.from - warmUp
+	u.mark = u.markOf(o)
 	u.furnish()
 	u.calendar = newCalendar(u)
 	u.staff = newStaff(u)
 	u.faults = newFaults(u)
 	return u
+}
+
+// markOf is a few letters that differ if the options do.
+func (u *unit) markOf(o *Options) string {
+	const letters = 36 * 36 * 36 * 36 * 36
+	hash := mixed(o.Seed)
+	for _, b := range []byte(u.profile.name) {
+		hash = mixed(hash ^ uint64(b))
+	}
+	hash = mixed(hash ^ uint64(u.from))   //nolint:gosec // any bits will do
+	hash = mixed(hash ^ uint64(u.births)) //nolint:gosec // as above
+	return strconv.FormatUint(hash%letters, 36) + "-"
 }
 
 // run lets time go on and yields what is sent.

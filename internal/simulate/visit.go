@@ -113,6 +113,9 @@ func (v *visit) leaves() {
 		v.stop(v.running[0].drug)
 	}
 	v.tell("A03")
+	for i := range v.babies {
+		v.babyLeaves(i)
+	}
 	v.leave(v.room)
 	v.gone()
 }
