@@ -51,8 +51,8 @@ var (
 type Config struct {
 	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. The
 	// user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
-	// +hdel +del +sadd +srem +smembers +pexpire +time +evalsha +script|load +publish +subscribe
-	// +unsubscribe +ping +multi +exec +hello +auth +select.
+	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
+	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
 	URL string
 	// CAFile holds the certificate authorities for rediss; empty: those of the system.
 	CAFile string

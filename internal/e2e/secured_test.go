@@ -165,7 +165,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string) string 
 
 // redisRights are the commands that svc needs, as docs/configuration.md lists them.
 var redisRights = []string{
-	"+hello", "+auth", "+ping", "+select", "+hmget", "+hget", "+hgetall", "+hset", "+hdel", "+del", "+sadd", "+srem", "+smembers", "+pexpire", "+time",
+	"+hello", "+auth", "+ping", "+select", "+hmget", "+hget", "+hgetall", "+hset", "+hdel", "+del", "+sadd", "+srem", "+smembers", "+zadd", "+zrem", "+zcard", "+zrange", "+zrevrangebyscore", "+pexpire", "+time",
 	"+multi", "+exec", "+script|load", "+evalsha", "+publish", "+subscribe", "+unsubscribe",
 }
 

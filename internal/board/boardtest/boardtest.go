@@ -40,6 +40,8 @@ func Run(t *testing.T, s Server) {
 		"when keys were used":                       used,
 		"feeds add up":                              counted,
 		"how far a partition is":                    progressed,
+		"lists of deliveries":                       delivered,
+		"notes beside the lists":                    noted,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)

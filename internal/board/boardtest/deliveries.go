@@ -1,0 +1,168 @@
+package boardtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/internal/board"
+)
+
+// deliveries is a writer that runs until the test ends.
+func deliveries(t *testing.T, b *board.Board) *board.Deliveries {
+	t.Helper()
+	d := b.Deliveries()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("writer of deliveries: %v", err)
+		}
+	})
+	return d
+}
+
+// delivered: lists are newest first, by endpoint and of all, in pages that meet
+// without gap or repeat; who knows more of a delivery wins; the oldest go.
+func delivered(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	d := deliveries(t, b)
+	begin := time.UnixMilli(1_700_000_000_000).UTC()
+	put := func(n int, endpoint, value string, final bool, term int64) {
+		d.Put(board.Delivery{
+			Hospital: "north", Endpoint: endpoint, ID: fmt.Sprintf("dlv_%05d", n), OccurredAt: begin.Add(time.Duration(n/3) * time.Millisecond),
+			Final: final, Term: term, Value: []byte(value),
+		})
+	}
+	list := func(endpoint string, since, until time.Time, behind board.Mark, most int) (values []string, last board.Mark) {
+		t.Helper()
+		err := b.ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m board.Mark, value []byte) bool {
+			values, last = append(values, string(value)), m
+			return len(values) < most
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values, last
+	}
+	written := func(id, value string) {
+		t.Helper()
+		settled(t, func() error {
+			got, err := b.Delivery(t.Context(), "north", id)
+			if err == nil && string(got) != value {
+				err = fmt.Errorf("%s is %q, want %q", id, got, value)
+			}
+			return err
+		})
+	}
+	const count = 1000
+	for n := range count {
+		put(n, []string{"whk_1", "whk_2"}[n%2], fmt.Sprint(n), false, 5)
+	}
+	written(fmt.Sprintf("dlv_%05d", count-1), fmt.Sprint(count-1))
+	settled(t, func() error {
+		if all, _ := list("", time.Time{}, time.Time{}, board.Mark{}, 2*count); len(all) != count {
+			return fmt.Errorf("%d of %d", len(all), count)
+		}
+		return nil
+	})
+	var want, got []string
+	for n := count - 1; n >= 0; n-- {
+		want = append(want, fmt.Sprint(n))
+	}
+	for behind := (board.Mark{}); ; {
+		page, last := list("", time.Time{}, time.Time{}, behind, 7)
+		if got = append(got, page...); len(page) < 7 {
+			break
+		}
+		again, ok := board.ParseMark(last.String())
+		if behind = again; !ok || again != last {
+			t.Fatalf("mark %v is read as %v", last, again)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("pages: %d rows, want %d: %.200v", len(got), len(want), got)
+	}
+	if one, _ := list("whk_2", time.Time{}, time.Time{}, board.Mark{}, count); len(one) != count/2 || one[0] != "999" {
+		t.Errorf("of one endpoint: %d", len(one))
+	}
+	if part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), board.Mark{}, count); fmt.Sprint(part) != "[35 34 33 32 31 30]" {
+		t.Errorf("of a time: %v", part)
+	}
+	if other, _ := list("whk_3", time.Time{}, time.Time{}, board.Mark{}, count); other != nil {
+		t.Errorf("of another endpoint: %v", other)
+	}
+
+	put(7, "whk_2", "older term", false, 4)
+	put(8, "whk_1", "delivered", true, 4)
+	put(8, "whk_1", "late and open", false, 9)
+	put(9, "whk_2", "newer term", false, 6)
+	written("dlv_00009", "newer term")
+	written("dlv_00008", "delivered")
+	written("dlv_00007", "7")
+	if none, err := b.Delivery(t.Context(), "south", "dlv_00007"); none != nil || err != nil {
+		t.Errorf("another hospital sees %q, %v", none, err)
+	}
+
+	for n := count; n < count+10_000; n++ {
+		put(n, "whk_9", fmt.Sprint(n), true, 5)
+	}
+	settled(t, func() error {
+		if all, _ := list("whk_9", time.Time{}, time.Time{}, board.Mark{}, 20_000); len(all) != 10_000 {
+			return fmt.Errorf("%d", len(all))
+		}
+		return nil
+	})
+	put(count+10_000, "whk_9", "newest", true, 5)
+	written(fmt.Sprintf("dlv_%05d", count), "")
+	if all, _ := list("whk_9", time.Time{}, time.Time{}, board.Mark{}, 20_000); len(all) != 10_000 || all[0] != "newest" {
+		t.Errorf("an endpoint has %d", len(all))
+	}
+}
+
+// noted: how endpoints fare, how far commands are, when people were told; also of
+// a time when Redis was away.
+func noted(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	d := deliveries(t, b)
+	d.PutHealth("north", "whk_1", []byte("failing"))
+	d.PutHealth("north", "whk_1", []byte("active"))
+	d.PutCommand("north", "cmd_1", []byte("begun"))
+	d.PutEpisode("north", "epi_1", []byte("open"))
+	d.PutEpisode("north", "epi_2", []byte("told"))
+	settled(t, func() error {
+		health, err := b.Health(t.Context(), "north", "whk_1")
+		command, err2 := b.Command(t.Context(), "north", "cmd_1")
+		episodes, err3 := b.Episodes(t.Context(), "north")
+		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" {
+			return fmt.Errorf("%q %q %v: %w", health, command, episodes, errors.Join(err, err2, err3))
+		}
+		return nil
+	})
+	if none, err := b.Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
+		t.Errorf("another hospital sees %q, %v", none, err)
+	}
+}
+
+// settled waits until something that another goroutine writes is there.
+func settled(t *testing.T, try func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(2 * time.Millisecond):
+		}
+	}
+}

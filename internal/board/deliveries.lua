@@ -1,0 +1,26 @@
+-- Notes deliveries to one endpoint of a hospital. One that is older than what is
+-- noted is left out; of those that are more than an endpoint may have the oldest go.
+-- KEYS hash of all deliveries of the hospital, their order, their order at the endpoint
+-- ARGV how many an endpoint may have, ms that they are kept; then for each: id,
+--      when it occurred (ms), rank (of a fixed length), value
+for at = 3, #ARGV, 4 do
+  local id, rank = ARGV[at], ARGV[at + 2]
+  local before = redis.call('HGET', KEYS[1], id)
+  if not before or string.sub(before, 1, #rank) <= rank then
+    redis.call('HSET', KEYS[1], id, rank .. ARGV[at + 3])
+    redis.call('ZADD', KEYS[2], ARGV[at + 1], id)
+    redis.call('ZADD', KEYS[3], ARGV[at + 1], id)
+  end
+end
+local over = redis.call('ZCARD', KEYS[3]) - tonumber(ARGV[1])
+if over > 0 then
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[3], 0, over - 1)) do
+    redis.call('HDEL', KEYS[1], id)
+    redis.call('ZREM', KEYS[2], id)
+    redis.call('ZREM', KEYS[3], id)
+  end
+end
+for i = 1, 3 do
+  redis.call('PEXPIRE', KEYS[i], ARGV[2])
+end
+return 1
