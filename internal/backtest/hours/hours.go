@@ -69,6 +69,9 @@ func Made(requests iter.Seq[simulate.Request]) iter.Seq2[simulate.Request, error
 	}
 }
 
+// feeds are the channels of the JSON feeds.
+var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
+
 // OfRequests cuts the hours of a hospital from the requests of its feeds. A
 // request that a server would refuse is an error.
 func OfRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
@@ -82,6 +85,10 @@ func OfRequests(requests iter.Seq2[simulate.Request, error], hospital string, zo
 			}
 			n++
 			o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "backtest"}
+			if path.Dir(r.Path) != "/api/ingest" || !slices.Contains(feeds, o.Channel) {
+				yield(replay.Input{}, fmt.Errorf("request %d: the path is not one of /api/ingest/%s", n, feeds))
+				return
+			}
 			if _, err := ingest.Decode(o, r.Body, zone, pseudonyms); err != nil {
 				yield(replay.Input{}, fmt.Errorf("request %d: %w", n, err))
 				return

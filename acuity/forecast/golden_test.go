@@ -1,0 +1,160 @@
+package forecast_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/backtest/hours"
+	"svc/internal/simulate"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+var zone = func() *time.Location {
+	z, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		panic(err)
+	}
+	return z
+}()
+
+// simulated returns the requests of three weeks of a unit that svc simulate
+// makes up, received up to an instant.
+func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
+	t.Helper()
+	o := simulate.Options{Seed: 1, Profile: "medium", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 21 * 24 * time.Hour}
+	all, err := simulate.Requests(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(yield func(simulate.Request) bool) {
+		for r := range all {
+			if r.At.Sub(o.Start) >= until || !yield(r) {
+				return
+			}
+		}
+	}
+}
+
+func cutHours(t *testing.T, requests iter.Seq[simulate.Request]) []*acuity.Snapshot {
+	t.Helper()
+	list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", zone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestGolden holds twenty forecasts of three made-up weeks to what they were.
+// They change with the forecast and with what svc simulate makes up: then
+// -update, and look at the difference.
+func TestGolden(t *testing.T) {
+	list := cutHours(t, simulated(t, 21*24*time.Hour))
+	m := forecast.NewModel("h")
+	var got bytes.Buffer
+	for i, s := range list {
+		forecast.Learn(m, s, zone)
+		if i%25 != 24 {
+			continue
+		}
+		u := &forecast.Unit{At: acuity.Instant(s.Hour) * 3_600_000, Snapshot: s, Zone: zone}
+		if i%2 == 1 {
+			u.Staffing = []acuity.Staffing{{AsOf: u.At + 5*3_600_000, Nurses: 14, Call: acuity.Yes}}
+		}
+		f, err := forecast.Predict(m, u)
+		if err != nil {
+			fmt.Fprintf(&got, "%s %v\n\n", u.At.Time().Format(time.RFC3339), err)
+			continue
+		}
+		write(&got, &f)
+	}
+	name := filepath.Join("testdata", "forecasts.golden")
+	if *update {
+		if err := os.WriteFile(name, got.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Equal(got.Bytes(), want) {
+		return
+	}
+	is, was := bytes.Split(got.Bytes(), []byte("\n")), bytes.Split(want, []byte("\n"))
+	for i := range min(len(is), len(was)) {
+		if !bytes.Equal(is[i], was[i]) {
+			t.Fatalf("line %d\n%s\nwant\n%s", i+1, is[i], was[i])
+		}
+	}
+	t.Fatalf("%d lines, want %d", len(is), len(was))
+}
+
+func write(to *bytes.Buffer, f *forecast.Forecast) {
+	fmt.Fprintf(to, "%s %s after %d hours, peak %s %.2f, %s %+v\n", f.At.Time().Format(time.RFC3339), f.Method, f.HistoryHours,
+		f.Peak.At.Time().Format("15:04"), f.Peak.P90, f.Calibration.Status, f.Calibration)
+	for _, h := range f.Hours {
+		fmt.Fprintf(to, "  %s %.2f mean %.2f census %.2f arrivals %.2f short %d %d\n", h.End.Time().Format("15:04"), h.Nurses, h.Mean, h.Census, h.Arrivals, h.ShortfallP50, h.ShortfallP90)
+	}
+	for _, p := range f.Points {
+		fmt.Fprintf(to, "  %s level %d %4d by %d\n", p.At.Time().Format("15:04"), p.Level, p.P, p.Driving)
+	}
+	for _, d := range f.Drivers {
+		fmt.Fprintf(to, "  - %s\n", d)
+	}
+	to.WriteByte('\n')
+}
+
+// TestLaterRecordsChangeNothing: a model made of a log and one made of the same
+// log without what came later are the same to the byte, as are their forecasts.
+func TestLaterRecordsChangeNothing(t *testing.T) {
+	whole := cutHours(t, simulated(t, 10*24*time.Hour))
+	cut := cutHours(t, simulated(t, 6*24*time.Hour))
+	a, b := forecast.NewModel("h"), forecast.NewModel("h")
+	for i, s := range cut {
+		forecast.Learn(a, whole[i], zone)
+		forecast.Learn(b, s, zone)
+	}
+	if len(cut) < 5*24 || !bytes.Equal(encoded(t, a), encoded(t, b)) {
+		t.Fatalf("after %d hours the models differ", len(cut))
+	}
+}
+
+// TestDriversAreTexts: each of the texts is said at some time in three weeks, and
+// every forecast of them is sound.
+func TestDriversAreTexts(t *testing.T) {
+	list := cutHours(t, simulated(t, 21*24*time.Hour))
+	m := forecast.NewModel("h")
+	kinds := map[string]int{}
+	begins := []string{"arrivals expected by", "mothers likely to leave by", "births and progress of labour by", "known clocks", "usual for this hour"}
+	for _, s := range list {
+		forecast.Learn(m, s, zone)
+		f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(s.Hour) * 3_600_000, Snapshot: s, Zone: zone})
+		if err != nil {
+			continue
+		}
+		sound(t, &f)
+		for _, d := range f.Drivers {
+			i := slices.IndexFunc(begins, func(b string) bool { return strings.Contains(d, b) })
+			if i >= 0 {
+				kinds[begins[i]]++
+			}
+		}
+	}
+	for _, b := range begins[:4] {
+		if kinds[b] == 0 {
+			t.Errorf("never: %s", b)
+		}
+	}
+	t.Log(kinds)
+}
