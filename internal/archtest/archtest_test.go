@@ -69,7 +69,6 @@ var rooms = map[string]room{
 	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},
 	"internal/e2e":         {}, // tests alone
-	"internal/backtest/hours": {imports: []string{"acuity", "ingest", "internal/replay", "internal/simulate"}},
 
 	"notifier/webhook":           {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
 	"notifier/egress":            {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
@@ -77,6 +76,9 @@ var rooms = map[string]room{
 	"notifier/egress/egresstest": {imports: []string{"notifier/egress"}, goroutines: true},
 	"internal/signature":         {imports: []string{"internal/outbound"}}, // signs what leaves; checks what our own receivers and the receipts of providers get
 
+	"internal/backtest/hours": {
+		imports: []string{"acuity", "ingest", "internal/replay", "internal/simulate"},
+	},
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
