@@ -177,7 +177,7 @@ func TestMatrixTLS(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := receiveTLS(t, tt.config, says(ok))
-			s, _ := partner(t, a)
+			s := partner(t, a)
 			if got := send(t, s, message("https://partner.test:"+r.port(t)+"/"), outbound.ClassTLS); got.Response != tt.word {
 				t.Errorf("%+v, want %s", got, tt.word)
 			}
@@ -193,12 +193,12 @@ func TestMatrixTLS(t *testing.T) {
 		word  string
 	}{
 		"no TLS":            {func(conn net.Conn) { says("220 mail.partner.test ESMTP\r\n")(conn); sendertest.Silent(conn) }, outbound.ClassTLS, "no_tls"},
-		"reset in between":  {func(conn net.Conn) { io.ReadFull(conn, make([]byte, 20)); sendertest.Reset(conn) }, outbound.ClassTLS, "handshake_failed"},
-		"closed in between": {func(conn net.Conn) { io.ReadFull(conn, make([]byte, 20)) }, outbound.ClassTLS, "handshake_failed"},
+		"reset in between":  {func(conn net.Conn) { hear(conn); sendertest.Reset(conn) }, outbound.ClassTLS, "handshake_failed"},
+		"closed in between": {hear, outbound.ClassTLS, "handshake_failed"},
 		"silent":            {sendertest.Silent, outbound.ClassTimeout, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, _ := partner(t, a)
+			s := partner(t, a)
 			_, port, err := net.SplitHostPort(sendertest.Listen(t, tt.serve))
 			if err != nil {
 				t.Fatal(err)
@@ -210,7 +210,7 @@ func TestMatrixTLS(t *testing.T) {
 	}
 	t.Run("right, and kept", func(t *testing.T) {
 		r := receiveTLS(t, good(), says(ok))
-		s, _ := partner(t, a)
+		s := partner(t, a)
 		for range 3 {
 			send(t, s, message("https://partner.test:"+r.port(t)+"/"), outbound.ClassOK)
 		}
@@ -220,8 +220,15 @@ func TestMatrixTLS(t *testing.T) {
 	})
 }
 
+// hear waits for the first word of the other side.
+func hear(conn net.Conn) {
+	if _, err := conn.Read(make([]byte, 20)); err != nil {
+		conn.Close()
+	}
+}
+
 func TestMatrixNoSuchName(t *testing.T) {
-	s, _ := partner(t, newAuthority(t))
+	s := partner(t, newAuthority(t))
 	send(t, s, message("https://nowhere.test/"), outbound.ClassDNS)
 }
 
@@ -304,7 +311,7 @@ func TestMatrixHugeAnswer(t *testing.T) {
 				stopped <- struct{}{}
 				return false
 			})
-			s, _ := partner(t, a)
+			s := partner(t, a)
 			got := send(t, s, message(r.url()), outbound.ClassOK)
 			if n := len([]rune(got.Response)); n > outbound.MaxResponseKept {
 				t.Errorf("%d characters kept", n)

@@ -182,7 +182,7 @@ func parse(t testing.TB, template, issuer *x509.Certificate, key, issuerKey *ecd
 }
 
 // partner is a sender that trusts an authority, with partner.test on this machine.
-func partner(t testing.TB, a *authority) (*Sender, *egresstest.Names) {
+func partner(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	names := &egresstest.Names{}
 	names.Set("partner.test", netip.MustParseAddr("127.0.0.1"))
@@ -191,7 +191,7 @@ func partner(t testing.TB, a *authority) (*Sender, *egresstest.Names) {
 		Roots: a.pool, Now: time.Now,
 	}, limits{dial: 3 * time.Second, handshake: 300 * time.Millisecond, body: 50 * time.Millisecond})
 	t.Cleanup(s.Close)
-	return s, names
+	return s
 }
 
 // send sends and wants the class.
