@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/x509"
 	"errors"
 	"flag"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	"svc/internal/seal"
 	"svc/notifier/egress"
+	"svc/notifier/webhook"
 )
 
 // config is what a server role is configured with. Every field has one row in
@@ -41,6 +43,7 @@ type config struct {
 	SecretsKey     string
 	SecretsKeyOld  []string
 	EgressAllow    []egress.Allowed
+	EgressRoots    *x509.CertPool
 	EgressLoopback bool // of svc dev
 	MLLP           mllpConfig
 	DocsURL        string
@@ -100,6 +103,7 @@ var options = []option{
 	{name: "secrets-key", only: needIngest | needNotify, secret: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters; without it none can be set", set: secretsKey},
 	{name: "secrets-key-old", only: needIngest | needNotify, secret: true, help: "earlier keys, separated by spaces or lines, that still open what they sealed; any change of a webhook or recipient seals it anew", set: secretsKeyOld},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
+	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
 	{name: "mllp", only: needIngest, help: "senders of HL7 v2 over MLLP, each as addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME], separated by semicolons (default: none)", set: mllpBindings},
 	{name: "mllp-tls-cert", only: needIngest, help: "PEM file of the certificate for MLLP over TLS", set: file(func(c *config) *string { return &c.MLLP.Cert })},
 	{name: "mllp-tls-key", only: needIngest, help: "PEM file of that certificate's key", set: file(func(c *config) *string { return &c.MLLP.Key })},
@@ -362,5 +366,10 @@ func secretsKeyOld(c *config, value string) error {
 
 func egressAllow(c *config, value string) (err error) {
 	c.EgressAllow, err = egress.ParseAllow(value)
+	return err
+}
+
+func egressRoots(c *config, value string) (err error) {
+	c.EgressRoots, err = webhook.Roots(value)
 	return err
 }
