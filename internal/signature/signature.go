@@ -82,49 +82,42 @@ type Signed struct {
 // rotation to its end. A receiver that knows either secret accepts throughout by
 // the second, and has half the overlap for each by the first.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
-	primary, valid := Valid(secrets, now)
+	valid := At(secrets, now)
+	if len(valid) == 0 { // a fault of the settings; an endpoint is never unsigned
+		valid = secrets[:min(len(secrets), 1)]
+	}
 	if len(valid) == 0 {
 		return Signed{}, false
 	}
 	at := now.Unix()
 	all := make([]string, len(valid))
-	for i, secret := range valid {
-		all[i] = Standard(secret.Value, id, at, body)
+	primary := &valid[0]
+	for i := range valid {
+		all[i] = Standard(valid[i].Value, id, at, body)
+		if primary.State == outbound.SecretNext {
+			primary = &valid[i]
+		}
 	}
 	return Signed{Body(primary.Value, body), strconv.FormatInt(at, 10), strings.Join(all, " ")}, true
 }
 
-// Valid returns the secrets that sign at now, in the order given, and which of
-// them makes X-Svc-Signature. It needs no writer at the instants of a rotation:
-// a secret that was stored as next is the current one once its time has come.
-//
-// If all have run out, the newest one goes on: an endpoint is never unsigned.
-func Valid(secrets []outbound.Secret, now time.Time) (primary outbound.Secret, valid []outbound.Secret) {
-	best := 0
+// At returns the secrets that sign at now, newest first as they are given, with
+// the state that they have by then. A rotation is one write: what its instants
+// change is computed.
+func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
+	valid := make([]outbound.Secret, 0, len(secrets))
+	promoted := false
 	for _, s := range secrets {
 		over := !s.Until.IsZero() && !now.Before(s.Until)
-		var rank int
 		switch {
 		case s.State == outbound.SecretNext && over:
-			rank = 4
+			s.State, s.Until, promoted = outbound.SecretCurrent, time.Time{}, true
 		case over:
 			continue
-		case s.State == outbound.SecretCurrent:
-			rank = 3
-		case s.State == outbound.SecretPrevious:
-			rank = 2
-		case s.State == outbound.SecretNext:
-			rank = 1
-		default:
-			continue
+		case s.State == outbound.SecretCurrent && promoted:
+			s.State = outbound.SecretPrevious
 		}
 		valid = append(valid, s)
-		if rank > best {
-			primary, best = s, rank
-		}
 	}
-	if len(valid) == 0 && len(secrets) > 0 {
-		return secrets[0], secrets[:1:1]
-	}
-	return primary, valid
+	return valid
 }

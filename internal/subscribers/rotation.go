@@ -8,6 +8,7 @@ import (
 
 	"svc/internal/api"
 	"svc/internal/outbound"
+	"svc/internal/signature"
 )
 
 const actWebhookRotate = "webhook.rotate"
@@ -45,26 +46,6 @@ var secretStates = map[outbound.SecretState]string{
 	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
 }
 
-// SecretsAt returns the secrets that sign at now, newest first, with the state that
-// they have by then. A rotation is one write: what its instants change is computed.
-func SecretsAt(secrets []outbound.Secret, now time.Time) []outbound.Secret {
-	var valid []outbound.Secret
-	promoted := false
-	for _, s := range secrets {
-		over := !s.Until.IsZero() && !now.Before(s.Until)
-		switch {
-		case s.State == outbound.SecretNext && over:
-			s.State, s.Until, promoted = outbound.SecretCurrent, time.Time{}, true
-		case over:
-			continue
-		case s.State == outbound.SecretCurrent && promoted:
-			s.State = outbound.SecretPrevious
-		}
-		valid = append(valid, s)
-	}
-	return valid
-}
-
 // Rotate puts a new secret before those that an endpoint has, so that both sign
 // for the overlap; with none the new one is alone. ok is false while a secret
 // waits to be promoted: a partner could not know which of three comes next.
@@ -73,7 +54,7 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
 		return []outbound.Secret{fresh}, true
 	}
-	valid := SecretsAt(secrets, now)
+	valid := signature.At(secrets, now)
 	fresh.State, fresh.Until = outbound.SecretNext, cut(now.Add(overlap/2))
 	all = []outbound.Secret{fresh}
 	for _, s := range valid {

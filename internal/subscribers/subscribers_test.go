@@ -19,6 +19,7 @@ import (
 	"svc/internal/api"
 	"svc/internal/audit"
 	"svc/internal/outbound"
+	"svc/internal/signature"
 	"svc/internal/subscribers"
 )
 
@@ -407,7 +408,7 @@ func TestRotation(t *testing.T) {
 		t.Errorf("after the second: %s", states())
 	}
 	hook, _ := h.register.Webhook("north", made.Data.ID)
-	if at := subscribers.SecretsAt(hook.Secrets, h.now); at[0].Value != third.Data.Secret || at[1].Value != made.Data.Secret {
+	if at := signature.At(hook.Secrets, h.now); at[0].Value != third.Data.Secret || at[1].Value != made.Data.Secret {
 		t.Errorf("signs %+v", at)
 	}
 	// A leak: all old ones end at once, also during an overlap.

@@ -11,6 +11,7 @@ import (
 
 	"svc/internal/api"
 	"svc/internal/outbound"
+	"svc/internal/signature"
 )
 
 // The acts of the audit.
@@ -142,7 +143,7 @@ func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeyIDs: append([]string{}, w.ReaderKeys...), Secrets: []secretRow{},
 		Version: w.Version, CreatedAt: api.Time(w.CreatedAt),
 	}
-	for _, secret := range SecretsAt(w.Secrets, s.Shell.Now()) {
+	for _, secret := range signature.At(w.Secrets, s.Shell.Now()) {
 		row.Secrets = append(row.Secrets, secretRow{secret.ID, secretStates[secret.State], api.Time(secret.Until)})
 	}
 	health, known, err := s.Board.Health(ctx, w.Hospital, w.ID)
