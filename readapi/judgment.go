@@ -18,6 +18,8 @@ type judgment struct {
 	until acuity.Instant // 0: never
 	size  int64          // bytes, about
 
+	verdict *acuity.Verdict // at from
+
 	unit, level func() rendered // made at most once, when first asked for
 }
 
@@ -41,23 +43,23 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 		j.from = before.from // one of the instants on the way
 	}
 	rooms := make([]acuity.RoomVerdict, len(j.parts))
-	v := j.verdict(rooms, j.from)
+	v := j.judged(rooms, j.from)
 	for v.Next > j.from && v.Next <= now {
 		j.from = v.Next
-		v = j.verdict(rooms, j.from)
+		v = j.judged(rooms, j.from)
 	}
 	if j.from != c.head.Clock {
 		v.AsOf = j.from
 	}
-	j.until, j.size = v.Next, j.bytes()
+	j.until, j.size, j.verdict = v.Next, j.bytes(), &v
 	j.unit = sync.OnceValue(func() rendered { return tagged(j.write(&v)) })
 	j.level = sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) })
 	return j
 }
 
-// verdict judges the unit at an instant, and of its rooms those whose verdict is
+// judged judges the unit at an instant, and of its rooms those whose verdict is
 // of another.
-func (j *judgment) verdict(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
+func (j *judgment) judged(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
 	for i, p := range j.parts {
 		if !holds(p.from, p.until, at) {
 			p = p.judged(j.rules, at)

@@ -16,6 +16,8 @@ type server struct {
 	shell  *api.Shell
 	site   Site
 
+	forecasts Forecasts
+
 	mu   sync.RWMutex
 	kept map[string]*unit // by hospital
 	held int64            // bytes of all that is kept

@@ -31,6 +31,13 @@ func routes() []api.Route[*server] {
 		o.Parameters = []api.Parameter{ifNoneMatch}
 	}
 	all = append(all, api.Route[*server]{Operation: api.Operation{
+		Method: http.MethodGet, Path: "/api/v1/predict", Scope: access.ReadPredict, ID: "getPrediction", Group: "Reads",
+		Summary: "The next eight hours: the level, and the nurses that will be required",
+		About: "Made for the full minute, or for the last change since; `current` is the unit at that instant. What is said of an hour holds at its end, save the arrivals expected within it. " +
+			"Learned from the hours of the hospital: 422 while fewer than 24 of the last 28 days were observed, or after 12 hours of silence. Past events sent by `/batch` count. Not validated clinically.",
+		Parameters: []api.Parameter{ifNoneMatch}, Refuses: []api.Kind{api.Unprocessable}, Data: predict{},
+	}, Serve: (*server).predict})
+	all = append(all, api.Route[*server]{Operation: api.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status", Scope: access.ReadStatus, ID: "getStatus", Group: "Feeds",
 		Summary: "How the feeds are doing: what came in, how far it is applied, what is wrong",
 		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",

@@ -74,6 +74,8 @@ type Config struct {
 	Health Health
 	Shell  *api.Shell
 	Site   Site // what administrators list; nil: no such paths
+	// Forecasts is what was learned; nil: nothing ever was.
+	Forecasts Forecasts
 }
 
 // New returns the handler of the role's paths.
@@ -85,7 +87,10 @@ func New(cfg Config) http.Handler {
 
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, cfg Config) {
-	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
+	if cfg.Forecasts == nil {
+		cfg.Forecasts = nothingLearned{}
+	}
+	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, forecasts: cfg.Forecasts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
 	api.Mount(r, cfg.Shell, s, routes())
 }
 

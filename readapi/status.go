@@ -222,10 +222,7 @@ func feedOf(h *feeds.History, now time.Time) feedStatus {
 
 // health is what status tells of the unit.
 func (j *judgment) health(now time.Time) unitStatus {
-	v := j.verdict(make([]acuity.RoomVerdict, len(j.parts)), j.from)
-	if j.from != j.head.Clock {
-		v.AsOf = j.from
-	}
+	v := j.verdict
 	level, age := v.Level.String(), seconds(now.Sub(j.head.Clock.Time()))
 	known, occupied := len(j.rooms), 0
 	for _, r := range j.rooms {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"math"
 	"time"
 
 	"svc/internal/stream"
@@ -14,8 +13,9 @@ import (
 // pulseEvery is how often a processor says which partitions it has.
 const pulseEvery = time.Second
 
-// wireProcess is svc process: observations in, verdicts out, the view after.
-func wireProcess(_ context.Context, h *house) error {
+// wireProcess is svc process: observations in, verdicts out, the view after, and
+// what the forecast learns from them.
+func wireProcess(ctx context.Context, h *house) error {
 	view := newView()
 	projector := h.redis.Projector(h.generation, view.again)
 	view.projector = projector
@@ -56,7 +56,9 @@ func wireProcess(_ context.Context, h *house) error {
 		config.CommitEvery = -1 // each poll
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(context.Context, int32) (int64, error) { return math.MaxInt64, nil } // nobody else reads the changelog from its past
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) {
+			return h.cluster.Committed(ctx, h.historyGroup(), h.topic(schemas.Verdicts()), partition)
+		}
 	}
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.checks["verdict"] = func(context.Context) error {
@@ -66,7 +68,7 @@ func wireProcess(_ context.Context, h *house) error {
 		return nil
 	}
 	h.metrics.process(stats)
-	return nil
+	return wireHistory(ctx, h)
 }
 
 // process shows the figures of the verdict processor.

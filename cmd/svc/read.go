@@ -18,7 +18,7 @@ func wireRead(_ context.Context, h *house) error {
 	letters := h.deadLetters()
 	readapi.Mount(h.router, readapi.Config{
 		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
-		Site: site{h.redis, h.settings.register},
+		Site: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
 	})
 	keys.MountReads(h.router, h.keys())
 	readapi.MountAudit(h.router, h.shell, h.audit.list)

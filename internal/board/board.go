@@ -119,6 +119,14 @@ func Open(cfg Config) (*Board, error) {
 	return &Board{cfg: cfg, redis: redis.NewClient(options)}, nil
 }
 
+// Beside returns a board on the same connections whose keys begin with one more
+// word: another view, which shares nothing with this one.
+func (b *Board) Beside(word string) *Board {
+	cfg := b.cfg
+	cfg.Prefix += word
+	return &Board{cfg: cfg, redis: b.redis}
+}
+
 // The library logs on its own to standard error what its callers get as errors.
 var silence sync.Once
 

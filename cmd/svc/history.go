@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/acuity/forecast"
+	"svc/internal/board"
+	"svc/internal/stream"
+	"svc/processors/history"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// historyEvery is how long changes are gathered before what they teach is
+// written. Nobody waits for it, and a model is large.
+const historyEvery = time.Second
+
+// wireHistory adds to svc process what the forecast learns: verdicts in,
+// snapshots and models out, the view of the models after.
+func wireHistory(ctx context.Context, h *house) error {
+	generation, err := h.cluster.Generation(ctx, h.topic(schemas.Models()))
+	if err != nil {
+		return err
+	}
+	view := newView()
+	view.projector = h.models().Projector(generation, view.again)
+	h.run("view of models", view.projector.Run)
+
+	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
+	config := stream.Config{
+		Group:       h.historyGroup(),
+		Instance:    h.config.Instance,
+		Input:       h.topic(schemas.Verdicts()),
+		Changelog:   h.topic(schemas.Models()),
+		Sparse:      true,
+		CommitEvery: historyEvery,
+		Stats:       stats,
+		Route: func(key []byte) string {
+			if history.IsSnapshot(key) {
+				return snapshots
+			}
+			return h.topic(schemas.Models())
+		},
+	}
+	h.run("history", func(ctx context.Context) error {
+		config.NewTask = history.Tasks(history.Config{
+			Zone: h.settings.register.Zone,
+			View: modelView{view},
+			Past: func(partition int32, since time.Time, each func([]byte) error) error {
+				return h.past(ctx, snapshots, partition, since, each)
+			},
+		})
+		select { // zones are settings
+		case <-h.settings.table.Ready():
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		return h.cluster.Process(ctx, config)
+	})
+	h.metrics.history(stats)
+	return nil
+}
+
+func (h *house) historyGroup() string { return h.config.TopicPrefix + history.Group }
+
+// models is the view of the learned forecasts: the same machine as that of the
+// units, beside it, for a read of a unit has no use for them.
+func (h *house) models() *board.Board { return h.redis.Beside("forecast:") }
+
+// past hands on the committed values of a partition from an instant on.
+func (h *house) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
+	spans, err := h.cluster.Spans(ctx, topic, since, time.Time{})
+	if err != nil {
+		return err
+	}
+	for _, s := range spans {
+		if s.Partition == partition {
+			return h.cluster.Range(ctx, topic, s, func(r stream.Record) error { return each(r.Value) })
+		}
+	}
+	return fmt.Errorf("read %s: it has no partition %d", topic, partition)
+}
+
+// modelView is the view of models as history sees it.
+type modelView struct{ *view }
+
+// Own implements [history.View].
+func (v modelView) Own(partition int32, applied int64, models []history.Model) {
+	v.view.Own(partition, applied, chartsOf(models))
+}
+
+// Show implements [history.View].
+func (v modelView) Show(partition int32, applied int64, models []history.Model) {
+	v.view.Show(partition, applied, chartsOf(models))
+}
+
+// chartsOf puts models in the place of the charts of units.
+func chartsOf(models []history.Model) []verdict.Chart {
+	charts := make([]verdict.Chart, len(models))
+	for i, m := range models {
+		charts[i] = verdict.Chart{Hospital: m.Hospital, Version: m.Version, Unit: m.Value}
+	}
+	return charts
+}
+
+// forecasts is the view of models as readapi sees it.
+type forecasts struct {
+	board *board.Board
+	zone  func(hospital string) *time.Location
+}
+
+// Model implements [readapi.Forecasts]. A hospital of which no hour was learnt,
+// or whose model this release cannot read, has an empty one.
+func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
+	s, err := f.board.Read(ctx, hospital)
+	if errors.Is(err, board.ErrNoUnit) {
+		return forecast.NewModel(hospital), nil
+	}
+	if err != nil {
+		return nil, away(err)
+	}
+	m, err := schemas.DecodeModel([]byte(s.Chart))
+	if err != nil {
+		return nil, fmt.Errorf("decode model: %w", err)
+	}
+	model, _ := m.Forecast()
+	return model, nil
+}
+
+// Zone implements [readapi.Forecasts].
+func (f forecasts) Zone(hospital string) *time.Location { return f.zone(hospital) }
+
+// history shows the figures of the history processor.
+func (m *metrics) history(s *stream.Stats) {
+	m.gauge("svc_history_lag_records", "Changes not yet learnt from on the owned partitions.", s.Lag.Load)
+	m.gauge("svc_history_last_commit_timestamp_ms", "When the last transaction of the history was committed, Unix ms.", s.LastCommit.Load)
+	m.counter("svc_history_rejected_total", "Changes that cannot be read.", s.Rejected.Load)
+	m.counter("svc_history_restores_total", "Partitions of models restored.", s.Restores.Load)
+}

@@ -1,0 +1,342 @@
+// Package history learns what the forecast of each hospital is made of. It is
+// the work on one partition of the verdicts: it copies the snapshots of full
+// hours that the changes carry, each once, and teaches them to the model of
+// their hospital.
+//
+// A backfill tells of hours that lie before those that were learnt, so it is
+// learnt by starting anew, from what was copied.
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Group is the consumer group of the history processors.
+const Group = "svc-history"
+
+// relearnt is how far back hours are learnt when a model is made anew: what is
+// older counts for less than half, and is deleted a week later.
+const relearnt = 56 * 24 * time.Hour
+
+// kindSnapshot marks the key of an output that is a snapshot.
+const kindSnapshot = "snapshot"
+
+// IsSnapshot reports whether an output with this key is a snapshot, which goes to
+// the topic of those and not to the models.
+func IsSnapshot(key []byte) bool {
+	_, kind, _ := bytes.Cut(key, []byte("/"))
+	return bytes.HasPrefix(kind, []byte(kindSnapshot+"/"))
+}
+
+// Config is what the work needs.
+type Config struct {
+	// Zone returns the time zone of a hospital.
+	Zone func(hospital string) *time.Location
+	// Past hands to each the values of the snapshots of a partition that were
+	// committed, from those written at an instant on.
+	Past func(partition int32, since time.Time, each func(value []byte) error) error
+	// View takes the models; nil: nobody looks.
+	View View
+}
+
+// View takes the models of the hospitals as they become durable. Its methods
+// return at once.
+type View interface {
+	// Own says that a partition is ours, with all its models.
+	Own(partition int32, applied int64, models []Model)
+	// Show gives those that one transaction changed.
+	Show(partition int32, applied int64, models []Model)
+	// Disown says that a partition is no longer ours.
+	Disown(partition int32)
+}
+
+// Model is the model of one hospital, encoded, without what only learning needs.
+type Model struct {
+	Hospital string
+	Version  int64 // grows with each
+	Value    []byte
+}
+
+// Tasks returns what makes the task of a partition.
+func Tasks(cfg Config) func(partition int32) stream.Task {
+	return func(partition int32) stream.Task {
+		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}}
+	}
+}
+
+// task is the work on one partition; see [stream.Task] for who calls what when.
+type task struct {
+	Config
+	partition int32
+	hospitals map[string]*hospital
+	next      int64 // input offset not yet applied
+
+	snapshots []schemas.Snapshot // of this transaction, in order
+	touched   []*hospital        // in this transaction
+	shown     []Model            // of the last Outputs, until it is durable
+}
+
+// hospital is one tenant of the partition.
+type hospital struct {
+	id      string
+	model   *forecast.Model
+	copied  int32 // hour of the last snapshot that was copied, of those cut when they came
+	past    int32 // the same of the last backfill
+	backed  int32 // generation of the last backfill
+	touched bool
+}
+
+func (t *task) hospital(id string) *hospital {
+	h := t.hospitals[id]
+	if h == nil {
+		h = &hospital{id: id, model: forecast.NewModel(id)}
+		t.hospitals[id] = h
+	}
+	return h
+}
+
+func (t *task) Restore(r stream.Record) error {
+	if !schemas.IsChange(r.Key) || r.Value == nil {
+		return nil // nothing of ours
+	}
+	m, err := schemas.DecodeModel(r.Value)
+	if err != nil {
+		return fmt.Errorf("restore model at %d: %w", r.Offset, err)
+	}
+	h := t.hospital(string(r.Key))
+	h.copied, h.past, h.backed = m.Copied, m.PastHour, m.PastGeneration
+	var same bool
+	if h.model, same = m.Forecast(); !same {
+		h.model.Version = 0 // learnt anew by Restored
+	}
+	h.model.Offset = m.Offset
+	return nil
+}
+
+func (t *task) Restored() (int64, error) {
+	var other []*hospital
+	for _, h := range t.hospitals {
+		t.next = max(t.next, h.model.Offset)
+		if h.model.Version == 0 {
+			other = append(other, h)
+		}
+	}
+	if err := t.relearn(other...); err != nil {
+		return 0, err
+	}
+	if t.View != nil {
+		models := make([]Model, 0, len(t.hospitals))
+		for _, h := range t.sorted() {
+			m, err := h.show()
+			if err != nil {
+				return 0, err
+			}
+			models = append(models, m)
+		}
+		t.View.Own(t.partition, t.next-1, models)
+	}
+	return t.next, nil
+}
+
+func (t *task) sorted() []*hospital {
+	return slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospital) int { return cmp.Compare(a.id, b.id) })
+}
+
+func (t *task) Apply(r stream.Record) error {
+	t.next = r.Offset + 1
+	if !schemas.IsChange(r.Key) {
+		return nil
+	}
+	if head, err := schemas.PeekChange(r.Value); err == nil && head.Cause != acuity.CauseTime {
+		return nil // nearly all: no input carries a snapshot
+	}
+	c, err := schemas.DecodeChange(r.Value)
+	if err != nil {
+		return &stream.PoisonError{Reason: "malformed_record", Err: err}
+	}
+	if c.Snapshot == nil {
+		return nil
+	}
+	h := t.hospital(string(r.Key))
+	if !h.takes(c.Snapshot) {
+		return nil
+	}
+	h.model.Offset = t.next
+	if !h.touched {
+		h.touched = true
+		t.touched = append(t.touched, h)
+	}
+	t.snapshots = append(t.snapshots, schemas.Snapshot{Hospital: h.id, Snapshot: *c.Snapshot})
+	switch c.Snapshot.Backfill {
+	case 0:
+		forecast.Learn(h.model, c.Snapshot, t.Zone(h.id))
+	case 1: // the last hour of it
+		return t.relearn(h)
+	}
+	return nil
+}
+
+// takes reports whether a snapshot is one that was not copied yet, and notes it.
+func (h *hospital) takes(s *acuity.Snapshot) bool {
+	if s.Backfill == 0 {
+		if s.Hour <= h.copied {
+			return false
+		}
+		h.copied = s.Hour
+		return true
+	}
+	if s.Generation < h.backed || s.Generation == h.backed && s.Hour <= h.past {
+		return false
+	}
+	h.past, h.backed = s.Hour, s.Generation
+	return true
+}
+
+// relearn makes the models of hospitals anew from what was copied: of each hour
+// the snapshot of the latest generation.
+func (t *task) relearn(list ...*hospital) error {
+	if len(list) == 0 {
+		return nil
+	}
+	newest := int32(0)
+	hours := map[string]map[int32]*acuity.Snapshot{}
+	for _, h := range list {
+		newest = max(newest, h.copied, h.past)
+		hours[h.id] = map[int32]*acuity.Snapshot{}
+	}
+	since := time.Unix(int64(newest)*3600, 0).Add(-relearnt)
+	oldest := acuity.At(since).Hour()
+	take := func(s *schemas.Snapshot) {
+		of, wanted := hours[s.Hospital]
+		if !wanted || s.Snapshot.Hour < oldest {
+			return
+		}
+		if old := of[s.Snapshot.Hour]; old == nil || old.Generation <= s.Snapshot.Generation {
+			of[s.Snapshot.Hour] = &s.Snapshot
+		}
+	}
+	err := t.Past(t.partition, since, func(value []byte) error {
+		s, err := schemas.DecodeSnapshot(value)
+		if err != nil {
+			return fmt.Errorf("read snapshot: %w", err)
+		}
+		take(s)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("learn anew: %w", err)
+	}
+	for i := range t.snapshots { // not committed yet
+		s := t.snapshots[i]
+		take(&s)
+	}
+	for _, h := range list {
+		model := forecast.NewModel(h.id)
+		for _, hour := range slices.Sorted(maps.Keys(hours[h.id])) {
+			forecast.Learn(model, hours[h.id][hour], t.Zone(h.id))
+		}
+		model.Offset = h.model.Offset
+		h.model = model
+	}
+	return nil
+}
+
+// Reject leaves a change out that cannot be read; the loop counts it.
+func (t *task) Reject(stream.Record, string) error { return nil }
+
+func (t *task) Due() time.Time          { return time.Time{} }
+func (t *task) Advance(time.Time) error { return nil }
+
+func (t *task) Outputs(emit func(key, value []byte)) error {
+	for i := range t.snapshots {
+		s := &t.snapshots[i]
+		value, err := schemas.EncodeSnapshot(nil, s)
+		if err != nil {
+			return fmt.Errorf("encode snapshot: %w", err)
+		}
+		emit([]byte(schemas.Key{Hospital: s.Hospital, Kind: kindSnapshot, ID: strconv.Itoa(int(s.Snapshot.Hour))}.String()), value)
+	}
+	t.snapshots = t.snapshots[:0]
+	for _, h := range t.touched {
+		h.touched = false
+		value, err := h.encode()
+		if err != nil {
+			return err
+		}
+		emit([]byte(h.id), value)
+		if t.View == nil {
+			continue
+		}
+		shown, err := h.show()
+		if err != nil {
+			return err
+		}
+		t.shown = append(t.shown, shown)
+	}
+	t.touched = t.touched[:0]
+	return nil
+}
+
+// encode returns the record of the hospital.
+func (h *hospital) encode() ([]byte, error) {
+	m := schemas.ModelOf(h.model)
+	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
+	value, err := schemas.EncodeModel(nil, m)
+	if err != nil {
+		return nil, fmt.Errorf("encode model: %w", err)
+	}
+	return value, nil
+}
+
+// show returns the model as a reader needs it.
+func (h *hospital) show() (Model, error) {
+	m := schemas.ModelOf(h.model)
+	m.Pending = nil
+	value, err := schemas.EncodeModel(nil, m)
+	if err != nil {
+		err = fmt.Errorf("encode model: %w", err)
+	}
+	return Model{Hospital: h.id, Version: h.model.Offset, Value: value}, err
+}
+
+func (t *task) Committed() {
+	if len(t.shown) > 0 {
+		t.View.Show(t.partition, t.next-1, t.shown)
+		t.shown = nil
+	}
+}
+
+// Live hands out one hospital at a time.
+func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
+	all := t.sorted()
+	return func(emit func(key, value []byte)) (bool, error) {
+		if len(all) == 0 {
+			return false, nil
+		}
+		h := all[0]
+		all = all[1:]
+		value, err := h.encode()
+		if err != nil {
+			return false, err
+		}
+		emit([]byte(h.id), value)
+		return len(all) > 0, nil
+	}
+}
+
+func (t *task) Close() {
+	if t.View != nil {
+		t.View.Disown(t.partition)
+	}
+}

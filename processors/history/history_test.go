@@ -1,0 +1,372 @@
+package history_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/stream"
+	"svc/processors/history"
+	"svc/schemas"
+)
+
+const (
+	hourLong = acuity.Instant(3_600_000)
+	start    = int32(492_000) // an hour of the year 2026
+)
+
+var zurich = func() *time.Location {
+	zone, err := time.LoadLocation("Europe/Zurich")
+	if err != nil {
+		panic(err)
+	}
+	return zone
+}()
+
+// log drives a task as the loop does, with slices in the place of topics.
+type log struct {
+	t         *testing.T
+	view      *seenView
+	task      stream.Task
+	next      int64
+	models    []stream.Record
+	snapshots [][]byte
+}
+
+func newLog(t *testing.T) *log {
+	t.Helper()
+	l := &log{t: t}
+	l.start()
+	return l
+}
+
+// start makes a new task and restores it.
+func (l *log) start() {
+	l.t.Helper()
+	l.view = &seenView{models: map[string]history.Model{}}
+	l.task = history.Tasks(history.Config{
+		Zone: func(string) *time.Location { return zurich },
+		View: l.view,
+		Past: func(_ int32, since time.Time, each func([]byte) error) error {
+			for _, value := range l.snapshots {
+				s, err := schemas.DecodeSnapshot(value)
+				if err != nil {
+					return err
+				}
+				if int64(s.Snapshot.Hour)*3600 < since.Unix() {
+					continue
+				}
+				if err := each(value); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	})(0)
+	for _, r := range l.models {
+		if err := l.task.Restore(r); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+	next, err := l.task.Restored()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if next > l.next {
+		l.t.Fatalf("restored to %d, only %d were applied", next, l.next)
+	}
+}
+
+// apply takes a change of the verdicts.
+func (l *log) apply(offset int64, c acuity.Change) {
+	l.t.Helper()
+	value, err := schemas.EncodeChange(nil, &c)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	if err := l.task.Apply(stream.Record{Offset: offset, Key: []byte(c.Hospital), Value: value}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.next = offset + 1
+}
+
+func (l *log) commit() {
+	l.t.Helper()
+	if err := l.task.Outputs(func(key, value []byte) {
+		if history.IsSnapshot(key) {
+			l.snapshots = append(l.snapshots, value)
+		} else {
+			l.models = append(l.models, stream.Record{Key: key, Value: value})
+		}
+	}); err != nil {
+		l.t.Fatal(err)
+	}
+	l.task.Committed()
+}
+
+// model returns the newest record of a hospital.
+func (l *log) model(hospital string) *schemas.Model {
+	l.t.Helper()
+	for i := len(l.models) - 1; i >= 0; i-- {
+		if string(l.models[i].Key) == hospital {
+			m, err := schemas.DecodeModel(l.models[i].Value)
+			if err != nil {
+				l.t.Fatal(err)
+			}
+			return m
+		}
+	}
+	l.t.Fatalf("no model of %s", hospital)
+	return nil
+}
+
+// hours are those of the snapshots of a hospital in their order.
+func (l *log) hours(hospital string) (hours []string) {
+	l.t.Helper()
+	for _, value := range l.snapshots {
+		s, err := schemas.DecodeSnapshot(value)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		if s.Hospital == hospital {
+			hours = append(hours, fmt.Sprint(s.Snapshot.Hour-start, "/", s.Snapshot.Generation))
+		}
+	}
+	return hours
+}
+
+type seenView struct {
+	applied int64
+	models  map[string]history.Model
+}
+
+func (v *seenView) Own(_ int32, applied int64, models []history.Model) { v.Show(0, applied, models) }
+func (v *seenView) Disown(int32)                                       { clear(v.models) }
+func (v *seenView) Show(_ int32, applied int64, models []history.Model) {
+	v.applied = applied
+	for _, m := range models {
+		v.models[m.Hospital] = m
+	}
+}
+
+// hour is the change of a full hour of a made-up unit.
+func hour(hospital string, version int64, n int32) acuity.Change {
+	random := rand.New(rand.NewPCG(uint64(n), 3))
+	s := &acuity.Snapshot{Hour: start + n, Observed: true, Nurses: 8, RulesVersion: "test"}
+	for i := range 6 + random.IntN(6) {
+		v := acuity.SnapshotVisit{Visit: uint64(n/9+int32(i)) * 77, Class: acuity.StageClass(i % 9), Age: int32(60 * (i + 1))}
+		for h := range v.Demand {
+			v.Demand[h] = uint8(20 + 10*random.IntN(5))
+		}
+		s.Visits = append(s.Visits, v)
+		if i == 0 {
+			s.Arrivals = append(s.Arrivals, acuity.SnapshotArrival{Visit: v.Visit, Kind: acuity.ArrivesTriage})
+		}
+	}
+	s.Occupied = int32(len(s.Visits))
+	return acuity.Change{
+		Hospital: hospital, Version: version, Cause: acuity.CauseTime, Outcome: acuity.Time, AppliedAt: acuity.Instant(start+n) * hourLong, Snapshot: s,
+	}
+}
+
+// past is the same of an hour of a backfill.
+func past(hospital string, n, generation, left int32) acuity.Change {
+	c := hour(hospital, int64(1000+n), n)
+	c.Snapshot.Generation, c.Snapshot.Backfill = generation, left
+	return c
+}
+
+// learnt is the model of hours that were learnt in one go.
+func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.Model {
+	m := forecast.NewModel(hospital)
+	for _, c := range changes {
+		forecast.Learn(m, c.Snapshot, zurich)
+	}
+	m.Offset = offset
+	return m
+}
+
+func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
+	t.Helper()
+	w := schemas.ModelOf(want)
+	w.Copied, w.PastHour, w.PastGeneration = got.Copied, got.PastHour, got.PastGeneration
+	value, err := schemas.EncodeModel(nil, w)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := schemas.DecodeModel(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, again) {
+		t.Errorf("model of %s: hour %d, %d learnt, offset %d; want hour %d, %d learnt, offset %d; or numbers differ",
+			got.Hospital, got.Hour-start, got.Learnt, got.Offset, w.Hour-start, w.Learnt, w.Offset)
+	}
+}
+
+// TestRestartsChangeNothing stops the task at random places, before and after a
+// commit: each hour is copied once and learnt once.
+func TestRestartsChangeNothing(t *testing.T) {
+	const n = 120
+	random := rand.New(rand.NewPCG(5, 6))
+	l := newLog(t)
+	var want []acuity.Change
+	at := int64(0)
+	for i := range int32(n) {
+		c := hour("north", int64(i+1), i)
+		want = append(want, c)
+		input := acuity.Change{Hospital: "north", Version: 7, Cause: acuity.CauseIngest, Offset: 3}
+		if random.IntN(3) == 0 { // a turn that ends before its commit
+			l.apply(at, input)
+			l.apply(at+1, c)
+			l.task.Close()
+			l.next = at
+			l.start()
+		}
+		l.apply(at, input)
+		l.apply(at+1, c)
+		if random.IntN(4) == 0 { // a checkpoint of the verdicts writes the newest change again
+			l.apply(at+2, c)
+		}
+		at += 3
+		l.commit()
+		if random.IntN(4) == 0 {
+			l.task.Close()
+			l.start()
+		}
+	}
+	if got := l.hours("north"); len(got) != n {
+		t.Errorf("%d snapshots, want %d", len(got), n)
+	}
+	wantModel(t, l.model("north"), learnt("north", 3*n-1, want...))
+	if v := l.view.models["north"]; v.Version == 0 || len(v.Value) < 20_000 {
+		t.Errorf("the view has version %d with %d bytes", v.Version, len(v.Value))
+	}
+}
+
+// TestBackfillIsLearntInOrder copies hours that lie before those that were
+// learnt, and learns all of them in order once the last one is there; a backfill
+// that is cut short by another one does not count.
+func TestBackfillIsLearntInOrder(t *testing.T) {
+	for name, everyCommit := range map[string]bool{"one transaction": false, "many": true} {
+		t.Run(name, func(t *testing.T) {
+			l := newLog(t)
+			at := int64(0)
+			send := func(changes ...acuity.Change) {
+				for _, c := range changes {
+					l.apply(at, c)
+					at++
+					if everyCommit {
+						l.commit()
+						l.task.Close()
+						l.start()
+					}
+				}
+			}
+			live := []acuity.Change{hour("north", 1, 50), hour("north", 2, 51)}
+			send(live...)
+			send(hour("south", 1, 51))
+			send(past("north", 1, 1, 9), past("north", 2, 1, 8)) // cut short
+			var first []acuity.Change
+			for n := range int32(40) {
+				first = append(first, past("north", n, 2, 40-n))
+			}
+			send(first[:20]...)
+			between := hour("north", 3, 52)
+			between.Snapshot.Generation = 2
+			send(between)
+			send(first[20:]...)
+			l.commit()
+			all := append(append(first, live...), between)
+			wantModel(t, l.model("north"), learnt("north", at, all...))
+			wantModel(t, l.model("south"), learnt("south", 3, hour("south", 1, 51)))
+			if got := len(l.hours("north")); got != 2+2+40+1 {
+				t.Errorf("%d snapshots of north: %v", got, l.hours("north"))
+			}
+		})
+	}
+}
+
+// TestAnotherVersionIsLearntAnew learns from the snapshots if the model is one
+// that this release cannot read.
+func TestAnotherVersionIsLearntAnew(t *testing.T) {
+	l := newLog(t)
+	var all []acuity.Change
+	for n := range int32(60) {
+		all = append(all, hour("north", int64(n+1), n))
+		l.apply(int64(n), all[n])
+	}
+	l.commit()
+	before := l.model("north")
+	old := *before
+	old.Version, old.Tables = forecast.Version+1, old.Tables[:3]
+	value, err := schemas.EncodeModel(nil, &old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.models = []stream.Record{{Key: []byte("north"), Value: value}}
+	l.start()
+	all = append(all, hour("north", 61, 60))
+	l.apply(60, all[60])
+	l.commit()
+	wantModel(t, l.model("north"), learnt("north", 61, all...))
+}
+
+// TestCheckpointIsEnough restores from what Live emits alone.
+func TestCheckpointIsEnough(t *testing.T) {
+	l := newLog(t)
+	for n := range int32(30) {
+		l.apply(int64(2*n), hour("north", int64(n+1), n))
+		l.apply(int64(2*n+1), hour("south", int64(n+1), n))
+	}
+	l.commit()
+	north := l.model("north")
+	l.models = nil
+	next := l.task.Live()
+	for more := true; more; {
+		var err error
+		if more, err = next(func(key, value []byte) {
+			l.models = append(l.models, stream.Record{Key: bytes.Clone(key), Value: bytes.Clone(value)})
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(l.models) != 2 || !reflect.DeepEqual(l.model("north"), north) {
+		t.Errorf("%d models, or one differs", len(l.models))
+	}
+}
+
+// TestPoison leaves out what cannot be read.
+func TestPoison(t *testing.T) {
+	l := newLog(t)
+	if err := l.task.Apply(stream.Record{Offset: 0, Key: []byte("north"), Value: []byte("no record")}); err == nil {
+		t.Error("taken")
+	}
+	for i, key := range []string{"north/unit", "north/room/4", "\x00barrier"} {
+		if err := l.task.Apply(stream.Record{Offset: int64(i + 1), Key: []byte(key), Value: []byte("whatever")}); err != nil {
+			t.Errorf("%q: %v", key, err)
+		}
+	}
+	l.commit()
+	if len(l.models)+len(l.snapshots) != 0 {
+		t.Error("something was written")
+	}
+}
+
+// BenchmarkHour learns an hour of a hospital and writes what it taught.
+func BenchmarkHour(b *testing.B) {
+	l := newLog(&testing.T{})
+	n := int32(0)
+	b.ReportAllocs()
+	for b.Loop() {
+		l.apply(int64(n), hour("north", int64(n+1), n))
+		l.commit()
+		l.models, l.snapshots = l.models[:0], l.snapshots[:0]
+		n++
+	}
+}

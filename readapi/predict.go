@@ -1,0 +1,223 @@
+package readapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/api"
+)
+
+// Forecasts is where what was learned of hospitals comes from.
+type Forecasts interface {
+	// Model returns what was learned of a hospital; an empty model if nothing was.
+	// Errors are or wrap ErrAway; any other one is a fault.
+	Model(ctx context.Context, hospital string) (*forecast.Model, error)
+	// Zone returns the time zone of a hospital.
+	Zone(hospital string) *time.Location
+}
+
+// nothingLearned are the forecasts of a house that learns nothing.
+type nothingLearned struct{}
+
+func (nothingLearned) Model(_ context.Context, hospital string) (*forecast.Model, error) {
+	return forecast.NewModel(hospital), nil
+}
+
+func (nothingLearned) Zone(string) *time.Location { return time.UTC }
+
+// predictStep is how often a forecast is made anew while nothing happens: those
+// who ask within the same minute get the same one.
+const predictStep = acuity.Instant(60_000)
+
+// horizonMinutes is how far ahead a forecast looks.
+const horizonMinutes = forecast.Horizon * 60
+
+// predict is the data of GET /api/v1/predict.
+type predict struct {
+	Current          current          `json:"current"`
+	Prediction       prediction       `json:"prediction"`
+	StaffingForecast staffingForecast `json:"staffingForecast"`
+}
+
+// current is the unit at the instant of the forecast.
+type current struct {
+	level
+
+	NursesRequired decimal  `json:"nursesRequired"`
+	AsOf           api.Time `json:"asOf"`
+}
+
+type prediction struct {
+	HorizonMinutes int     `json:"horizonMinutes"`
+	Points         []point `json:"points"`
+}
+
+// point is the level at one instant ahead.
+type point struct {
+	At          api.Time `json:"at"`
+	Level       string   `json:"level"`
+	PGreen      decimal  `json:"pGreen"`
+	PYellow     decimal  `json:"pYellow"`
+	POrange     decimal  `json:"pOrange"`
+	PRed        decimal  `json:"pRed"`
+	DrivingAxis string   `json:"drivingAxis"`
+}
+
+type staffingForecast struct {
+	Hours        []forecastHour `json:"hours"`
+	Peak         peak           `json:"peak"`
+	Drivers      []string       `json:"drivers"`
+	HistoryHours int32          `json:"historyHours"`
+	Method       string         `json:"method"`
+	Calibration  calibration    `json:"calibration"`
+}
+
+// forecastHour is one hour ahead; all but the arrivals holds at its end.
+type forecastHour struct {
+	Start            api.Time `json:"start"`
+	End              api.Time `json:"end"`
+	NursesP10        decimal  `json:"nursesP10"`
+	NursesP50        decimal  `json:"nursesP50"`
+	NursesP90        decimal  `json:"nursesP90"`
+	ExpectedCensus   decimal  `json:"expectedCensus"`
+	ExpectedArrivals decimal  `json:"expectedArrivals"`
+	ShortfallP50     *int32   `json:"shortfallP50"` // null: the nurses on duty are unknown
+	ShortfallP90     *int32   `json:"shortfallP90"`
+}
+
+type peak struct {
+	At        api.Time `json:"at"`
+	NursesP90 decimal  `json:"nursesP90"`
+}
+
+// calibration is how good the forecasts of the hospital were of late; its numbers
+// are null while the status is prior.
+type calibration struct {
+	Status         string   `json:"status"`
+	Coverage80     *decimal `json:"coverage80"`
+	MAE            *decimal `json:"mae"`
+	MAEPersistence *decimal `json:"maePersistence"`
+	Samples        int32    `json:"samples"`
+	WindowDays     int32    `json:"windowDays"`
+}
+
+func (s *server) predict(w http.ResponseWriter, r *http.Request) {
+	hospital := api.Caller(r.Context()).Hospital
+	body, err := s.forecast(r.Context(), hospital)
+	missing := (*forecast.InsufficientError)(nil)
+	switch {
+	case err == nil:
+		answer(w, r, func() rendered { return body })
+	case errors.As(err, &missing):
+		api.Fail(w, r, api.Problem{
+			Kind: api.Unprocessable, Message: missing.Error(),
+			Details: []api.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
+		})
+	case errors.Is(err, ErrAway), r.Context().Err() != nil:
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+	default:
+		s.shell.Log.ErrorContext(r.Context(), "forecast cannot be made", "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Internal})
+	}
+}
+
+// forecast returns the answer for a hospital. It is of the full minute, or of the
+// last change since, so that it does not differ from one request to the next; of
+// that instant on the unit has stood as it stands now.
+func (s *server) forecast(ctx context.Context, hospital string) (rendered, error) {
+	model, err := s.forecasts.Model(ctx, hospital)
+	if err != nil {
+		return rendered{}, fmt.Errorf("read model: %w", err)
+	}
+	now := acuity.At(s.shell.Now())
+	j, err := s.current(ctx, hospital)
+	if errors.Is(err, ErrNoUnit) {
+		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
+	}
+	if err != nil {
+		return rendered{}, err //nolint:wrapcheck // it says all
+	}
+	at := max(acuity.At(s.shell.Now())/predictStep*predictStep, j.from)
+	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
+	for i, sheet := range j.rooms {
+		chart.Rooms[i] = sheet.chart
+	}
+	snapshot := chart.Snapshot(at)
+	ahead := j.head.Staffing[planned(j.head.Staffing, at):]
+	f, err := forecast.Predict(model, &forecast.Unit{At: at, Snapshot: &snapshot, Staffing: ahead, Zone: s.forecasts.Zone(hospital)})
+	if err != nil {
+		return rendered{}, err //nolint:wrapcheck // it says all
+	}
+	data, err := json.Marshal(predictOf(j.verdict, &f))
+	if err != nil {
+		return rendered{}, fmt.Errorf("write forecast: %w", err)
+	}
+	return tagged(data), nil
+}
+
+// planned returns where the plans begin that are ahead of an instant.
+func planned(list []acuity.Staffing, at acuity.Instant) int {
+	if n := slices.IndexFunc(list, func(s acuity.Staffing) bool { return s.AsOf > at }); n >= 0 {
+		return n
+	}
+	return len(list)
+}
+
+func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {
+	p := &predict{
+		Current:    current{level: *levelOf(v), NursesRequired: nurses(v.Required), AsOf: instant(f.At)},
+		Prediction: prediction{HorizonMinutes: horizonMinutes, Points: make([]point, len(f.Points))},
+		StaffingForecast: staffingForecast{
+			Hours: make([]forecastHour, len(f.Hours)), Peak: peak{instant(f.Peak.At), places(f.Peak.P90, 2)},
+			Drivers: append([]string{}, f.Drivers...), HistoryHours: f.HistoryHours, Method: f.Method, Calibration: calibrationOf(&f.Calibration),
+		},
+	}
+	for i := range f.Points {
+		q := &f.Points[i]
+		share := func(l acuity.Level) decimal { return decimal{int64(q.P[l]), 3} }
+		p.Prediction.Points[i] = point{
+			At: instant(q.At), Level: q.Level.String(), DrivingAxis: q.Driving.String(),
+			PGreen: share(acuity.LevelGreen), PYellow: share(acuity.LevelYellow), POrange: share(acuity.LevelOrange), PRed: share(acuity.LevelRed),
+		}
+	}
+	for i := range f.Hours {
+		h := &f.Hours[i]
+		p.StaffingForecast.Hours[i] = forecastHour{
+			Start: instant(h.Start), End: instant(h.End),
+			NursesP10: places(h.Nurses[forecast.P10], 2), NursesP50: places(h.Nurses[forecast.P50], 2), NursesP90: places(h.Nurses[forecast.P90], 2),
+			ExpectedCensus: places(h.Census, 2), ExpectedArrivals: places(h.Arrivals, 2),
+			ShortfallP50: known(h.ShortfallP50), ShortfallP90: known(h.ShortfallP90),
+		}
+	}
+	return p
+}
+
+func calibrationOf(c *forecast.Calibration) calibration {
+	out := calibration{Status: c.Status.String(), Samples: c.Samples, WindowDays: c.WindowDays}
+	if c.Status != forecast.Prior {
+		coverage, mae, persistence := places(c.Coverage80, 3), places(c.MAE, 2), places(c.MAEPersistence, 2)
+		out.Coverage80, out.MAE, out.MAEPersistence = &coverage, &mae, &persistence
+	}
+	return out
+}
+
+// known returns a number of nurses; nil if it is negative.
+func known(n int32) *int32 {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+// places is a number of the forecast to so many decimal places.
+func places(v float64, n int) decimal {
+	return decimal{int64(math.Round(v * math.Pow10(n))), n}
+}
