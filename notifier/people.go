@@ -52,7 +52,6 @@ func (h *hospital) consider() {
 func (h *hospital) stepped(s Step, told int) {
 	t := h.t
 	n := t.n
-	h.stepping = false
 	if t.gone {
 		return
 	}
@@ -96,5 +95,6 @@ func (h *hospital) stepped(s Step, told int) {
 			h.consider()
 		})
 	}
+	h.stepping = false // what ended above waits for the next step
 	h.consider()
 }

@@ -79,6 +79,7 @@ type Happening struct {
 type LevelChange struct {
 	Version    int64
 	OccurredAt time.Time
+	Cause      acuity.Cause
 	Effect     acuity.Effect // of kind LevelChanged
 }
 

@@ -242,6 +242,8 @@ func (n *Notifier) SettingsChanged(hospital string) {
 		if t := n.terms[n.cfg.Partition(hospital)]; t != nil {
 			if h := t.hospitals[hospital]; h != nil {
 				h.reconcile()
+				h.look = true // a tier may have its first recipient
+				h.consider()
 			}
 		}
 	})

@@ -63,6 +63,12 @@ type Episode struct {
 	AckedBy  string
 }
 
+// AckLink is what the link in an alert stands for.
+type AckLink struct {
+	Hospital string
+	Episode  string
+}
+
 // Recipient is a role on duty, never a person by name.
 type Recipient struct {
 	ID        string // "rcp_" + 16 hex

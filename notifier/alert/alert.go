@@ -149,10 +149,11 @@ func (a *Alert) Subject() string {
 }
 
 // Event returns the surge.alert of the alert; its id is derived of the number of
-// the decision, so a decision taken again after a crash is the same event.
-func (a *Alert) Event(hospital string, decision int64) (outbound.Event, error) {
+// the decision, so a decision taken again after a crash is the same event. A part
+// is a further event of the same decision, for other endpoints.
+func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
-		ID:       EventID(hospital, decision),
+		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, part),
 		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
 	}
 	data := event.AlertData{

@@ -79,7 +79,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := a.Event("mercy", 7)
+			e, err := a.Event("mercy", 7, "")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,7 +129,7 @@ func TestNoCanary(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e, err := a.Event("mercy", 1)
+		e, err := a.Event("mercy", 1, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,11 +198,11 @@ func TestGSM(t *testing.T) {
 // surge.level_changed has.
 func TestEventIsStable(t *testing.T) {
 	a := raised()
-	one, err := a.Event("mercy", 7)
+	one, err := a.Event("mercy", 7, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := a.Event("mercy", 8)
+	other, err := a.Event("mercy", 8, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,9 @@ type Config struct {
 	From     string // address, as in "svc@mercy.example" or "Maternity <svc@mercy.example>"
 
 	Now func() time.Time
+	// Dial makes the connection; nil: TCP. The relay is then spoken to as if it
+	// had been dialled at Host and Port.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Roots are the authorities of the relay's certificate; nil: the system's.
 	Roots *x509.CertPool
 }
@@ -92,10 +95,20 @@ func (s *Sender) tls() *tls.Config {
 func (s *Sender) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWithin)
 	defer cancel()
-	if s.config.Implicit {
-		return (&tls.Dialer{Config: s.tls()}).DialContext(ctx, network, address)
+	dial := s.config.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
 	}
-	return (&net.Dialer{}).DialContext(ctx, network, address)
+	connection, err := dial(ctx, network, address)
+	if err != nil || !s.config.Implicit {
+		return connection, err
+	}
+	secured := tls.Client(connection, s.tls())
+	if err := secured.HandshakeContext(ctx); err != nil {
+		connection.Close() //nolint:errcheck // it is given up
+		return nil, err
+	}
+	return secured, nil
 }
 
 // Send implements [outbound.Sender].

@@ -30,6 +30,7 @@ type History struct {
 	ToldAt    time.Time // when all of the tier were told last
 	Round     int       // escalations since the raise
 	Unreached bool      // no channel reached anybody it should have: escalates once, at once
+	Unheard   bool      // the tiers had no recipient at all when the raise was told
 	AckedAt   time.Time
 	AckedBy   string // id of a key, "command line" or "link"
 	Reached   []Reached
@@ -129,6 +130,9 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 		if !slices.Contains(h.Reached, one) && len(h.Reached) < MaxReached {
 			h.Reached = append(slices.Clip(h.Reached), one)
 		}
+	}
+	if d.Reason == Raised {
+		h.Unheard = len(to) == 0
 	}
 	if asks {
 		h.Unreached = len(to) > 0 && !sent

@@ -6,7 +6,7 @@
 // every change; people get a raise at once, and everything else damped.
 //
 //	told = the tier that was told last, cur = the tier of the level
-//	1. cur > told                           raised
+//	1. cur > told                           raised; also when there was nobody to tell, and now is
 //	2. cur < told for 10 minutes            lowered, at green cleared
 //	3. 4 changes within 30 minutes          digest, once until 10 minutes are quiet
 //	4. cur = told, unanswered or unreached  escalated, at most 3 times
@@ -153,7 +153,7 @@ func (h *History) instants(p *Policy) []time.Time {
 func decide(p *Policy, h *History, now time.Time) Decision {
 	cur, told := p.highest(Rank(h.Level)), p.highest(h.Told)
 	switch {
-	case cur > told:
+	case cur > told, cur == told && told > 0 && h.Unheard && len(p.upTo(told)) > 0:
 		return Decision{Reason: Raised, Tier: cur}
 	case told == 0:
 		return Decision{Reason: Steady}

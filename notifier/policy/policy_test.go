@@ -209,6 +209,17 @@ func TestPolicy(t *testing.T) {
 			u.step()
 			u.want(Raised, Raised)
 		},
+		"the first recipient hears of a level that was there before": func(u *unit) {
+			recipients := u.policy.Tiers[0].Recipients
+			u.policy.Tiers[0].Recipients = nil
+			u.level(yellow)
+			u.wait(time.Minute)
+			u.want(Raised)
+			u.policy.Tiers[0].Recipients = recipients
+			u.step()
+			u.wait(time.Hour)
+			u.want(Raised, Raised)
+		},
 		"no tier, nothing told": func(u *unit) {
 			u.policy = Policy{}
 			u.level(red)

@@ -43,6 +43,8 @@ type Config struct {
 	From     string // sender's number, or of DriverTwilio a messaging service (MG…)
 	Callback string // where receipts are to be sent: the service's own public address; "": nowhere
 	Now      func() time.Time
+	// Dial makes the connections; nil: TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 }
 
 // Gateway sends messages and understands the receipts of its provider.
@@ -75,9 +77,13 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two drivers
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errors.New("url: must be https://…")
 	}
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: dialWithin}).DialContext
+	}
 	shared := provider{config: c, client: &http.Client{
 		Transport: &http.Transport{
-			DialContext:     (&net.Dialer{Timeout: dialWithin}).DialContext,
+			DialContext:     dial,
 			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialWithin,
 			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		},

@@ -1,0 +1,249 @@
+// Package people turns what happened to a unit into letters to those on duty: it
+// keeps the memory that package policy decides from, routes what was decided,
+// seals the words, and hears what became of them.
+//
+// What it decides follows from memory and instant alone, and everything it sends
+// has an id derived of the number of the decision: a step that a crash cut off is
+// taken again and sends the same.
+package people
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/alert"
+	"svc/notifier/event"
+	"svc/notifier/policy"
+)
+
+// Settings is who is told, and how a hospital is called.
+type Settings interface {
+	Tiers(hospital string) []outbound.Tier
+	Recipient(hospital, id string) (outbound.Recipient, bool)
+	Webhook(hospital, id string) (*outbound.Webhook, bool)
+	// Unit is the hospital's name and its time zone.
+	Unit(hospital string) (name string, zone *time.Location)
+}
+
+// Seals keeps words that are not to lie about in the clear.
+type Seals interface {
+	Seal(name string, clear []byte) []byte
+	Open(name string, sealed []byte) ([]byte, error)
+}
+
+// Board is where the episodes are listed and where the page of the link finds its
+// own. It returns at once; what it cannot write it may lose until the next step.
+type Board interface {
+	Episode(e *outbound.Episode)
+	// Link says of which episode a token is, until an instant.
+	Link(token string, l outbound.AckLink, until time.Time)
+}
+
+// Config is what the desk needs.
+type Config struct {
+	Settings Settings
+	Seals    Seals // nil: no letters, only surge.alert
+	Board    Board
+	// Rooms looks up how the rooms stand; nil, an error or slowness: alerts do
+	// without.
+	Rooms func(ctx context.Context, hospital string) (*alert.Rooms, error)
+	// TokenKey makes the tokens of links; PublicURL is before "/a/". Without
+	// either there are no links.
+	TokenKey  []byte
+	PublicURL string
+}
+
+// roomsWithin bounds the look-up of the rooms: an alert does not wait.
+const roomsWithin = 200 * time.Millisecond
+
+// The reasons for which a letter is not sent, or a command not done.
+const (
+	reasonRecipient = "no_recipient"
+	reasonAddress   = policy.NoAddress
+	reasonKey       = "no_key"
+	reasonSealed    = "unreadable"
+	reasonEpisode   = "no_episode"
+	reasonReceipt   = "receipt"
+)
+
+// Desk is the [notifier.People] of the service.
+type Desk struct{ config Config }
+
+// New returns a desk.
+func New(c Config) *Desk { return &Desk{c} }
+
+var _ notifier.People = (*Desk)(nil)
+
+// retries are the waits after a failed attempt; the last one goes on until the
+// letter expires.
+var retries = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
+
+// Retry implements [notifier.People]: what the other side asks for, and no less
+// than our own waits.
+func (*Desk) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time.Duration, bool) {
+	if last.Final {
+		return 0, false
+	}
+	return max(retries[min(max(attempts, 1), len(retries))-1], last.RetryAfter), true
+}
+
+// Open implements [notifier.People]. The address is the one of now: one that was
+// put right counts for the next attempt.
+func (d *Desk) Open(e *outbound.Entry) (m outbound.Message, reason string) {
+	to, known := d.config.Settings.Recipient(e.Delivery.Hospital, e.Delivery.EndpointID)
+	if !known {
+		return m, reasonRecipient
+	}
+	switch e.Delivery.Channel {
+	case outbound.ChannelMail:
+		m.To = to.Email
+	case outbound.ChannelSMS:
+		m.To = to.Phone
+	case outbound.ChannelWebhook:
+	}
+	if m.To == "" {
+		return m, reasonAddress
+	}
+	if d.config.Seals == nil {
+		return m, reasonKey
+	}
+	clear, err := d.config.Seals.Open(sealedName(&e.Delivery), e.Sealed)
+	if err != nil {
+		return m, reasonSealed
+	}
+	var words alert.Letter
+	if err := json.Unmarshal(clear, &words); err != nil {
+		return m, reasonSealed
+	}
+	m.Subject, m.Text, m.HTML = words.Subject, words.Text, words.HTML
+	return m, ""
+}
+
+// sealedName is the name under which the words of a delivery are sealed: the key
+// of its record.
+func sealedName(d *outbound.Delivery) string {
+	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
+}
+
+// letter makes a letter of words, or says why not.
+func (d *Desk) letter(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Letter, now time.Time, expires time.Duration) (notifier.Letter, error) {
+	l := notifier.Letter{
+		Delivery: outbound.Delivery{
+			ID: event.DeliveryID(eventID, recipient, channel), Hospital: hospital, EventID: eventID, Event: name,
+			Channel: channel, EndpointID: recipient, State: outbound.Pending, OccurredAt: now,
+		},
+		Expires: now.Add(expires),
+	}
+	if d.config.Seals == nil {
+		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Suppressed, reasonKey, time.Time{}
+		return l, nil
+	}
+	clear, err := json.Marshal(words)
+	if err != nil {
+		return l, fmt.Errorf("encode letter: %w", err)
+	}
+	l.Sealed = d.config.Seals.Seal(sealedName(&l.Delivery), clear)
+	return l, nil
+}
+
+// testFor is how long the letter of a test is tried: somebody waits for it.
+const testFor = 5 * time.Minute
+
+// Test implements [notifier.People].
+func (d *Desk) Test(now time.Time, c *outbound.Command) (l notifier.Letter, reason string) {
+	to, known := d.config.Settings.Recipient(c.Hospital, c.Endpoint)
+	switch {
+	case !known:
+		return l, reasonRecipient
+	case c.Channel == outbound.ChannelMail && to.Email == "", c.Channel == outbound.ChannelSMS && to.Phone == "":
+		return l, reasonAddress
+	case d.config.Seals == nil:
+		return l, reasonKey
+	}
+	name, zone := d.config.Settings.Unit(c.Hospital)
+	words := alert.Letter{Text: alert.TestSMS(name, now.In(zone))}
+	if c.Channel == outbound.ChannelMail {
+		var err error
+		if words, err = alert.TestMail(name, now.In(zone)); err != nil {
+			return l, reasonSealed
+		}
+	}
+	id := event.ID(c.Hospital, c.Hospital+"/command/"+c.ID, 0, outbound.Ping, "")
+	l, err := d.letter(c.Hospital, id, outbound.Ping, c.Endpoint, c.Channel, words, stamp(now), testFor)
+	if err != nil {
+		return l, reasonSealed
+	}
+	return l, ""
+}
+
+// noticeFor is how long the letter about an endpoint is tried.
+const noticeFor = 2 * time.Hour
+
+var noticeStates = map[notifier.NoticeKind]string{
+	notifier.NoticeFailing1h: "failing for 1 hour", notifier.NoticeFailing24h: "failing for 24 hours",
+	notifier.NoticeDisabled: "disabled", notifier.NoticeRecovered: "recovered",
+}
+
+// notice writes the letters to the recipients of T1 about an endpoint.
+func (d *Desk) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]notifier.Letter, error) {
+	name, zone := d.config.Settings.Unit(hospital)
+	said := alert.Notice{Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone)}
+	words, err := said.Mail()
+	if err != nil {
+		return nil, err
+	}
+	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", string(n.Kind))
+	var all []notifier.Letter
+	for _, recipient := range p.Tier(1).Recipients {
+		if to, known := d.config.Settings.Recipient(hospital, recipient); !known || to.Email == "" {
+			continue
+		}
+		l, err := d.letter(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+func local(t time.Time, zone *time.Location) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.In(zone)
+}
+
+// stamp cuts an instant as the ledger keeps it.
+func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// rooms looks the rooms up, or does without.
+func (d *Desk) rooms(ctx context.Context, hospital string) *alert.Rooms {
+	if d.config.Rooms == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, roomsWithin)
+	defer cancel()
+	rooms, err := d.config.Rooms(ctx, hospital)
+	if err != nil {
+		return nil
+	}
+	return rooms
+}
+
+// expires is how long the letters of a tier are of use.
+func expires(tier *outbound.Tier) time.Duration {
+	preset := outbound.DefaultTier(tier.Hospital, tier.ID)
+	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute
+}
+
+// effect is what the alert tells of the level, if no change of it was seen.
+func effect(level acuity.Level) acuity.Effect {
+	return acuity.Effect{Kind: acuity.LevelChanged, Level: level, Prior: level, Ratio: -1}
+}

@@ -1,0 +1,360 @@
+package people_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/mail"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/alert"
+)
+
+const (
+	green  = acuity.LevelGreen
+	yellow = acuity.LevelYellow
+	orange = acuity.LevelOrange
+)
+
+func TestRaiseByMailAndSMS(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(orange)
+		r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
+		if e := r.board.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.board.links) != 1 {
+			t.Errorf("episode %+v, %d links", e, len(r.board.links))
+		}
+	})
+}
+
+// TestSMTP451 is a row of the failure matrix: retried until it is late.
+func TestSMTP451(t *testing.T) {
+	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
+	t.Run("then taken", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(busy)
+			r.level(yellow)
+			r.wait(29 * time.Second)
+			r.want()
+			r.relay.answers(nil)
+			r.wait(2 * time.Second)
+			r.want("mail charge YELLOW")
+		})
+	})
+	t.Run("too late", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(busy)
+			r.tier("T1", func(t *outbound.Tier) { t.ExpireMinutes = 20 })
+			r.level(yellow)
+			r.wait(21 * time.Minute)
+			if got := r.board.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
+				t.Errorf("state %s after %d attempts; want 0, 0:30, 1:30, 3:30, 8:30, 18:30", got, r.relay.tries)
+			}
+			r.want("sms charge YELLOW") // in its place
+		})
+	})
+}
+
+// TestSMTP550 is a row of the failure matrix: failed at once, and T1 gets an SMS.
+func TestSMTP550(t *testing.T) {
+	run(t, func(r *rig) {
+		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
+		r.level(yellow)
+		r.want("sms charge YELLOW")
+		if got := r.board.charge(outbound.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
+			t.Errorf("state %s after %d attempts", got, r.relay.tries)
+		}
+		r.wait(time.Hour)
+		r.want()
+	})
+}
+
+// TestSMS4xx is a row of the failure matrix: failed, and if no channel is left the
+// alert escalates.
+func TestSMS4xx(t *testing.T) {
+	t.Run("e-mail arrived", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.provider.answers(400)
+			r.level(orange)
+			r.want("mail charge ORANGE", "mail manager ORANGE")
+			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Failed {
+				t.Errorf("state %s", got)
+			}
+		})
+	})
+	t.Run("none left", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.provider.answers(400)
+			r.relay.answers(func(to string) error {
+				if strings.HasPrefix(to, "director") {
+					return nil
+				}
+				return &smtp.SMTPError{Code: 550, Message: "no such user"}
+			})
+			r.level(yellow)
+			r.want() // T1 has nobody to escalate to but the next tier
+			r.level(orange)
+			r.want("mail director ORANGE")
+		})
+	})
+	t.Run("a receipt says so later", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
+			r.level(yellow)
+			sent := r.provider.taken()
+			r.want("sms charge YELLOW")
+			r.order(outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: sent[0].ID, Receipt: outbound.Failed})
+			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Failed {
+				t.Errorf("state %s", got)
+			}
+			if got := r.board.open(t); got.Reason != "escalated" {
+				t.Errorf("episode %+v", got)
+			}
+		})
+	})
+}
+
+// TestFlapping is a row of the failure matrix: 500 changes a minute reach every
+// webhook, and people as a raise and one digest.
+func TestFlapping(t *testing.T) {
+	run(t, func(r *rig) {
+		r.settings.webhooks = []*outbound.Webhook{
+			{ID: "whk_1", Hospital: "mercy", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged, outbound.Alert}},
+		}
+		r.n.SettingsChanged("mercy")
+		for range 250 {
+			r.level(orange)
+			r.wait(120 * time.Millisecond)
+			r.level(green)
+			r.wait(120 * time.Millisecond)
+		}
+		r.wait(time.Second)
+		if n := len(r.hooked.of(outbound.LevelChanged)); n != 500 {
+			t.Errorf("%d of 500 changes at the webhook", n)
+		}
+		if n := len(r.hooked.of(outbound.Alert)); n != 2 {
+			t.Errorf("%d alerts at the webhook", n)
+		}
+		var raise, digest int
+		for _, m := range r.provider.taken() {
+			if strings.Contains(m.Text, "Keeps changing") {
+				digest++
+			} else if strings.Contains(m.Text, "ORANGE (was GREEN)") {
+				raise++
+			} else {
+				t.Errorf("told %q", m.Text)
+			}
+		}
+		if raise != 2 || digest != 2 { // two recipients
+			t.Errorf("%d raises, %d digests", raise, digest)
+		}
+	})
+}
+
+func TestAcknowledged(t *testing.T) {
+	t.Run("in time: nothing escalates, nothing repeats", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.level(acuity.LevelRed)
+			r.wait(4 * time.Minute)
+			r.ack()
+			r.relay.forget()
+			r.provider.forget()
+			r.wait(24 * time.Hour)
+			r.want()
+			if e := r.board.open(t); e.AckedBy != "link" || e.AckedAt.IsZero() {
+				t.Errorf("episode %+v", e)
+			}
+		})
+	})
+	t.Run("not at all: three rounds", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.level(orange)
+			r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
+			for range 3 {
+				r.wait(10 * time.Minute)
+				r.want("mail director ORANGE", "sms director ORANGE")
+			}
+			r.wait(24 * time.Hour)
+			r.want()
+		})
+	})
+	t.Run("an answer to another episode is none", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.level(orange)
+			r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbAck, By: "link", Episode: "epi_0"})
+			if e := r.board.open(t); !e.AckedAt.IsZero() {
+				t.Errorf("episode %+v", e)
+			}
+			if p := r.board.progress[len(r.board.progress)-1]; !p.Done || p.Reason != "no_episode" {
+				t.Errorf("progress %+v", p)
+			}
+		})
+	})
+}
+
+func TestCleared(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(yellow)
+		r.want("mail charge YELLOW")
+		r.level(green)
+		r.wait(9 * time.Minute)
+		r.want()
+		r.wait(time.Minute)
+		r.want("mail charge GREEN")
+		for _, e := range r.board.episodes {
+			if e.ClosedAt.IsZero() || e.Level != "green" || e.Reason != "cleared" {
+				t.Errorf("episode %+v", e)
+			}
+		}
+	})
+}
+
+// TestSuperseded: what waits is not sent once it is wrong.
+func TestSuperseded(t *testing.T) {
+	run(t, func(r *rig) {
+		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 451, Message: "busy"} })
+		r.level(yellow)
+		r.level(acuity.LevelRed)
+		r.relay.answers(nil)
+		r.wait(time.Minute)
+		for _, m := range r.told() {
+			if strings.Contains(m, "YELLOW") {
+				t.Errorf("told %q", m)
+			}
+		}
+	})
+}
+
+// TestKilledBeforeTheOutcome: what is sent again carries the same ids.
+func TestKilledBeforeTheOutcome(t *testing.T) {
+	run(t, func(r *rig) {
+		ids := map[string]int{}
+		r.level(orange)
+		// The process dies with its ledger as it was before any outcome: all is
+		// decided and sent again.
+		r.kill()
+		r.ledger.mu.Lock()
+		r.ledger.records = r.ledger.records[:1] // the event of the level alone
+		r.ledger.mu.Unlock()
+		r.start()
+		r.wait(time.Second)
+		for _, raw := range r.relay.taken() {
+			m, err := mail.ReadMessage(strings.NewReader(raw))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids["mail "+m.Header.Get("Message-Id")]++
+		}
+		for _, m := range r.provider.taken() {
+			ids["sms "+m.ID]++
+		}
+		if len(ids) != 4 {
+			t.Errorf("%d ids for four letters: %v", len(ids), ids)
+		}
+		for id, n := range ids {
+			if n != 2 {
+				t.Errorf("%s was sent %d times; the test means twice", id, n)
+			}
+		}
+	})
+}
+
+// TestKilledWithATimer: the escalation comes though the process that decided the
+// raise is gone.
+func TestKilledWithATimer(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(orange)
+		r.relay.forget()
+		r.provider.forget()
+		r.kill()
+		r.wait(time.Hour) // nobody runs
+		r.start()
+		r.wait(time.Second)
+		r.want("mail director ORANGE", "sms director ORANGE")
+	})
+}
+
+// TestNotices: what has become of an endpoint, to T1 by e-mail.
+func TestNotices(t *testing.T) {
+	run(t, func(r *rig) {
+		r.settings.webhooks = []*outbound.Webhook{
+			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example/secret-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
+		}
+		r.n.SettingsChanged("mercy")
+		r.level(green)
+		step := notifierStep(r, notifier.Notice{Endpoint: "whk_1", Host: "partner.example", Kind: notifier.NoticeFailing1h, At: time.Now(), Since: time.Now().Add(-time.Hour)})
+		if len(step.Letters) != 1 || step.Letters[0].Delivery.EndpointID != "charge" || step.Letters[0].Delivery.Channel != outbound.ChannelMail {
+			t.Fatalf("letters %+v", step.Letters)
+		}
+	})
+}
+
+func TestTestLetter(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(green)
+		r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelMail})
+		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelSMS})
+		r.want("mail charge TEST", "sms charge TEST")
+		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "nobody", Channel: outbound.ChannelSMS})
+		if p := r.board.progress[len(r.board.progress)-1]; p.Reason != "no_recipient" {
+			t.Errorf("progress %+v", p)
+		}
+	})
+}
+
+// TestRoomsDoNotHoldUp: an alert goes out without what cannot be looked up.
+func TestRoomsDoNotHoldUp(t *testing.T) {
+	for name, rooms := range map[string]func(context.Context, string) (*alert.Rooms, error){
+		"slow":   func(ctx context.Context, _ string) (*alert.Rooms, error) { <-ctx.Done(); return nil, ctx.Err() },
+		"broken": func(context.Context, string) (*alert.Rooms, error) { return nil, errors.New("away") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				r.rooms = rooms
+				r.level(yellow)
+				r.wait(300 * time.Millisecond)
+				r.want("mail charge YELLOW")
+			})
+		})
+	}
+}
+
+// TestPrivacy: no room label but plain ones, no address and no text in the log,
+// no words in the clear in the ledger.
+func TestPrivacy(t *testing.T) {
+	const canary = "Canary, Anna 1990-01-01"
+	run(t, func(r *rig) {
+		r.rooms = func(context.Context, string) (*alert.Rooms, error) {
+			return &alert.Rooms{Top: []alert.Room{{ID: 4, Label: canary, Color: acuity.ColorRed, Nursing: "2:1"}}}, nil
+		}
+		r.relay.answers(func(to string) error {
+			if strings.HasPrefix(to, "manager") {
+				return &smtp.SMTPError{Code: 550, Message: "<" + to + "> is unknown"}
+			}
+			return nil
+		})
+		r.level(orange)
+		r.wait(11 * time.Minute)
+		r.ack()
+		said := strings.Join(r.relay.taken(), "\n") + fmt.Sprint(r.provider.taken())
+		if !strings.Contains(said, "Room 4") || strings.Contains(said, "Canary") {
+			t.Errorf("said %s", said)
+		}
+		for what, where := range map[string]string{"log": r.log.String(), "ledger": r.ledger.whole()} {
+			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Driven by", "/a/"} {
+				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // surge.alert has its ackUrl
+					t.Errorf("%s has %q", what, secret)
+				}
+			}
+		}
+		if !strings.Contains(r.log.String(), "alert decided") {
+			t.Error("no decision in the log")
+		}
+	})
+}

@@ -1,0 +1,301 @@
+package people
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/alert"
+	"svc/notifier/event"
+	"svc/notifier/policy"
+)
+
+// step is one step under way.
+type step struct {
+	desk     *Desk
+	ctx      context.Context //nolint:containedctx // of the one call that makes the step
+	now      time.Time
+	hospital string
+	waiting  []outbound.Entry
+	policy   policy.Policy
+	memory   *memory
+	out      notifier.Step
+}
+
+// mostDecisions bounds one step: raise, digest, escalation are three.
+const mostDecisions = 8
+
+// Step implements [notifier.People].
+func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
+	// A memory that cannot be read begins anew: a raise told twice is better than
+	// one that is not told.
+	m, err := decode(in.Memory)
+	s := step{
+		desk: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
+		policy: policy.New(d.config.Settings.Tiers(in.Hospital)), memory: m,
+	}
+	if err != nil {
+		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: "memory_lost"})
+	}
+	s.observe(&in)
+	for i := range in.Commands {
+		s.command(&in.Commands[i])
+	}
+	for i := range in.Ended {
+		s.ended(&in.Ended[i].Delivery)
+	}
+	if h := &m.History; h.Told > 0 && h.AckedAt.IsZero() && m.unreached() {
+		h.Unreached = true
+	}
+	s.decide()
+	for i := range in.Notices {
+		letters, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
+		if err == nil {
+			s.out.Letters = append(s.out.Letters, letters...)
+		}
+	}
+	s.show()
+	if b, err := m.encode(); err == nil && string(b) != string(in.Memory) {
+		s.out.Memory = b
+	}
+	return s.out
+}
+
+// observe takes in the level.
+func (s *step) observe(in *notifier.Happening) {
+	h := &s.memory.History
+	for i := range in.Changes {
+		c := &in.Changes[i]
+		s.memory.Last, s.memory.Cause = &c.Effect, c.Cause
+		h.Observe(c.Effect.Level, stamp(c.OccurredAt))
+	}
+	if in.Known {
+		h.Observe(in.Level, s.now)
+	}
+}
+
+// command takes in an answer or a receipt.
+func (s *step) command(c *outbound.Command) {
+	reason := ""
+	switch c.Verb { //nolint:exhaustive // the notifier does the others itself
+	case outbound.VerbAck:
+		if h := &s.memory.History; c.Episode == "" || c.Episode != h.Episode {
+			reason = reasonEpisode
+		} else {
+			h.Ack(c.Episode, c.By, stamp(c.At))
+		}
+	case outbound.VerbReceipt:
+		s.receipt(c)
+	}
+	s.out.Answers = append(s.out.Answers, notifier.Answer{Command: c.ID, Reason: reason})
+}
+
+// receipt takes in that an SMS which the provider had taken did not arrive.
+func (s *step) receipt(c *outbound.Command) {
+	one := s.memory.find(c.Delivery)
+	if one == nil || one.State != outbound.Delivered || c.Receipt != outbound.Failed {
+		return
+	}
+	d := outbound.Delivery{
+		ID: one.Delivery, Hospital: s.hospital, EventID: one.Event, Event: outbound.Alert, Channel: one.Channel, EndpointID: one.Recipient,
+		State: outbound.Failed, Reason: reasonReceipt, OccurredAt: one.At,
+	}
+	s.out.Letters = append(s.out.Letters, notifier.Letter{Delivery: d})
+	s.ended(&d)
+}
+
+// ended takes in what became of a letter: where one failed, another channel may
+// take its place.
+func (s *step) ended(d *outbound.Delivery) {
+	one := s.memory.find(d.ID)
+	if one == nil || one.State == d.State {
+		return
+	}
+	one.State = d.State
+	if d.State != outbound.Failed && d.State != outbound.Expired {
+		return
+	}
+	h := &s.memory.History
+	h.Missed(one.Recipient, one.Channel)
+	to, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient)
+	if !known || h.Told == 0 {
+		return
+	}
+	channel, ok := policy.Fallback(s.policy.Tier(h.Told), &to, one.Channel)
+	if !ok || s.memory.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
+		return
+	}
+	decision := policy.Decision{Reason: s.memory.Asked, Tier: h.Told}
+	a := s.alert(decision, h.Told)
+	s.letter(&a, one.Event, policy.Addressee{Recipient: one.Recipient, Channel: channel, State: outbound.Pending}, s.policy.Tier(h.Told))
+	h.Reached = append(slices.Clip(h.Reached), policy.Reached{Recipient: one.Recipient, Channel: channel})
+}
+
+// decide asks the policy until it is silent.
+func (s *step) decide() {
+	m := s.memory
+	for range mostDecisions {
+		d := policy.Step(&s.policy, &m.History, s.now)
+		s.out.Next = d.Next
+		if d.Reason != m.Reason || d.Reason.Tells() {
+			m.Reason = d.Reason
+			s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: string(d.Reason), Tier: d.Tier.String()})
+		}
+		if !d.Reason.Tells() {
+			return
+		}
+		s.tell(d)
+	}
+}
+
+// tell makes the letters and the event of a decision.
+func (s *step) tell(d policy.Decision) {
+	h := &s.memory.History
+	before := *h
+	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) { return s.desk.config.Settings.Recipient(s.hospital, id) })
+	h.Tell(s.hospital, d, to, s.now)
+	s.memory.Told = d.Reason
+	a := s.alert(d, before.Told)
+	if d.Reason == policy.Cleared {
+		a.Episode = before.Episode
+		s.memory.Sent = nil
+		s.closed(&before)
+	}
+	id := alert.EventID(s.hospital, h.Decisions)
+	asks := d.Reason == policy.Raised || d.Reason == policy.Escalated || d.Reason == policy.Repeated
+	if asks {
+		s.memory.Asked, s.memory.Sent = d.Reason, nil
+	}
+	s.supersede(d.Reason, to)
+	tier := s.policy.Tier(max(d.Tier, min(before.Told, 3), 1))
+	var hooks []string
+	for _, one := range to {
+		if one.Channel == outbound.ChannelWebhook {
+			if r, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient); known && one.State == outbound.Pending {
+				hooks = append(hooks, r.WebhookID)
+			}
+			continue
+		}
+		s.letter(&a, id, one, tier)
+	}
+	s.event(&a, h.Decisions, hooks)
+}
+
+// letter writes an alert to one addressee, or notes that it is not sent.
+func (s *step) letter(a *alert.Alert, id string, to policy.Addressee, tier *outbound.Tier) {
+	words := alert.Letter{}
+	if to.State == outbound.Pending {
+		if to.Channel == outbound.ChannelSMS {
+			words.Text = a.SMS()
+		} else {
+			var err error
+			if words, err = a.Mail(); err != nil {
+				return
+			}
+		}
+	}
+	l, err := s.desk.letter(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
+	if err != nil {
+		return
+	}
+	if to.State != outbound.Pending {
+		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
+	}
+	s.out.Letters = append(s.out.Letters, l)
+	switch a.Reason { //nolint:exhaustive // the others ask for no answer
+	case policy.Raised, policy.Escalated, policy.Repeated:
+		s.memory.Sent = append(s.memory.Sent, sent{l.Delivery.ID, id, to.Recipient, to.Channel, l.Delivery.State, s.now})
+	}
+}
+
+// event makes the surge.alert for the webhooks that asked for such events, and
+// one more for those of recipients that did not.
+func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
+	if e, err := a.Event(s.hospital, decision, ""); err == nil {
+		s.out.Events = append(s.out.Events, e)
+	}
+	slices.Sort(hooks)
+	hooks = slices.DeleteFunc(slices.Compact(hooks), func(id string) bool {
+		w, known := s.desk.config.Settings.Webhook(s.hospital, id)
+		return !known || slices.Contains(w.Events, outbound.Alert)
+	})
+	if len(hooks) == 0 {
+		return
+	}
+	if e, err := a.Event(s.hospital, decision, "recipients"); err == nil {
+		e.Only = hooks
+		s.out.Events = append(s.out.Events, e)
+	}
+}
+
+// supersede takes back the waiting letters that a newer alert makes wrong: all,
+// but of an escalation only those to the same recipient.
+func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
+	for i := range s.waiting {
+		d := &s.waiting[i].Delivery
+		if d.Event != outbound.Alert || slices.Contains(s.out.Supersede, d.ID) {
+			continue
+		}
+		if reason == policy.Escalated && !slices.ContainsFunc(to, func(a policy.Addressee) bool { return a.Recipient == d.EndpointID && a.Channel == d.Channel }) {
+			continue
+		}
+		s.out.Supersede = append(s.out.Supersede, d.ID)
+	}
+}
+
+// alert is the alert of a decision, after it was made history; told is the tier
+// that was told before.
+func (s *step) alert(d policy.Decision, told policy.Rank) alert.Alert {
+	h := &s.memory.History
+	name, zone := s.desk.config.Settings.Unit(s.hospital)
+	a := alert.Alert{
+		Reason: d.Reason, Tier: d.Tier, Unit: name, At: s.now.In(zone),
+		Level: h.Level, Prior: policy.LevelOf(told), Effect: effect(h.Level), Cause: s.memory.Cause,
+		Rooms: s.desk.rooms(s.ctx, s.hospital), Episode: h.Episode,
+	}
+	if last := s.memory.Last; last != nil && last.Level == h.Level {
+		a.Effect = *last
+	}
+	if d.Tier > 0 {
+		a.Action = s.policy.Tier(d.Tier).Action
+		a.AckURL = s.ackURL(d)
+	}
+	return a
+}
+
+// ackURL is the link that answers an alert; "" where nobody need, or did.
+func (s *step) ackURL(d policy.Decision) string {
+	h, c := &s.memory.History, &s.desk.config
+	tier := s.policy.Tier(d.Tier)
+	if d.Reason == policy.Digest || h.Told == 0 || !h.AckedAt.IsZero() || tier.AckMinutes == 0 && tier.RepeatMinutes == 0 ||
+		c.PublicURL == "" || len(c.TokenKey) == 0 {
+		return ""
+	}
+	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
+}
+
+// show lists the episode, and where its link leads.
+func (s *step) show() {
+	h, c := &s.memory.History, &s.desk.config
+	if h.Told == 0 || c.Board == nil {
+		return
+	}
+	e := s.memory.episode(s.hospital, &s.policy)
+	c.Board.Episode(&e)
+	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
+		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode}, until)
+	}
+}
+
+// closed lists the episode that has ended.
+func (s *step) closed(before *policy.History) {
+	if s.desk.config.Board == nil {
+		return
+	}
+	m := memory{History: *before, Told: policy.Cleared}
+	e := m.episode(s.hospital, &s.policy)
+	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
+	s.desk.config.Board.Episode(&e)
+}
