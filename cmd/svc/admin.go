@@ -55,7 +55,7 @@ func (a *admin) parse(args []string) error {
 			into = &rest
 		}
 		*into = append(*into, args[i])
-		if isBool := name == "json" || name == "h" || name == "help"; !inline && !isBool && strings.HasPrefix(args[i], "-") && i+1 < len(args) {
+		if isBool := name == "h" || name == "help" || a.isSwitch(name); !inline && !isBool && strings.HasPrefix(args[i], "-") && i+1 < len(args) {
 			i++
 			*into = append(*into, args[i])
 		}
@@ -85,6 +85,16 @@ func (a *admin) parse(args []string) error {
 	}
 	c.Kafka = []string{running.Kafka}
 	return nil
+}
+
+// isSwitch reports whether a flag of the command stands alone.
+func (a *admin) isSwitch(name string) bool {
+	f := a.flags.Lookup(name)
+	if f == nil {
+		return false
+	}
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
 }
 
 // help prints the flags of the command, then those of the Kafka it works on.

@@ -64,6 +64,8 @@ func commands() map[string]command {
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
 
+		"backtest": {"backtest -hospital H -out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
+
 		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
 
 		"dead-letters": {"dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
@@ -107,7 +109,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

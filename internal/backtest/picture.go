@@ -23,8 +23,8 @@ type picture struct {
 var colors = []string{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
 
 func newPicture(title string, left, right, bottom, top float64) *picture {
-	p := &picture{left: left, right: right, bottom: bottom, top: top, width: 720, height: 260, margin: 44, legend: 130}
-	fmt.Fprintf(&p.svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s"><title>%s</title>`, p.width, p.height, template.HTMLEscapeString(title), template.HTMLEscapeString(title))
+	p := &picture{left: left, right: right, bottom: bottom, top: top, width: 720, height: 280, margin: 44, legend: 130}
+	fmt.Fprintf(&p.svg, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s"><text class="title" x="%g" y="16">%s</text>`, p.width, p.height, template.HTMLEscapeString(title), p.margin, template.HTMLEscapeString(title))
 	return p
 }
 
@@ -33,7 +33,7 @@ func (p *picture) x(x float64) float64 {
 }
 
 func (p *picture) y(y float64) float64 {
-	return p.height - p.margin + 10 - (y-p.bottom)/(p.top-p.bottom)*(p.height-p.margin-4)
+	return p.height - p.margin + 10 - (y-p.bottom)/(p.top-p.bottom)*(p.height-p.margin-24)
 }
 
 // rule draws the lines of the axis of y, about five of them.
@@ -69,7 +69,7 @@ func (p *picture) area(color string, xs, low, high []float64) {
 
 // name puts a line of the legend.
 func (p *picture) name(i int, color, text string) {
-	y := 16 + 18*float64(i)
+	y := 40 + 18*float64(i)
 	fmt.Fprintf(&p.svg, `<path d="M%.1f %.1fh16" style="stroke:%s;stroke-width:3"/><text x="%.1f" y="%.1f">%s</text>`,
 		p.width-p.legend+10, y, color, p.width-p.legend+30, y+4, template.HTMLEscapeString(text))
 }

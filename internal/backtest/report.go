@@ -93,9 +93,11 @@ type Bin struct {
 
 // Sample is one hour of the picture.
 type Sample struct {
-	At            time.Time `json:"at"`
-	P10, P50, P90 float64
-	Came          float64 `json:"came"`
+	At   time.Time `json:"at"`
+	P10  float64   `json:"p10"`
+	P50  float64   `json:"p50"`
+	P90  float64   `json:"p90"`
+	Came float64   `json:"came"`
 }
 
 type sum struct {

@@ -1,0 +1,256 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/backtest"
+	"svc/internal/backtest/hours"
+	"svc/internal/keys"
+	"svc/internal/replay"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Where a backtest has its hours from; anything else is a file.
+const (
+	fromSnapshots    = "snapshots"
+	fromObservations = "observations"
+)
+
+// backtestCommand is one run of svc backtest.
+type backtestCommand struct {
+	*admin
+	options backtest.Options
+	source  string
+	gate    bool
+	out     string
+}
+
+// errGate is that a forecast is not good enough.
+var errGate = errors.New("the gate is not passed")
+
+// runBacktest measures the forecast of a hospital on what was recorded of it.
+func runBacktest(ctx context.Context, args []string, w world) error {
+	b, err := parseBacktest(args, w)
+	if err != nil {
+		return err
+	}
+	list, err := b.hours(ctx)
+	if err != nil {
+		return err
+	}
+	report, err := backtest.Run(hours.Each(list), b.options)
+	if err != nil {
+		return err
+	}
+	if err := b.write(report); err != nil {
+		return err
+	}
+	if b.gate && !report.Gate.Passed {
+		return errGate
+	}
+	return nil
+}
+
+func parseBacktest(args []string, w world) (*backtestCommand, error) {
+	b := &backtestCommand{admin: newAdmin("backtest", w)}
+	var from, to, models, warmup, zone string
+	b.flags.StringVar(&b.options.Hospital, "hospital", "", "hospital id")
+	b.flags.StringVar(&from, "from", "", "first `instant` of a forecast that counts: a date, or RFC 3339 (default: the first there is)")
+	b.flags.StringVar(&to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
+	b.flags.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
+	b.flags.StringVar(&models, "model", "", "models to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
+	b.flags.StringVar(&warmup, "warmup", "8w", "observed hours to learn before a forecast counts, such as 8w or 28d")
+	b.flags.StringVar(&zone, "timezone", devZone, "time zone of a unit whose hours come from a FILE")
+	b.flags.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
+	b.flags.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
+	if err := b.parse(args); err != nil {
+		return nil, err
+	}
+	var faults []error
+	fault := func(wrong bool, text string) {
+		if wrong {
+			faults = append(faults, errors.New(text))
+		}
+	}
+	fault(b.out == "", "-out: name a folder for the report")
+	fault(b.options.Hospital == "" && !b.isFile(), "-hospital: name the hospital")
+	fault(b.source == "", "-source: must be snapshots, observations or a file")
+	span, err := parseSpan(warmup)
+	fault(err != nil, "-warmup: must be a duration such as 8w or 28d")
+	b.options.Warmup = int(span / time.Hour)
+	location, err := time.LoadLocation(zone)
+	fault(err != nil || zone == "", "-timezone: must be an IANA name such as America/Chicago")
+	b.options.Zone = location
+	b.options.From, err = parseHour(from)
+	fault(err != nil, "-from: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+	b.options.To, err = parseHour(to)
+	fault(err != nil, "-to: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+	if models != "" {
+		b.options.Models = strings.Split(models, ",")
+	}
+	for _, name := range b.options.Models {
+		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("-model: there is no %q", name))
+	}
+	if !b.isFile() && b.nowhere != nil {
+		faults = append(faults, b.nowhere)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, usageError{err}
+	}
+	return b, nil
+}
+
+// parseHour reads the full hour of a date, in UTC, or of an instant; 0: none is
+// named.
+func parseHour(text string) (int32, error) {
+	if text == "" {
+		return 0, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, text)
+	}
+	return acuity.At(t).Hour(), err
+}
+
+func (b *backtestCommand) isFile() bool {
+	return b.source != fromSnapshots && b.source != fromObservations
+}
+
+// hours gathers the hours of the hospital, and its time zone where it is known.
+func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error) {
+	if b.isFile() {
+		return b.ofFile()
+	}
+	if err := b.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
+		for _, h := range s.register.Hospitals() {
+			if h.ID == b.options.Hospital {
+				b.options.Zone = s.register.Zone(h.ID)
+				return nil
+			}
+		}
+		return fmt.Errorf("there is no hospital %q", b.options.Hospital)
+	}); err != nil {
+		return nil, err
+	}
+	if b.source == fromObservations {
+		return b.ofObservations(ctx)
+	}
+	return b.ofSnapshots(ctx)
+}
+
+func (b *backtestCommand) ofFile() ([]*acuity.Snapshot, error) {
+	var in io.Reader = os.Stdin
+	if b.source != "-" {
+		f, err := os.Open(b.source) //nolint:gosec // the file that the user named
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		in = f
+	}
+	return hours.Ordered(hours.OfRequests(hours.Lines(in), b.options.Hospital, b.options.Zone))
+}
+
+func (b *backtestCommand) kafka() stream.Options {
+	return b.config.kafka(slog.New(slog.NewTextHandler(b.stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+}
+
+// ofObservations cuts the hours anew from the log, from its beginning: what came
+// before the first forecast that counts is learnt.
+func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapshot, error) {
+	o := b.kafka()
+	log, err := replay.OpenLog(&o, b.config.TopicPrefix+schemas.Observations().Name)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	return hours.Ordered(hours.OfInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
+}
+
+// ofSnapshots reads the hours that were recorded. They were written in
+// transactions, so not by the client of internal/replay.
+func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
+	cluster, err := stream.Dial(ctx, b.kafka())
+	if err != nil {
+		return nil, err
+	}
+	defer cluster.Close()
+	topic := b.config.TopicPrefix + schemas.Snapshots().Name
+	spans, err := cluster.Spans(ctx, topic, time.Time{}, time.Time{})
+	if err != nil {
+		return nil, err
+	}
+	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka counts them so
+	return hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
+		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
+			s, err := schemas.DecodeSnapshot(r.Value)
+			if err != nil {
+				return fmt.Errorf("snapshot %d:%d: %w", r.Partition, r.Offset, err)
+			}
+			if s.Hospital == b.options.Hospital {
+				yield(&s.Snapshot, nil)
+			}
+			return nil
+		}); err != nil {
+			yield(nil, err)
+		}
+	})
+}
+
+// write puts the report into its folder, and its short form on the terminal.
+func (b *backtestCommand) write(r *backtest.Report) error {
+	if err := os.MkdirAll(b.out, 0o750); err != nil { //nolint:gosec // the folder that the user named
+		return err
+	}
+	for name, to := range map[string]func(io.Writer) error{
+		"report.json": func(w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			return e.Encode(r)
+		},
+		"report.csv":  r.CSV,
+		"report.html": r.HTML,
+	} {
+		var content bytes.Buffer
+		if err := to(&content); err != nil {
+			return fmt.Errorf("write %s: %w", name, err)
+		}
+		if err := os.WriteFile(filepath.Join(b.out, name), content.Bytes(), 0o600); err != nil { //nolint:gosec // the folder that the user named
+			return err
+		}
+	}
+	if b.json {
+		return json.NewEncoder(b.stdout).Encode(r)
+	}
+	fmt.Fprintf(b.stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
+	table := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprint(table, "mean error, nurses\tmean\t1 h\t2 h\t4 h\t8 h\t\n")
+	for _, m := range r.Models {
+		fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", m.Name, m.Mean, m.MAE[0], m.MAE[1], m.MAE[3], m.MAE[7])
+	}
+	fmt.Fprintf(table, "within the band of 80 %%\t\t%.0f %%\t%.0f %%\t%.0f %%\t%.0f %%\t\n", 100*r.Band[0], 100*r.Band[1], 100*r.Band[3], 100*r.Band[7])
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	verdict := "passed"
+	if !r.Gate.Passed {
+		verdict = strings.Join(r.Gate.Faults, "; ")
+	}
+	fmt.Fprintf(b.stdout, "\ngate: %s\nreport: %s\n", verdict, filepath.Join(b.out, "report.html"))
+	return nil
+}

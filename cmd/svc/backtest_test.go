@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/backtest/hours"
+	"svc/internal/simulate"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// TestBacktestSources: of the same weeks a file of the feeds, the log of the
+// observations and the recorded hours give the same report.
+func TestBacktestSources(t *testing.T) {
+	dir := t.TempDir()
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := simulate.Requests(simulate.Options{Seed: 5, Profile: "small", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, zone), For: 12 * 24 * time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	broker, err := stream.Embed("", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	cluster, err := stream.Dial(t.Context(), stream.Options{Brokers: []string{broker.Addr()}, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer cluster.Close()
+	if err = cluster.Ensure(t.Context(), topics("p-", 2, schemas.Observations(), schemas.Snapshots())...); err != nil {
+		t.Fatal(err)
+	}
+	put := func(topic schemas.Topic, value []byte, unfit error) {
+		t.Helper()
+		if unfit != nil {
+			t.Fatal(unfit)
+		}
+		if _, lost := cluster.Publisher("p-"+topic.Name).Append(t.Context(), []byte("north"), value, schemas.Partition([]byte("north"), 2)); lost != nil {
+			t.Fatal(lost)
+		}
+	}
+	var lines []byte
+	pseudonyms := ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef"))
+	for r := range requests {
+		lines = simulate.AppendLine(lines, r)
+		o := &acuity.Observation{Hospital: "north", ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path))}
+		if _, err = ingest.Decode(o, r.Body, zone, pseudonyms); err != nil {
+			t.Fatal(err)
+		}
+		value, unfit := schemas.EncodeObservation(nil, o)
+		put(schemas.Observations(), value, unfit)
+	}
+	list, err := hours.Ordered(hours.OfRequests(hours.Lines(bytes.NewReader(lines)), "north", zone))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, s := range list {
+		value, unfit := schemas.EncodeSnapshot(nil, &schemas.Snapshot{Hospital: "north", Snapshot: *s})
+		put(schemas.Snapshots(), value, unfit)
+		if i == 30 { // of another hospital in the same partition
+			value, unfit = schemas.EncodeSnapshot(nil, &schemas.Snapshot{Hospital: "south", Snapshot: acuity.Snapshot{Hour: s.Hour + 1, Observed: true, Moves: 90}})
+			put(schemas.Snapshots(), value, unfit)
+		}
+	}
+	kafka := []string{"-kafka", broker.Addr(), "-topic-prefix", "p-"}
+	if code, _, stderr := say(t, append([]string{"hospitals", "create", "-id", "north", "-name", "North", "-timezone", "America/Chicago"}, kafka...)...); code != 0 {
+		t.Fatal(stderr)
+	}
+	file := filepath.Join(dir, "feeds.ndjson")
+	if err := os.WriteFile(file, lines, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var first string
+	for _, source := range []string{file, fromObservations, fromSnapshots} {
+		out := filepath.Join(dir, path.Base(source)+"-report")
+		code, stdout, stderr := say(t, append([]string{"backtest", "-hospital", "north", "-source", source, "-warmup", "7d", "-out", out}, kafka...)...)
+		if code != 0 || !strings.Contains(stdout, "pathway-v1") || !strings.Contains(stdout, "holt-winters") {
+			t.Fatalf("%s: code %d, says %q, %q", source, code, stdout, stderr)
+		}
+		for _, name := range []string{"report.json", "report.csv", "report.html"} {
+			if info, err := os.Stat(filepath.Join(out, name)); err != nil || info.Size() < 1000 {
+				t.Errorf("%s: %s: %v", source, name, err)
+			}
+		}
+		report, err := os.ReadFile(filepath.Join(out, "report.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first == "" {
+			first = string(report)
+		}
+		if string(report) != first {
+			t.Errorf("%s: another report than that of the feeds", source)
+		}
+	}
+	if code, _, stderr := say(t, append([]string{"backtest", "-hospital", "west", "-out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+	// So few days tell nothing: the gate stays shut.
+	if code, _, stderr := say(t, "backtest", "-source", file, "-gate", "-warmup", "24h", "-to", "2026-01-08", "-model", "persistence", "-out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+}
+
+// TestBacktestFaults tells all faults of the command line at once.
+func TestBacktestFaults(t *testing.T) {
+	nowhere := filepath.Join(t.TempDir(), "none")
+	code, stdout, stderr := say(t, "backtest", "-data", nowhere, "-from", "monday", "-to", "x", "-model", "oracle", "-warmup", "long", "-timezone", "Mars/Base")
+	if code != 2 || stdout != "" {
+		t.Errorf("code %d, says %q", code, stdout)
+	}
+	for _, want := range []string{"-out", "-hospital", "-from", "-to", `"oracle"`, "-warmup", "-timezone", "-kafka"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("nothing about %s in %q", want, stderr)
+		}
+	}
+	if code, _, stderr := say(t, "backtest", "-source", nowhere, "-out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+}
