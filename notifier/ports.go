@@ -29,12 +29,16 @@ type Ledger interface {
 	// returns false or the end is reached that the log had when Read began. It
 	// returns that end.
 	Read(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
+	// Restore is Read behind a mark of our own: what an owner before us had under
+	// way lies before the end.
+	Restore(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
 	// At returns the offset of the first entry that was written at an instant or later.
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
 
 // Board is where lists of deliveries are read. It keeps what it cannot write,
-// the latest of each delivery and endpoint, and returns at once.
+// the latest of each delivery and endpoint, and returns at once. Of a delivery a
+// final state holds against an open one, and a later term against an earlier.
 type Board interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)

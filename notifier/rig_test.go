@@ -88,6 +88,10 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, each func(int64, a
 	return int64(len(all)), nil
 }
 
+func (m *memory) Restore(ctx context.Context, p int32, from int64, each func(int64, any) bool) (int64, error) {
+	return m.Read(ctx, p, from, each)
+}
+
 func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -84,7 +84,7 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 	began := time.Now()
 	t := &term{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
 	f := fold{term: t, ids: map[string]bool{}}
-	t.end, err = n.cfg.Ledger.Read(ctx, partition, t.floor, func(offset int64, entry any) bool {
+	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
 		f.take(offset, entry)
 		return true
 	})
@@ -257,6 +257,43 @@ func (n *Notifier) Fault() error {
 	if err := n.fault.Swap(nil); err != nil {
 		return *err
 	}
+	return nil
+}
+
+// Fail has all partitions taken anew, for a reason that is not the ledger's.
+func (n *Notifier) Fail(err error) { n.fault.CompareAndSwap(nil, &err) }
+
+// tellSince is how far back lists are made anew from the ledger.
+const tellSince = 7 * 24 * time.Hour
+
+// Tell gives the board all that the ledger of a partition knows of the last week:
+// the lists were lost.
+func (n *Notifier) Tell(ctx context.Context, partition int32) error {
+	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.tell().Add(-tellSince))
+	if err != nil {
+		return fmt.Errorf("tell lists: %w", err)
+	}
+	if _, err = n.cfg.Ledger.Read(ctx, partition, from, func(_ int64, entry any) bool {
+		switch e := entry.(type) {
+		case *outbound.Entry:
+			n.cfg.Board.Delivery(e)
+		case *outbound.Order:
+			n.cfg.Board.Progress(e.Progress)
+		}
+		return ctx.Err() == nil
+	}); err != nil {
+		return fmt.Errorf("tell lists: %w", err)
+	}
+	n.call(func() {
+		if t := n.terms[partition]; t != nil {
+			for _, h := range t.hospitals {
+				for _, e := range h.endpoints {
+					e.reported = outbound.Health{}
+					e.report()
+				}
+			}
+		}
+	})
 	return nil
 }
 

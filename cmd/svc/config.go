@@ -111,10 +111,10 @@ var options = []option{
 	{name: "mllp-connections", only: needIngest, preset: "1000", help: "connections to one MLLP address at once", set: count(func(c *config) *int { return &c.MLLP.Connections }, 1, 100_000)},
 	{name: "mllp-connections-per-peer", only: needIngest, preset: "100", help: "of them from one machine", set: count(func(c *config) *int { return &c.MLLP.PerPeer }, 1, 100_000)},
 	{name: "mllp-idle", only: needIngest, preset: "1h", help: "an MLLP connection without a message for so long is closed", set: duration(func(c *config) *time.Duration { return &c.MLLP.Idle }, time.Second, 7*24*time.Hour)},
-	{name: "instance", only: needProcess, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
+	{name: "instance", only: needProcess | needNotify, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
 	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
 	{name: "cors-origins", only: needHTTP, help: "origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)", set: origins},
-	{name: "shutdown-within", only: needHTTP, preset: "10s", help: "time for open requests at a graceful stop", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
+	{name: "shutdown-within", only: needHTTP | needNotify, preset: "10s", help: "time for open requests at a graceful stop; half of it for those to webhooks, at most 5s", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
 	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, logLevels...)},
 }
 

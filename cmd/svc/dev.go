@@ -113,7 +113,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
-	}, []string{"ingest", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
+	}, []string{"ingest", "notify", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
 	if err != nil {
 		return err
 	}

@@ -2,8 +2,8 @@
 // is a role or a verb:
 //
 //	svc dev                       everything in one process, for a first look and for development
-//	svc ingest|process|read       one role, for real servers
-//	svc run ingest,process,read   several roles in one process
+//	svc ingest|process|read|notify   one role, for real servers
+//	svc run ROLE,ROLE…            several roles in one process, all without a list
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
 //	svc simulate                  makes up the feeds of a unit: as lines, or into a server
 //	svc status                    tells how the feeds of a hospital are doing
@@ -56,6 +56,7 @@ func commands() map[string]command {
 		"dev":       {"dev [flags]", "run everything in one process on an embedded Kafka and Redis", runDev},
 		"ingest":    {"ingest [flags]", "take in feeds: POST /api/ingest/*", roleCommand("ingest")},
 		"process":   {"process [flags]", "turn observations into verdicts", roleCommand("process")},
+		"notify":    {"notify [flags]", "tell partners and people: webhooks and alerts", roleCommand("notify")},
 		"read":      {"read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
 		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
 		"send":      {"send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
@@ -109,7 +110,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -56,8 +56,13 @@ func wireProcess(ctx context.Context, h *house) error {
 		config.CommitEvery = -1 // each poll
 	}
 	if h.cluster.Embedded() {
-		config.Keep = func(ctx context.Context, partition int32) (int64, error) {
-			return h.cluster.Committed(ctx, h.historyGroup(), h.topic(schemas.Verdicts()), partition)
+		config.Keep = func(ctx context.Context, partition int32) (int64, error) { // what others have yet to read of it
+			history, err := h.cluster.Committed(ctx, h.historyGroup(), config.Changelog, partition)
+			if err != nil {
+				return 0, err
+			}
+			notified, err := h.cluster.Committed(ctx, h.config.TopicPrefix+notifyGroup, config.Changelog, partition)
+			return min(history, notified), err
 		}
 	}
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })

@@ -29,6 +29,7 @@ type role struct {
 func roles() map[string]role {
 	return map[string]role{
 		"ingest":  {needHTTP | needTopics | needRedis | needIngest, wireIngest},
+		"notify":  {needTopics | needRedis | needNotify, wireNotify},
 		"process": {needTopics | needRedis | needProcess, wireProcess},
 		"read":    {needHTTP | needTopics | needRedis, wireRead},
 	}
@@ -76,14 +77,14 @@ func runRoles(ctx context.Context, args []string, w world) error {
 	var unknown []error
 	for _, name := range names {
 		if _, ok := known[name]; !ok {
-			unknown = append(unknown, fmt.Errorf("no role %q; there are ingest, process and read", name))
+			unknown = append(unknown, fmt.Errorf("no role %q; there are ingest, notify, process and read", name))
 		}
 	}
 	switch {
 	case len(unknown) > 0:
 		return usageError{errors.Join(unknown...)}
 	case len(names) == 0:
-		names = []string{"ingest", "process", "read"}
+		names = []string{"ingest", "notify", "process", "read"}
 	}
 	slices.Sort(names)
 	return runConfigured(ctx, "run", slices.Compact(names), args, w)

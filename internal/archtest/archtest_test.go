@@ -42,8 +42,8 @@ var rooms = map[string]room{
 	"internal/keys":            {imports: []string{"internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}}, // key administration, by two roles and the command line
 	"internal/limit":           {},                                                                                                // how often a caller may ask: shared by the shell of every role and by Redis
 	"internal/limit/limittest": {imports: []string{"internal/limit"}, goroutines: true},
-	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
-	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds"}, goroutines: true},
+	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
+	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds", "internal/outbound"}, goroutines: true},
 	"internal/feeds":           {},
 	"internal/stream": {
 		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/internal/stream"
+	"svc/notifier"
+	"svc/notifier/egress"
+	"svc/notifier/webhook"
+	"svc/schemas"
+)
+
+// notifyGroup is the consumer group of the notifiers.
+const notifyGroup = "svc-notifier"
+
+// wireNotify is svc notify: verdicts in, requests to partners and messages to
+// people out, with the ledger between.
+func wireNotify(ctx context.Context, h *house) error {
+	ledger, err := h.openLedger(ctx)
+	if err != nil {
+		return err
+	}
+	guard := egress.New(egress.Config{Allow: h.config.EgressAllow, Loopback: h.config.EgressLoopback})
+	hooks := webhook.New(webhook.Config{Guard: guard, Roots: h.config.EgressRoots, Now: h.now})
+
+	lists := h.redis.Deliveries()
+	n := notifier.New(notifier.Config{
+		Settings: h.settings.subscribers, Ledger: ledger, LedgerID: ledger.id,
+		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
+		Board:     listing{lists, h.log}, Metrics: h.metrics.notify(),
+		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: hooks},
+		Log:     h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
+	})
+	h.settings.subscribers.OnChange(n.SettingsChanged)
+	share := stream.ShareConfig{
+		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance,
+		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
+	}
+	h.run("notify", func(ctx context.Context) error {
+		select { // without the endpoints there is nobody to tell
+		case <-h.settings.table.Ready():
+		case <-ctx.Done():
+			return nil
+		}
+		life, stop := context.WithCancel(context.WithoutCancel(ctx))
+		defer ledger.appender.Close()
+		defer hooks.Close()
+		done := make(chan error, 1)
+		go func() { done <- n.Run(life) }()
+		err := h.cluster.Share(ctx, share, member{n, h})
+		stop() // the notifier outlives the member that feeds it
+		return errors.Join(err, <-done)
+	})
+	h.run("deliveries", lists.Run)
+	h.run("lists", func(ctx context.Context) error { return h.relist(ctx, n) })
+	h.checks["notify"] = func(context.Context) error {
+		if _, ever := n.Owned(); ever == 0 {
+			return errors.New("no partition was taken up yet")
+		}
+		return nil
+	}
+	h.metrics.gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
+	return nil
+}
+
+// relistEvery is how often the lists are looked at.
+const relistEvery = 2 * time.Second
+
+// relist tells the lists of our partitions anew when Redis has lost them.
+func (h *house) relist(ctx context.Context, n *notifier.Notifier) error {
+	for {
+		var owned []int32
+		for p := range n.Positions() {
+			owned = append(owned, p)
+		}
+		listed, err := h.redis.Listed(ctx, owned)
+		for i := 0; err == nil && i < len(listed); i++ {
+			if listed[i] {
+				continue
+			}
+			if err = n.Tell(ctx, owned[i]); err == nil {
+				err = h.redis.SetListed(ctx, owned[i])
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.DebugContext(ctx, "lists are told later", "error", err)
+		}
+		if err := pause(ctx, relistEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// member turns records of Kafka into what the notifier takes.
+type member struct {
+	*notifier.Notifier
+	house *house
+}
+
+// Records implements [stream.Sharer].
+func (m member) Records(partition int32, records []stream.Record, through int64, behind bool) {
+	var changes []notifier.Change
+	for _, r := range records {
+		if r.Value == nil || !schemas.IsChange(r.Key) {
+			continue
+		}
+		head, err := schemas.PeekChange(r.Value)
+		if err == nil && !head.Effects {
+			continue
+		}
+		change, err := schemas.DecodeChange(r.Value)
+		if err != nil {
+			// Written by a newer release: told by it, once it has the partition.
+			m.Fail(fmt.Errorf("change at %d:%d: %w", r.Partition, r.Offset, err))
+			return
+		}
+		changes = append(changes, notifier.Change{Offset: r.Offset, Change: change})
+	}
+	if err := m.Changes(partition, changes, through, behind); err != nil {
+		m.Fail(err)
+	}
+}
+
+// Side implements [stream.Sharer]: of the ledger, what others wrote.
+func (m member) Side(r stream.Record) {
+	key, err := schemas.ParseKey(r.Key)
+	if err != nil || key.Kind != schemas.KindCommand || r.Value == nil {
+		return
+	}
+	order, err := schemas.DecodeOrder(r.Value)
+	if err != nil {
+		m.house.log.Error("command not understood", "partition", r.Partition, "offset", r.Offset, "error", err)
+		return
+	}
+	m.Order(r.Partition, r.Offset, order)
+}
+
+// Positions implements [stream.Sharer].
+func (m member) Positions() map[int32]stream.Mark {
+	all := map[int32]stream.Mark{}
+	for p, mark := range m.Notifier.Positions() {
+		all[p] = stream.Mark(mark)
+	}
+	return all
+}
+
+// ledger is the deliveries topic as the notifier sees it.
+type ledger struct {
+	cluster  *stream.Cluster
+	appender *stream.Appender
+	topic    string
+	id       string // of the topic
+}
+
+func (h *house) openLedger(ctx context.Context) (*ledger, error) {
+	l := &ledger{cluster: h.cluster, topic: h.topic(schemas.Deliveries())}
+	var err error
+	if l.id, err = h.cluster.Generation(ctx, l.topic); err != nil {
+		return nil, err
+	}
+	if l.appender, err = h.cluster.Appender(l.topic); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// Append implements [notifier.Ledger].
+func (l *ledger) Append(ctx context.Context, partition int32, entry any, stored func(int64, error)) {
+	key, value, err := schemas.EncodeLedger(nil, entry)
+	if err != nil {
+		stored(-1, err)
+		return
+	}
+	l.appender.Append(ctx, []byte(key.String()), value, partition, stored)
+}
+
+// Read implements [notifier.Ledger].
+func (l *ledger) Read(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
+	return l.read(ctx, partition, from, false, each)
+}
+
+// Restore implements [notifier.Ledger].
+func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
+	return l.read(ctx, partition, from, true, each)
+}
+
+func (l *ledger) read(ctx context.Context, partition int32, from int64, barrier bool, each func(int64, any) bool) (int64, error) {
+	var fault error
+	end, err := l.cluster.Extent(ctx, l.topic, partition, from, barrier, func(r stream.Record) bool {
+		entry, err := schemas.DecodeLedger(r.Key, r.Value)
+		if err != nil {
+			fault = fmt.Errorf("ledger at %d:%d: %w", r.Partition, r.Offset, err)
+			return false
+		}
+		return entry == nil || each(r.Offset, entry)
+	})
+	return end, errors.Join(err, fault)
+}
+
+// At implements [notifier.Ledger].
+func (l *ledger) At(ctx context.Context, partition int32, instant time.Time) (int64, error) {
+	return l.cluster.At(ctx, l.topic, partition, instant)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/internal/outbound"
+)
+
+// notifyFigures are the figures of the notifier. Their labels are of closed sets:
+// no endpoint, no hospital.
+type notifyFigures struct {
+	events, attempts, deliveries, decisions *prometheus.CounterVec
+	seconds                                 *prometheus.HistogramVec
+	accepted                                prometheus.Histogram
+	waiting                                 *prometheus.GaugeVec
+}
+
+// notify registers them.
+func (m *metrics) notify() *notifyFigures {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "svc_notify_" + name, Help: help}, labels)
+	}
+	f := &notifyFigures{
+		events:     counter("events_total", "Events made of changes, by event.", "event"),
+		attempts:   counter("attempts_total", "Attempts of deliveries, by channel and how they ended.", "channel", "class"),
+		deliveries: counter("deliveries_total", "Deliveries that ended, by channel and state.", "channel", "state"),
+		decisions:  counter("decisions_total", "Decisions about alerts to people, by reason.", "reason"),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "svc_notify_attempt_seconds", Help: "Time of an attempt, by channel.", Buckets: prometheus.ExponentialBuckets(0.002, 2.5, 11), //nolint:mnd // 2 ms to 19 s
+		}, []string{"channel"}),
+		accepted: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "svc_notify_change_to_accept_seconds", Help: "Time from a change to its acceptance by a webhook.", Buckets: prometheus.ExponentialBuckets(0.005, 3, 14), //nolint:mnd // 5 ms to 2 h
+		}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "svc_notify_waiting", Help: "Deliveries that wait, by channel."}, []string{"channel"}),
+	}
+	m.registry.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
+	return f
+}
+
+// Event implements [notifier.Metrics].
+func (f *notifyFigures) Event(event string) { f.events.WithLabelValues(event).Inc() }
+
+// Attempt implements [notifier.Metrics].
+func (f *notifyFigures) Attempt(c outbound.Channel, class outbound.Class, took time.Duration) {
+	f.attempts.WithLabelValues(string(c), string(class)).Inc()
+	f.seconds.WithLabelValues(string(c)).Observe(took.Seconds())
+}
+
+// Ended implements [notifier.Metrics].
+func (f *notifyFigures) Ended(c outbound.Channel, state outbound.State) {
+	f.deliveries.WithLabelValues(string(c), string(state)).Inc()
+}
+
+// Accepted implements [notifier.Metrics].
+func (f *notifyFigures) Accepted(since time.Duration) { f.accepted.Observe(since.Seconds()) }
+
+// Decided implements [notifier.Metrics].
+func (f *notifyFigures) Decided(reason string) { f.decisions.WithLabelValues(reason).Inc() }
+
+// Waiting implements [notifier.Metrics].
+func (f *notifyFigures) Waiting(c outbound.Channel, more int) {
+	f.waiting.WithLabelValues(string(c)).Add(float64(more))
+}
