@@ -118,6 +118,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	defer h.close()
+	h.mountDevHook()
 	public, private, front := h.public(), h.private(), h.mllpFronts[0]
 	public.listener, private.listener, front.listener = listener, metrics, hl7
 	greeted := make(chan struct{})
@@ -275,7 +276,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if o.ephemeral {
 		kept = "kept nowhere (-ephemeral)"
 	}
-	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }
@@ -284,6 +285,7 @@ const greeting = `svc is ready: maternity acuity and staffing, everything in thi
 
   API       %s
   HL7 MLLP  %s    for interface engines and svc send, under the API key
+  Webhooks  %s/dev/hook    a receiver that verifies, and its page
   Metrics   http://%s/metrics
   Kafka     %s    embedded, one broker, no replication: for development only
   Redis     %s    embedded

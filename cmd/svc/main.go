@@ -6,6 +6,7 @@
 //	svc run ROLE,ROLE…            several roles in one process, all without a list
 //	svc send FILE…                plays files of HL7 v2 or FHIR into a server
 //	svc simulate                  makes up the feeds of a unit: as lines, or into a server
+//	svc listen                    prints incoming webhooks and verifies them
 //	svc status                    tells how the feeds of a hospital are doing
 //	svc keys …, hospitals …, terminology …, dead-letters …   administration
 //
@@ -61,6 +62,7 @@ func commands() map[string]command {
 		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
 		"send":      {"send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
 		"simulate":  {"simulate [flags]", "make up the feeds of a unit: as lines, or into a server", runSimulate},
+		"listen":    {"listen [flags]", "print incoming webhooks and verify them", runListen},
 		"status":    {"status [flags]", "tell how the feeds of a hospital are doing", runStatus},
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
@@ -110,7 +112,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"slices"
+	"sync"
+
+	"svc/internal/signature"
+)
+
+// The receiver of svc dev, for a first webhook without a partner.
+const devHookPath = "/dev/hook"
+
+//go:embed devhook.html
+var devHookPage string
+
+// devHookKept is how many deliveries the page shows.
+const devHookKept = 200
+
+// devHook shows the deliveries that come to svc dev itself. It looks the secrets
+// up in the settings of the server: whatever webhook leads here is verified.
+type devHook struct {
+	*hook
+	page *template.Template
+
+	mu     sync.Mutex
+	latest []*hookDelivery // newest first
+}
+
+// mountDevHook adds the receiver and its page.
+func (h *house) mountDevHook() {
+	d := &devHook{page: template.Must(template.New("hook").Funcs(template.FuncMap{
+		"pretty": func(payload json.RawMessage) (string, error) {
+			var text bytes.Buffer
+			err := json.Indent(&text, payload, "", "  ")
+			return text.String(), err
+		},
+	}).Parse(devHookPage))}
+	d.hook = &hook{now: h.now, answer: http.StatusNoContent, strict: true, took: d.keep, secrets: func(hospital string) []hookSecret {
+		var all []hookSecret
+		for _, w := range h.settings.subscribers.Webhooks(hospital) {
+			for _, s := range signature.At(w.Secrets, h.now()) {
+				all = append(all, hookSecret{w.ID, s.Value})
+			}
+		}
+		return all
+	}}
+	h.router.Method(http.MethodPost, devHookPath, d)
+	h.router.Get(devHookPath, d.show)
+	h.router.Get(devHookPath+".json", d.list)
+}
+
+func (d *devHook) keep(one *hookDelivery) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.latest = slices.Insert(d.latest, 0, one)
+	d.latest = d.latest[:min(len(d.latest), devHookKept)]
+}
+
+func (d *devHook) deliveries() []*hookDelivery {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.latest)
+}
+
+func (d *devHook) show(w http.ResponseWriter, _ *http.Request) {
+	// The policy of the API allows no style; this page has one, and no script.
+	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	d.page.Execute(w, d.deliveries()) //nolint:errcheck // the browser is gone
+}
+
+func (d *devHook) list(w http.ResponseWriter, _ *http.Request) {
+	items := d.deliveries()
+	if items == nil {
+		items = []*hookDelivery{}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	printJSON(w, map[string]any{"items": items}) //nolint:errcheck // the browser is gone
+}

@@ -1,0 +1,288 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+	"svc/internal/signature"
+	"svc/internal/subscribers"
+)
+
+const (
+	hookTestSecret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
+	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
+)
+
+// signedRequest is a delivery as the service sends it.
+func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
+	r.Header.Set(signature.HeaderBody, signed.Body)
+	r.Header.Set(signature.HeaderID, id)
+	r.Header.Set(signature.HeaderTimestamp, signed.Timestamp)
+	r.Header.Set(signature.HeaderStandard, signed.Standard)
+	return r
+}
+
+func statusOf(t *testing.T, r *http.Request) int {
+	t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode
+}
+
+// lines is an output that can be waited for.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{}
+}
+
+func newLines() *lines { return &lines{more: make(chan struct{}, 1000)} }
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.more <- struct{}{}
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// listening starts svc listen and returns its address and what it prints.
+func listening(t *testing.T, args ...string) (url string, printed *lines) {
+	t.Helper()
+	printed, said := newLines(), newLines()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan int)
+	go func() {
+		done <- run(ctx, append([]string{"listen", "-addr", "127.0.0.1:0"}, args...), world{env: environment(), stdout: printed, stderr: said, now: time.Now})
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if code := <-done; code != 0 {
+			t.Errorf("svc listen ends with %d: %s", code, said)
+		}
+	})
+	select {
+	case <-said.more:
+	case code := <-done:
+		t.Fatalf("svc listen ends with %d: %s", code, said)
+	}
+	return regexp.MustCompile(`http://\S+/`).FindString(said.String()), printed
+}
+
+func TestListen(t *testing.T) {
+	url, printed := listening(t, "-secret", otherSecret, "-secret", hookTestSecret)
+	now := time.Now()
+	strange := signedRequest(t, url, hookTestSecret, "evt_5", "\x1b[31mred\x07", now)
+	for i, tt := range []struct {
+		request *http.Request
+		status  int
+		want    string
+	}{
+		{signedRequest(t, url+"any/path", hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  first$`},
+		{signedRequest(t, url, otherSecret, "evt_2", "second", now), 204, `verified  ping  evt_2  second$`},
+		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
+		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
+		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
+		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // not a duplicate: nobody vouched for the first
+		{strange, 204, `verified  ping  evt_5  \[31mred$`},
+	} {
+		if got := statusOf(t, tt.request); got != tt.status {
+			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
+		}
+		all := strings.Split(strings.TrimSpace(printed.String()), "\n")
+		if len(all) != i+1 || !regexp.MustCompile(tt.want).MatchString(all[len(all)-1]) {
+			t.Errorf("%d: printed\n%s\nwant %s", i, printed, tt.want)
+		}
+	}
+}
+
+func TestListenForms(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secrets")
+	if err := os.WriteFile(file, []byte(otherSecret+"\n"+hookTestSecret+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		args   []string
+		status int
+		want   string
+	}{
+		"without a secret": {nil, 204, `not checked  ping  evt_1`},
+		"another status":   {[]string{"-answer", "503", "-secret", hookTestSecret}, 503, `verified  ping  evt_1`},
+		"from a file":      {[]string{"-secret-file", file}, 204, `verified  ping  evt_1`},
+		"with the body":    {[]string{"-secret", hookTestSecret, "-body"}, 204, `(?s)verified.*\n    "protocol": "svc.v1",\n.*\n  }\n$`},
+		"as JSON":          {[]string{"-secret", hookTestSecret, "-json"}, 204, `"signature":"verified","xSvcSignature":"valid","webhookSignature":"valid","times":1,"payload":\{"event":"ping"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			url, printed := listening(t, tt.args...)
+			if got := statusOf(t, signedRequest(t, url, hookTestSecret, "evt_1", "one", time.Now())); got != tt.status {
+				t.Errorf("answered %d, want %d", got, tt.status)
+			}
+			if !regexp.MustCompile(tt.want).MatchString(printed.String()) {
+				t.Errorf("printed\n%s\nwant %s", printed, tt.want)
+			}
+		})
+	}
+}
+
+func TestListenFaults(t *testing.T) {
+	var out bytes.Buffer
+	code := run(t.Context(), []string{"listen", "-addr", "nowhere", "-answer", "99", "-secret-file", "/does/not/exist", "more"}, world{env: environment(), stdout: &out, stderr: &out, now: time.Now})
+	for _, want := range []string{"-addr: must be", "-answer: must be", "-secret-file: ", `unexpected argument "more"`} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("missing %q in\n%s", want, &out)
+		}
+	}
+	if code != 2 {
+		t.Errorf("code %d", code)
+	}
+}
+
+// TestHookRefusesWhatIsLarge: nothing of it is kept.
+func TestHookRefusesWhatIsLarge(t *testing.T) {
+	url, printed := listening(t)
+	answer, err := http.Post(url, "application/json", strings.NewReader(strings.Repeat("x", outbound.MaxBody+1)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusRequestEntityTooLarge || printed.String() != "" {
+		t.Errorf("answered %d, printed %q", answer.StatusCode, printed)
+	}
+}
+
+// TestHookForgets: the oldest ids make place.
+func TestHookForgets(t *testing.T) {
+	h := &hook{}
+	for i := range hookRemembers + 1 {
+		h.count(fmt.Sprint(i))
+	}
+	if len(h.seen) != hookRemembers || h.count("1") != 2 || h.count("0") != 1 {
+		t.Errorf("%d ids are known", len(h.seen))
+	}
+}
+
+// devHookServer is the page of svc dev with these webhooks in its settings.
+func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
+	t.Helper()
+	register := subscribers.NewRegister()
+	for _, w := range webhooks {
+		register.SetWebhook(w)
+	}
+	h := &house{now: time.Now, settings: &settings{subscribers: register}}
+	h.router = (&api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
+	h.mountDevHook()
+	server := httptest.NewServer(h.router)
+	t.Cleanup(server.Close)
+	return server.URL + devHookPath
+}
+
+func page(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func TestDevHook(t *testing.T) {
+	now := time.Now()
+	url := devHookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
+		{Value: otherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
+		{Value: hookTestSecret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
+	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
+		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
+	}})
+	if got := page(t, url); !strings.Contains(got, "Nothing yet") {
+		t.Errorf("the empty page:\n%s", got)
+	}
+	for i, tt := range []struct {
+		secret string
+		status int
+	}{
+		{hookTestSecret, 204},
+		{otherSecret, 204}, // the next one signs already
+		{"a secret that has been retired", 401},
+		{"", 401},
+	} {
+		if got := statusOf(t, signedRequest(t, url, tt.secret, "evt_1", "<script>alert(1)</script>", now)); got != tt.status {
+			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
+		}
+	}
+	var list struct {
+		Items []struct {
+			Signature, Endpoint string
+			Times               int
+			Payload             struct{ ID string }
+		}
+	}
+	if err := json.Unmarshal([]byte(page(t, url+".json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range list.Items {
+		got = append(got, fmt.Sprint(item.Signature, " ", item.Endpoint, " ", item.Times, " ", item.Payload.ID))
+	}
+	want := "refused  1 evt_1, refused  1 evt_1, verified whk_1 2 evt_1, verified whk_1 1 evt_1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+	html := page(t, url)
+	for _, want := range []string{`<span class="verified">verified</span>`, `<span class="refused">refused</span>`, "duplicate, 2 times", "&lt;script&gt;"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("missing %q in\n%s", want, html)
+		}
+	}
+	if strings.Contains(html, "<script>") {
+		t.Error("the page holds what was sent as it is")
+	}
+}
+
+// TestDevHookWithoutWebhooks: what nobody here signed is refused, also by an
+// empty secret.
+func TestDevHookWithoutWebhooks(t *testing.T) {
+	url := devHookServer(t)
+	for _, secret := range []string{"", hookTestSecret} {
+		if got := statusOf(t, signedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
+			t.Errorf("answered %d", got)
+		}
+	}
+}
