@@ -48,6 +48,7 @@ const (
 	endpointMost    = 10_000 // deliveries
 	deliveriesKept  = 90 * 24 * time.Hour
 	commandsKept    = 7 * 24 * time.Hour
+	linksKept       = 2 * 24 * time.Hour
 	deliveriesBatch = 200 // in one step
 	deliveriesMost  = 100_000
 	deliveriesPause = 200 * time.Millisecond // after a write that failed
@@ -61,6 +62,7 @@ const (
 	noteHealth  = "endpoints"
 	noteCommand = "commands"
 	noteEpisode = "episodes"
+	noteLink    = "links" // of no hospital: who follows one does not know it
 )
 
 // Deliveries writes lists of deliveries. It keeps what it cannot write, the latest
@@ -112,6 +114,9 @@ func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
 func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
 	d.put(note{hospital, noteEpisode, id}, value)
 }
+
+// PutLink notes where a link leads. It is kept for two days.
+func (d *Deliveries) PutLink(id string, value []byte) { d.put(note{"", noteLink, id}, value) }
 
 func (d *Deliveries) put(n note, value []byte) {
 	d.mu.Lock()
@@ -222,8 +227,11 @@ func (b *Board) putNotes(ctx context.Context, notes map[note][]byte) error {
 	pipe := b.redis.Pipeline()
 	for n, value := range notes {
 		key, keep := b.listKey(n.hospital, n.kind), deliveriesKept
-		if n.kind == noteCommand { // each its own key, so that each ends by itself
+		switch n.kind { // each its own key, so that each ends by itself
+		case noteCommand:
 			key, keep = key+":"+n.id, commandsKept
+		case noteLink:
+			key, keep = key+":"+n.id, linksKept
 		}
 		pipe.HSet(ctx, key, n.id, value)
 		pipe.PExpire(ctx, key, keep)
@@ -322,6 +330,11 @@ func (b *Board) Health(ctx context.Context, hospital, endpoint string) ([]byte, 
 // Command returns what was noted of a command; nil if nothing was.
 func (b *Board) Command(ctx context.Context, hospital, id string) ([]byte, error) {
 	return b.field(ctx, b.listKey(hospital, noteCommand)+":"+id, id)
+}
+
+// Link returns where a link leads; nil if nothing is known of it.
+func (b *Board) Link(ctx context.Context, id string) ([]byte, error) {
+	return b.field(ctx, b.listKey("", noteLink)+":"+id, id)
 }
 
 // Episodes returns what was noted of all episodes of a hospital, by id.

@@ -67,6 +67,7 @@ type Episode struct {
 type AckLink struct {
 	Hospital string
 	Episode  string
+	Until    time.Time // it leads nowhere from then on
 }
 
 // Recipient is a role on duty, never a person by name.

@@ -40,9 +40,9 @@ type Seals interface {
 // Board is where the episodes are listed and where the page of the link finds its
 // own. It returns at once; what it cannot write it may lose until the next step.
 type Board interface {
-	Episode(e *outbound.Episode)
-	// Link says of which episode a token is, until an instant.
-	Link(token string, l outbound.AckLink, until time.Time)
+	Episode(e outbound.Episode)
+	// Link says of which episode a token is.
+	Link(token string, l outbound.AckLink)
 }
 
 // Config is what the desk needs.

@@ -329,13 +329,13 @@ func (b *board) Progress(p outbound.Progress) {
 	b.progress = append(b.progress, p)
 }
 
-func (b *board) Episode(e *outbound.Episode) {
+func (b *board) Episode(e outbound.Episode) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.episodes[e.ID] = *e
+	b.episodes[e.ID] = e
 }
 
-func (b *board) Link(token string, l outbound.AckLink, _ time.Time) {
+func (b *board) Link(token string, l outbound.AckLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.links[token] = l

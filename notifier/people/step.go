@@ -282,10 +282,9 @@ func (s *step) show() {
 	if h.Told == 0 || c.Board == nil {
 		return
 	}
-	e := s.memory.episode(s.hospital, &s.policy)
-	c.Board.Episode(&e)
+	c.Board.Episode(s.memory.episode(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
-		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode}, until)
+		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Until: until})
 	}
 }
 
@@ -297,5 +296,5 @@ func (s *step) closed(before *policy.History) {
 	m := memory{History: *before, Told: policy.Cleared}
 	e := m.episode(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
-	s.desk.config.Board.Episode(&e)
+	s.desk.config.Board.Episode(e)
 }

@@ -135,12 +135,14 @@ func noted(t *testing.T, s Server) {
 	d.PutCommand("north", "cmd_1", []byte("begun"))
 	d.PutEpisode("north", "epi_1", []byte("open"))
 	d.PutEpisode("north", "epi_2", []byte("told"))
+	d.PutLink("hash", []byte("north"))
 	settled(t, func() error {
 		health, err := b.Health(t.Context(), "north", "whk_1")
 		command, err2 := b.Command(t.Context(), "north", "cmd_1")
 		episodes, err3 := b.Episodes(t.Context(), "north")
-		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" {
-			return fmt.Errorf("%q %q %v: %w", health, command, episodes, errors.Join(err, err2, err3))
+		link, err4 := b.Link(t.Context(), "hash")
+		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" || string(link) != "north" {
+			return fmt.Errorf("%q %q %v %q: %w", health, command, episodes, link, errors.Join(err, err2, err3, err4))
 		}
 		return nil
 	})

@@ -1,0 +1,200 @@
+package readapi
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+// Alerts is what the pages of links need. Errors say that it cannot be known, or
+// done, at the moment.
+type Alerts interface {
+	// Link says where the link of a token leads.
+	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
+	// Episode is one of a hospital.
+	Episode(ctx context.Context, hospital, id string) (e outbound.Episode, ok bool, err error)
+	// Unit is the hospital's name and its time zone.
+	Unit(hospital string) (name string, zone *time.Location)
+	// Order gives the notifier a command; when it returns, the command is safe.
+	Order(ctx context.Context, c *outbound.Command) error
+}
+
+// MountAcknowledge adds the page that the link in an alert leads to. To look at it
+// changes nothing: programs that guard mailboxes follow links. The token is the
+// right to answer; who holds it needs no key.
+func MountAcknowledge(r chi.Router, shell *api.Shell, alerts Alerts) {
+	p := &acknowledge{shell, alerts}
+	r.Get("/a/{token}", p.show)
+	r.Post("/a/{token}", p.act)
+}
+
+type acknowledge struct {
+	shell  *api.Shell
+	alerts Alerts
+}
+
+// ackPage is what the page says. It has no field for a room or a patient.
+type ackPage struct {
+	Title, Level, Unit, Told, State string
+	Ask                             bool // whether there is anything to answer
+}
+
+func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
+	l, e, ok := p.find(w, r)
+	if ok {
+		p.write(w, r, http.StatusOK, p.page(&l, &e))
+	}
+}
+
+func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
+	l, e, ok := p.find(w, r)
+	if !ok {
+		return
+	}
+	page := p.page(&l, &e)
+	if !page.Ask {
+		p.write(w, r, http.StatusOK, page)
+		return
+	}
+	now := p.shell.Now().UTC()
+	if err := p.alerts.Order(r.Context(), &outbound.Command{
+		ID: commandID(), Hospital: l.Hospital, Verb: outbound.VerbAck, At: now, By: "link", Episode: l.Episode,
+	}); err != nil {
+		p.away(w, r)
+		return
+	}
+	e.AckedAt, e.AckedBy = now, "link"
+	p.write(w, r, http.StatusOK, p.page(&l, &e))
+}
+
+// find looks up where the link leads, or has answered.
+func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, ok bool) {
+	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(chi.URLParam(r, "token")))
+	if err == nil && ok && p.shell.Now().Before(l.Until) {
+		e, ok, err = p.alerts.Episode(r.Context(), l.Hospital, l.Episode)
+	} else {
+		ok = false
+	}
+	switch {
+	case err != nil:
+		p.away(w, r)
+		return l, e, false
+	case !ok:
+		p.write(w, r, http.StatusNotFound, ackPage{Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert."})
+		return l, e, false
+	}
+	return l, e, true
+}
+
+func (p *acknowledge) page(l *outbound.AckLink, e *outbound.Episode) ackPage {
+	name, zone := p.alerts.Unit(l.Hospital)
+	page := ackPage{
+		Title: "Alert", Level: e.Level, Unit: name, Told: e.ToldAt.In(zone).Format("15:04 MST, 2 January 2006"),
+	}
+	switch {
+	case !e.ClosedAt.IsZero():
+		page.State = "It is over since " + e.ClosedAt.In(zone).Format("15:04") + "."
+	case !e.AckedAt.IsZero():
+		page.State = "Acknowledged at " + e.AckedAt.In(zone).Format("15:04") + ". Nobody else is called until the level rises again."
+	default:
+		page.State, page.Ask = "Nobody has acknowledged it yet.", true
+	}
+	return page
+}
+
+func (p *acknowledge) away(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "2")
+	p.write(w, r, http.StatusServiceUnavailable, ackPage{Title: "Not now", State: "Nothing was acknowledged. Try again in a moment, or use the phone."})
+}
+
+func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, page ackPage) {
+	var b bytes.Buffer
+	if err := acknowledgePage.Execute(&b, page); err != nil {
+		p.shell.Log.ErrorContext(r.Context(), "page cannot be written", "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		return
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("X-Robots-Tag", "noindex")
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(b.Bytes()) //nolint:errcheck // whoever asked is gone
+	}
+}
+
+var acknowledgePage = template.Must(template.New("acknowledge").Parse(`<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>{{.Title}}</title>
+<style>body{font:18px/1.5 sans-serif;max-width:30em;margin:2em auto;padding:0 1em}h1{font-size:1.4em}
+.level{text-transform:uppercase;font-weight:bold}button{font:inherit;font-weight:bold;padding:.8em 1.6em;width:100%}</style></head>
+<body><h1>{{if .Level}}<span class="level">{{.Level}}</span> {{.Unit}}{{else}}{{.Title}}{{end}}</h1>
+{{- if .Told}}
+<p>Told last at {{.Told}}.</p>{{end}}
+<p>{{.State}}</p>
+{{- if .Ask}}
+<form method="post"><button type="submit">I take it</button></form>{{end}}
+</body></html>
+`))
+
+// commandID is a new one.
+func commandID() string {
+	var b [8]byte
+	rand.Read(b[:])
+	return "cmd_" + hex.EncodeToString(b[:])
+}
+
+// receiptAtMost is how long the receipt of a provider may be, in bytes.
+const receiptAtMost = 16 << 10
+
+// Receipt reads and verifies what a provider of SMS has posted. forged says that
+// the provider did not sign it.
+type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
+
+// MountReceipts adds the path at which the provider of a driver tells what became
+// of an SMS. It needs no key: what counts is signed.
+func MountReceipts(r chi.Router, shell *api.Shell, path string, read Receipt, order func(ctx context.Context, c *outbound.Command) error) {
+	r.Post(path, func(w http.ResponseWriter, r *http.Request) {
+		body, err := readAtMost(w, r, receiptAtMost)
+		if err != nil {
+			api.Fail(w, r, api.Problem{Kind: api.TooLarge})
+			return
+		}
+		c, forged, err := read(r, body)
+		switch {
+		case forged:
+			api.Fail(w, r, api.Problem{Kind: api.Unauthorized})
+			return
+		case err != nil:
+			api.Fail(w, r, api.Problem{Kind: api.Invalid})
+			return
+		}
+		if c.Receipt != "" { // else it is on its way, which changes nothing
+			c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, shell.Now().UTC(), "provider"
+			if err := order(r.Context(), &c); err != nil {
+				api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+				return
+			}
+		}
+		w.WriteHeader(http.StatusNoContent)
+	})
+}
+
+func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
+		return nil, errors.New("too long, or cut off")
+	}
+	return b.Bytes(), nil
+}

@@ -1,0 +1,154 @@
+package readapi_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/access"
+	"svc/internal/api"
+	"svc/internal/outbound"
+	"svc/readapi"
+)
+
+// fakeAlerts has one open episode.
+type fakeAlerts struct {
+	links   map[string]outbound.AckLink
+	episode outbound.Episode
+	orders  []outbound.Command
+	away    bool
+}
+
+var errAway = errors.New("away")
+
+func (f *fakeAlerts) Link(_ context.Context, token string) (outbound.AckLink, bool, error) {
+	l, ok := f.links[token]
+	if f.away {
+		return l, false, errAway
+	}
+	return l, ok, nil
+}
+
+func (f *fakeAlerts) Episode(_ context.Context, hospital, id string) (outbound.Episode, bool, error) {
+	return f.episode, hospital == "mercy" && id == f.episode.ID, nil
+}
+
+func (f *fakeAlerts) Unit(string) (string, *time.Location) { return "Mercy <b>L&D</b>", time.UTC }
+
+func (f *fakeAlerts) Order(_ context.Context, c *outbound.Command) error {
+	f.orders = append(f.orders, *c)
+	return nil
+}
+
+func TestAcknowledgePage(t *testing.T) {
+	at := time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
+	clock := func() time.Time { return at }
+	shell := &api.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	alerts := func() *fakeAlerts {
+		return &fakeAlerts{
+			links: map[string]outbound.AckLink{
+				"7KQ2M9XW3PTD": {Hospital: "mercy", Episode: "epi_1", Until: at.Add(time.Hour)},
+				"000000000000": {Hospital: "mercy", Episode: "epi_1", Until: at},
+			},
+			episode: outbound.Episode{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", OpenedAt: at, ToldAt: at},
+		}
+	}
+	for name, tt := range map[string]struct {
+		method, path string
+		change       func(*fakeAlerts)
+		status       int
+		want         string
+		ask          bool
+		orders       int
+	}{
+		"a look changes nothing":     {"GET", "/a/7KQ2M9XW3PTD", nil, 200, "Nobody has acknowledged", true, 0},
+		"spelled in small letters":   {"GET", "/a/7kq2m9xw3ptd", nil, 200, "Nobody has acknowledged", true, 0},
+		"an answer":                  {"POST", "/a/7KQ2M9XW3PTD", nil, 200, "Acknowledged at 14:05", false, 1},
+		"answered before":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.AckedAt = at }, 200, "Acknowledged at 14:05", false, 0},
+		"over":                       {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "It is over", false, 0},
+		"a day old":                  {"POST", "/a/000000000000", nil, 404, "leads nowhere", false, 0},
+		"guessed":                    {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "leads nowhere", false, 0},
+		"the episode is gone":        {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "leads nowhere", false, 0},
+		"nothing can be looked up":   {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "Nothing was acknowledged", false, 0},
+		"a method that is not there": {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := alerts()
+			if tt.change != nil {
+				tt.change(f)
+			}
+			r := shell.Router()
+			readapi.MountAcknowledge(r, shell, f)
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, httptest.NewRequest(tt.method, tt.path, http.NoBody))
+			page := w.Body.String()
+			if w.Code != tt.status || !strings.Contains(page, tt.want) || strings.Contains(page, "<form") != tt.ask || len(f.orders) != tt.orders {
+				t.Errorf("%d, %d orders: %s", w.Code, len(f.orders), page)
+			}
+			if tt.orders == 1 {
+				if c := f.orders[0]; c.Verb != outbound.VerbAck || c.Episode != "epi_1" || c.Hospital != "mercy" || c.By != "link" || c.ID == "" {
+					t.Errorf("order %+v", c)
+				}
+			}
+			if strings.Contains(page, "<b>") {
+				t.Error("the name of the unit is not escaped")
+			}
+			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || w.Header().Get("Cache-Control") != "no-store" {
+				t.Errorf("headers %v", w.Header())
+			}
+		})
+	}
+}
+
+func TestReceipts(t *testing.T) {
+	clock := func() time.Time { return time.Unix(1, 0) }
+	shell := &api.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	for name, tt := range map[string]struct {
+		body   string
+		status int
+		orders int
+	}{
+		"failed":    {"failed", 204, 1},
+		"on way":    {"sent", 204, 0},
+		"forged":    {"forged", 401, 0},
+		"nonsense":  {"nonsense", 400, 0},
+		"too large": {strings.Repeat("x", 17<<10), 413, 0},
+		"log away":  {"away", 503, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := shell.Router()
+			orders := 0
+			readapi.MountReceipts(r, shell, "/api/public/sms/http", func(_ *http.Request, body []byte) (c outbound.Command, forged bool, err error) {
+				switch string(body) {
+				case "failed", "away":
+					c.Receipt, c.Delivery = outbound.Failed, string(body)
+				case "forged":
+					return c, true, nil
+				case "nonsense":
+					return c, false, io.ErrUnexpectedEOF
+				}
+				return c, false, nil
+			}, func(_ context.Context, c *outbound.Command) error {
+				if c.Delivery == "away" {
+					return errAway
+				}
+				if c.Verb != outbound.VerbReceipt || c.ID == "" || c.By != "provider" {
+					t.Errorf("command %+v", c)
+				}
+				orders++
+				return nil
+			})
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/public/sms/http?d=dlv_1", strings.NewReader(tt.body)))
+			if w.Code != tt.status || orders != tt.orders {
+				t.Errorf("status %d, %d orders", w.Code, orders)
+			}
+		})
+	}
+}
