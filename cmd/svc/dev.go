@@ -45,6 +45,8 @@ type devOptions struct {
 	listen    string
 	kafkaPort int
 	logLevel  string
+	demo      bool
+	speed     float64 // of the demonstration
 }
 
 // devBallast is memory that is never touched, so never resident. The collector
@@ -131,6 +133,24 @@ func runDev(ctx context.Context, args []string, w world) error {
 		<-ctx.Done()
 		return nil
 	})
+	if o.demo {
+		d, err := newDemo(o, w)
+		if err != nil {
+			return err
+		}
+		h.run("demo", func(ctx context.Context) error {
+			select {
+			case <-greeted:
+			case <-ctx.Done():
+				return nil
+			}
+			running, err := readDevFile(o.data)
+			if err != nil {
+				return err
+			}
+			return d.run(ctx, running.BaseURL, running.APIKey)
+		})
+	}
 	return runAll(ctx, []func(context.Context) error{public.run, private.run, front.run}, h.loops)
 }
 
@@ -142,6 +162,8 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the embedded Kafka (default: a free one)")
+	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
+	flags.Float64Var(&o.speed, "speed", 1, "how much faster than real time the unit of -demo goes on")
 	flags.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(w.stdout, "usage: svc dev [flags]\n\n")
@@ -161,6 +183,9 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	}
 	if o.kafkaPort < 0 || o.kafkaPort > 65535 {
 		faults = append(faults, errors.New("-kafka-port: must be a number up to 65535"))
+	}
+	if !validSpeed(o.speed) {
+		faults = append(faults, errSpeed)
 	}
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))

@@ -1,0 +1,246 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"svc/internal/simulate"
+)
+
+// The unit of svc dev -demo.
+const (
+	demoSeed    = 1
+	demoProfile = "medium"
+	demoHistory = 28 * 24 * time.Hour      // what the forecast learns from at once
+	demoFor     = 9 * 365 * 24 * time.Hour // then it ends
+	demoSigns   = 4 * time.Hour            // signals older than this tell nothing of who is here now,
+	demoDrugs   = 36 * time.Hour           // unless of a drug, which may still run
+	demoSave    = time.Second              // how often it is noted how far it is
+	demoBatch   = 500                      // events, as POST /api/ingest/batch takes them
+	demoRoom    = 100                      // bytes around the events of a batch
+	demoBytes   = 4<<20 - demoRoom         // of the events of a batch; the API takes 8 MiB
+	demoPatient = 250 * time.Millisecond   // until a request is tried again that could not be taken
+	demoNote    = "Demo: %d requests of %s are in, after %.1f s; the unit goes on at speed %g.\n"
+)
+
+// demo keeps a made-up unit moving: its past by /batch, then each request when it is
+// due. What it needs to go on after any end is in a file of the data folder.
+type demo struct {
+	world
+	file string // "": kept nowhere
+	line line
+
+	state demoState
+	saved time.Time
+}
+
+// demoState is that file.
+type demoState struct {
+	Seed    uint64          `json:"seed"`
+	Profile string          `json:"profile"`
+	Start   time.Time       `json:"start"`
+	Course  simulate.Course `json:"course"`
+	Sent    int             `json:"sent"` // requests that are in; the next ones may be
+	At      time.Time       `json:"at"`   // when that was noted
+}
+
+// newDemo takes up what was kept in the data folder, or begins a unit whose past
+// ends now. While nobody kept it moving, its time passed as real time does.
+func newDemo(o *devOptions, w world) (*demo, error) {
+	d := &demo{world: w}
+	now := w.now().Truncate(time.Second)
+	if !o.ephemeral {
+		d.file = filepath.Join(o.data, "demo.json")
+		content, err := os.ReadFile(d.file)
+		if err == nil {
+			err = json.Unmarshal(content, &d.state)
+		}
+		switch {
+		case err == nil:
+			d.state.Course = d.state.Course.Turned(d.state.At, 1).Turned(now, o.speed)
+			return d, nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return nil, fmt.Errorf("%s: %w; remove it to begin a new demonstration", d.file, reason(err))
+		}
+	}
+	d.state = demoState{
+		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
+		Course: simulate.Course{{Unit: now, Real: now, Speed: o.speed}},
+	}
+	return d, nil
+}
+
+// run goes on until ctx ends.
+func (d *demo) run(ctx context.Context, base, key string) error {
+	d.line = &httpLine{&http.Client{Timeout: 10 * time.Second}, base + "/api/ingest/", key}
+	defer d.line.close()
+	zone, err := time.LoadLocation(devZone)
+	if err != nil {
+		return err
+	}
+	requests, err := simulate.Requests(simulate.Options{
+		Seed: d.state.Seed, Profile: d.state.Profile, Start: d.state.Start.In(zone), For: demoFor, Steady: true, Clock: d.state.Course.Real,
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", d.file, err)
+	}
+	now := d.now()
+	past := &demoPast{until: now}
+	n := 0
+	for r := range requests {
+		if n++; n <= d.state.Sent {
+			continue
+		}
+		if !r.At.After(now) {
+			past.keep(&r)
+			continue
+		}
+		if past != nil {
+			if err = d.catchUp(ctx, past, n-1); err != nil {
+				return nil //nolint:nilerr // only ctx ends it
+			}
+			past = nil
+		}
+		if pause(ctx, r.At.Sub(d.now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
+			break
+		}
+		d.state.Sent = n
+		if d.now().Sub(d.saved) >= demoSave {
+			d.save()
+		}
+	}
+	if past == nil {
+		d.save()
+	}
+	return nil
+}
+
+// catchUp sends the past; sent is how many requests are then in.
+func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
+	for _, p := range past.all() {
+		if err := d.post(ctx, p.path, p.body); err != nil {
+			return err
+		}
+	}
+	count, span := sent-d.state.Sent, "28 days"
+	if d.state.Sent > 0 {
+		span = past.until.Sub(d.state.At).Round(time.Second).String()
+	}
+	d.state.Sent = sent
+	d.save()
+	course := d.state.Course
+	fmt.Fprintf(d.stdout, demoNote, count, span, d.now().Sub(past.until).Seconds(), course[len(course)-1].Speed)
+	return nil
+}
+
+// post sends one request until it is answered; the error is that of ctx. What is
+// refused is said, and left.
+func (d *demo) post(ctx context.Context, to string, body []byte) error {
+	for {
+		got, err := d.line.send(ctx, payload{path: to, body: body})
+		var final finalError
+		switch {
+		case err == nil && got.refused, errors.As(err, &final):
+			fmt.Fprintf(d.stderr, "demo: %s is refused: %s %v\n", to, got.code, err)
+			return nil
+		case err == nil:
+			return nil
+		}
+		if err = pause(ctx, demoPatient); err != nil {
+			return err
+		}
+	}
+}
+
+// save notes how far it is. A note that is lost costs requests that are sent twice,
+// which does no harm.
+func (d *demo) save() {
+	d.saved = d.now()
+	d.state.At = d.saved
+	if d.file == "" {
+		return
+	}
+	content, err := json.MarshalIndent(d.state, "", "  ")
+	if err == nil {
+		err = os.WriteFile(d.file+".new", append(content, '\n'), 0o600)
+	}
+	if err == nil {
+		err = os.Rename(d.file+".new", d.file)
+	}
+	if err != nil {
+		fmt.Fprintf(d.stderr, "demo: not noted: %v\n", reason(err))
+	}
+}
+
+// demoPast gathers what lies behind: ADT events in batches, of the rest what still
+// tells something.
+type demoPast struct {
+	until   time.Time
+	batches []payload
+	events  int // in the last batch
+	signs   []payload
+	last    [3]payload // staffing, roster, census
+	before  payload    // staffing before the last, which may be a plan
+}
+
+var demoSnapshots = []string{"staffing", "roster", "census"}
+
+func (p *demoPast) keep(r *simulate.Request) {
+	feed := path.Base(r.Path)
+	if feed == "adt" {
+		p.event(r.Body)
+		return
+	}
+	one := payload{path: feed, body: bytes.Clone(r.Body)}
+	if i := slices.Index(demoSnapshots, feed); i >= 0 {
+		if i == 0 {
+			p.before = p.last[0]
+		}
+		p.last[i] = one
+		return
+	}
+	since := demoSigns
+	if bytes.Contains(r.Body, []byte(`"kind":"medication"`)) {
+		since = demoDrugs
+	}
+	if p.until.Sub(r.At) < since {
+		p.signs = append(p.signs, one)
+	}
+}
+
+func (p *demoPast) event(body []byte) {
+	last := len(p.batches) - 1
+	if last < 0 || p.events == demoBatch || len(p.batches[last].body)+len(body) > demoBytes {
+		p.batches = append(p.batches, payload{path: "batch", body: []byte(`{"events":[`)})
+		last, p.events = last+1, 0
+	}
+	b := &p.batches[last]
+	if p.events > 0 {
+		b.body = append(b.body, ',')
+	}
+	b.body = append(b.body, body...)
+	p.events++
+}
+
+func (p *demoPast) all() []payload {
+	for i := range p.batches {
+		p.batches[i].body = append(p.batches[i].body, "]}"...)
+	}
+	all := append(p.batches, p.signs...)
+	for _, one := range append([]payload{p.before}, p.last[:]...) {
+		if one.body != nil {
+			all = append(all, one)
+		}
+	}
+	return all
+}

@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/simulate"
+)
+
+// TestSimulateIntoDev streams days of a made-up unit through svc dev; what is served
+// is what the plain reference makes of the log.
+func TestSimulateIntoDev(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir)
+	said := simulateInto(t, nil, "-to", "dev", "-data", dir, "-profile", "chaos", "-births", "900", "-for", "4d")
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	settle(t, []*partner{p})
+	log := readLog(t, d.Kafka, "")
+	log.check(t, nil)
+	log.refold(t, p)
+	if len(log.observations) != said.Sent {
+		t.Errorf("%d sent, %d in the log", said.Sent, len(log.observations))
+	}
+}
+
+// TestSimulateOnServers does it with two hospitals on a real Kafka and Redis, one
+// processor of two killed on the way.
+func TestSimulateOnServers(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	first := s.processor("p1")
+	s.processor("p2")
+	for i, p := range s.partners {
+		simulateInto(t, s.env, "-to", s.base, "-key", p.key, "-profile", []string{"medium", "census-only"}[i], "-seed", fmt.Sprint(i+1), "-for", "3d", "-connections", "4")
+		if i == 0 {
+			first.kill()
+		}
+	}
+	s.verify(nil)
+}
+
+type simulated struct {
+	Sent, Refused int
+	Codes         map[string]int
+}
+
+func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
+	t.Helper()
+	into(t, []byte(cli(t, env, append([]string{"simulate", "-json"}, args...)...)), &said)
+	if said.Sent < 100 || said.Refused != 0 || said.Codes["HTTP 200"] != said.Sent {
+		t.Fatalf("simulate says %+v", said)
+	}
+	return said
+}
+
+// TestDemo: a unit with a past is there at once and moves; after kill -9 it goes on
+// where it was.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	d := startDev(t, dir, "-demo", "-speed", "1440")
+	await(t, d, "requests of 28 days are in")
+	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	a := p.get(t, "/api/v1/unit-state")
+	var u struct {
+		Rooms                       []struct{ Status string }
+		NursesRequired              float64
+		NursesOnDuty                *int
+		Roster                      *struct{ Nurses int }
+		UnplacedPatients            int
+		Axes                        []struct{ ID, Status string }
+		Level, DrivingAxis, Version any
+	}
+	into(t, a.Data, &u)
+	if a.status != http.StatusOK || len(u.Rooms) < 30 || u.NursesRequired < 3 || u.NursesOnDuty == nil || u.Roster == nil || u.UnplacedPatients != 0 {
+		t.Errorf("%d %s", a.status, a.raw)
+	}
+	for _, axis := range u.Axes {
+		if axis.Status != "known" {
+			t.Errorf("axis %s is %s", axis.ID, axis.Status)
+		}
+	}
+	before := demoKept(t, dir)
+	eventually(t, 30*time.Second, func() error {
+		if now := demoKept(t, dir); now.Sent < before.Sent+20 {
+			return fmt.Errorf("%d requests, %d at first", now.Sent, before.Sent)
+		}
+		return nil
+	})
+	d.kill()
+	before = demoKept(t, dir)
+	d = startDev(t, dir, "-demo", "-speed", "60")
+	await(t, d, "goes on at speed 60")
+	if strings.Contains(d.logged(), "28 days") {
+		t.Errorf("it began again: %s", d.logged())
+	}
+	now := demoKept(t, dir)
+	if !now.Start.Equal(before.Start) || now.Sent < before.Sent || len(now.Course) != 3 {
+		t.Errorf("kept %+v, before %+v", now, before)
+	}
+	d.kill()
+
+	d = startDev(t, dir)
+	p = newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	var log *ledger
+	eventually(t, time.Minute, func() error { // 28 days of hours are cut
+		log = readLog(t, d.Kafka, "")
+		left := int32(-1)
+		for _, c := range log.changes[p.hospital] {
+			if c.Snapshot != nil && c.Snapshot.Backfill > 0 {
+				left = c.Snapshot.Backfill - 1
+			}
+		}
+		if left != 0 {
+			return fmt.Errorf("%d hours of the past are to come", left)
+		}
+		return nil
+	})
+	log.check(t, nil) // the reference makes each of these hours of all 28 days anew: minutes
+	events, ids := 0, map[string]bool{}
+	for _, o := range log.observations {
+		for i := range o.Events {
+			events++
+			ids[o.Events[i].ID] = true
+		}
+	}
+	now = demoKept(t, dir)
+	if want := now.events(t); len(ids) < want || len(ids) > want+100 || events > len(ids)+100 {
+		t.Errorf("%d events, %d of them different; %d are noted as sent", events, len(ids), want)
+	}
+}
+
+func await(t *testing.T, d *dev, text string) {
+	t.Helper()
+	select {
+	case <-d.says(text):
+	case <-d.exited:
+		t.Fatalf("svc dev ended:\n%s", d.logged())
+	case <-time.After(time.Minute):
+		t.Fatalf("svc dev does not say %q:\n%s", text, d.logged())
+	}
+}
+
+// kept is how far a demonstration is.
+type kept struct {
+	Seed    uint64
+	Profile string
+	Start   time.Time
+	Course  simulate.Course
+	Sent    int
+}
+
+func demoKept(t *testing.T, dir string) (k kept) {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join(dir, "demo.json"))
+	if errors.Is(err, os.ErrNotExist) {
+		return k
+	}
+	if err == nil {
+		err = json.Unmarshal(content, &k)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+// events counts the ADT events among the requests that are noted as sent.
+func (k *kept) events(t *testing.T) (n int) {
+	t.Helper()
+	zone, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		t.Fatal(err)
+	}
+	requests, err := simulate.Requests(simulate.Options{Seed: k.Seed, Profile: k.Profile, Start: k.Start.In(zone), For: 365 * 24 * time.Hour, Steady: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := 0
+	for r := range requests {
+		if sent++; sent > k.Sent {
+			break
+		}
+		if r.Path == "/api/ingest/adt" {
+			n++
+		}
+	}
+	return n
+}
