@@ -264,6 +264,10 @@ func (l *ledger) Read(_ context.Context, _ int32, from int64, each func(int64, a
 	return int64(len(all)), nil
 }
 
+func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
+	return l.Read(ctx, partition, from, each)
+}
+
 func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
 
 // whole is all of the ledger as text.
