@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
 .DEFAULT_GOAL := help
-.PHONY: run test check race e2e bench fuzz build help
+.PHONY: run test check race e2e bench fuzz backtest build help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -34,6 +34,10 @@ bench: ## run the benchmarks and print them as a table (SVC_E2E=1: on a real Kaf
 
 fuzz: ## fuzz every decoder, each for FUZZTIME (default 10s), those of HL7 and FHIR for FEEDTIME
 	@internal/e2e/fuzz $(FUZZTIME) $(FEEDTIME)
+
+backtest: ## measure the forecast on years of simulated units, minutes; its gates must pass
+	@$(GOTEST) -count=1 -timeout 60m -v -run 'TestGates|TestOthers' ./internal/backtest -args -year
+	@$(GOTEST) -count=1 -v -run TestQueueFloor ./acuity/forecast
 
 build: ## build bin/svc
 	@go build -o bin/svc ./cmd/svc
