@@ -8,13 +8,14 @@ import (
 	"svc/internal/api"
 	"svc/internal/discovery"
 	"svc/internal/keys"
+	"svc/internal/subscribers"
 	"svc/readapi"
 )
 
 // operations are those of all roles: the description of the API is the same
 // whichever of them a process plays.
 func operations() []api.Operation {
-	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), api.Operations(health()))
+	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), api.Operations(health()))
 }
 
 // describe mounts what every process with a public port answers.

@@ -18,6 +18,7 @@ import (
 	"svc/internal/api"
 	"svc/internal/discovery"
 	"svc/internal/keys"
+	"svc/internal/subscribers"
 	"svc/readapi"
 )
 
@@ -33,6 +34,8 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
 	keys.MountWrites(h.router, keys.Config{Shell: shell})
 	keys.MountReads(h.router, keys.Config{Shell: shell})
+	subscribers.MountWrites(h.router, subscribers.Config{Shell: shell})
+	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
 	readapi.MountAudit(h.router, shell, nil)
 	readapi.MountDeadLetters(h.router, shell, nil)
 

@@ -11,6 +11,7 @@ import (
 	"svc/internal/board"
 	"svc/internal/keys"
 	"svc/internal/stream"
+	"svc/internal/subscribers"
 	"svc/schemas"
 )
 
@@ -42,6 +43,7 @@ func wireIngest(_ context.Context, h *house) error {
 	}
 	ingest.Mount(h.router, config)
 	keys.MountWrites(h.router, h.keys())
+	subscribers.MountWrites(h.router, h.subscribers())
 	return h.mllp(ingest.NewMessages(config))
 }
 

@@ -8,7 +8,7 @@
 //	svc simulate                  makes up the feeds of a unit: as lines, or into a server
 //	svc listen                    prints incoming webhooks and verifies them
 //	svc status                    tells how the feeds of a hospital are doing
-//	svc keys …, hospitals …, terminology …, dead-letters …   administration
+//	svc keys …, hospitals …, terminology …, webhooks …, alerts …, dead-letters …   administration
 //
 // `svc help` lists them, `svc ROLE -help` the options of one.
 package main
@@ -71,6 +71,9 @@ func commands() map[string]command {
 
 		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
 
+		"webhooks": {"webhooks list|add|show|set|…", "administer webhooks and what was delivered to them", runWebhooks},
+		"alerts":   {"alerts tiers|recipients|add|test|…", "administer who is alerted, by which channel", runAlerts},
+
 		"dead-letters": {"dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
 	}
 }
@@ -112,7 +115,10 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status", "keys", "hospitals", "terminology", "dead-letters", "backtest"} {
+	for _, name := range []string{
+		"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status",
+		"keys", "hospitals", "terminology", "webhooks", "alerts", "dead-letters", "backtest",
+	} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

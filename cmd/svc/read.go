@@ -9,6 +9,7 @@ import (
 	"svc/internal/access"
 	"svc/internal/board"
 	"svc/internal/keys"
+	"svc/internal/subscribers"
 	"svc/readapi"
 	"svc/schemas"
 )
@@ -21,6 +22,7 @@ func wireRead(_ context.Context, h *house) error {
 		Site: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
 	})
 	keys.MountReads(h.router, h.keys())
+	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.list)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.checks["redis"] = h.redis.Ping

@@ -66,7 +66,7 @@ var rooms = map[string]room{
 	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
 	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":    {},
-	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
+	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},
 	"internal/e2e":         {}, // tests alone
 

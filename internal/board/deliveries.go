@@ -353,3 +353,9 @@ func (b *Board) field(ctx context.Context, key, field string) (value []byte, err
 	})
 	return value, err
 }
+
+// NoteCommand notes a command before it is given, so that who gave it finds it at
+// once. It waits; the one who does the command notes what follows.
+func (b *Board) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
+	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value})
+}

@@ -9,6 +9,7 @@ import (
 	"svc/acuity"
 	"svc/internal/access"
 	"svc/internal/api"
+	"svc/internal/outbound"
 )
 
 // capabilities is what an integration can do here, computed from the operations,
@@ -235,14 +236,23 @@ func envelopes() envelope {
 	return e
 }
 
-// events are those that webhooks carry.
+// events are those that webhooks carry; an endpoint gets the first two if it asks for
+// no others.
 var events = []event{
 	{
-		"surge.level_changed", "the level of the unit changes",
-		[]string{"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall"},
+		outbound.LevelChanged, "the level of the unit changes",
+		[]string{"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause"},
 	},
 	{
-		"room.rescored", "the color of a room changes",
-		[]string{"roomId", "roomLabel", "color", "priorColor", "score", "factors", "nursingLevel"},
+		outbound.RoomRescored, "the color of a room changes",
+		[]string{"roomId", "roomLabel", "color", "priorColor", "score", "factors", "nursingLevel", "cause"},
 	},
+	{
+		outbound.Alert, "people are told of the level; for endpoints that ask for it",
+		[]string{
+			"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
+			"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl",
+		},
+	},
+	{outbound.Ping, "an administrator tests an endpoint", []string{}},
 }

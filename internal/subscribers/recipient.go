@@ -154,9 +154,9 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	old, ok := s.recipient(w, r)
-	if !ok || !matches(w, r, old.Version) {
-		return
+	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
+	if !known { // a malformed body is told all the same
+		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
 	p.Version++
@@ -179,7 +179,11 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	}
 	var f faults
 	s.reach(&f, &p, nil)
-	if !f.answered(w, r) {
+	switch {
+	case f.answered(w, r):
+	case !known:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+	case matches(w, r, old.Version):
 		s.saveRecipient(w, r, actRecipientChange, old.Version, &p, warnings)
 	}
 }

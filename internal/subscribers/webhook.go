@@ -102,7 +102,7 @@ type webhookRow struct {
 	ID             string      `json:"id"`
 	URL            string      `json:"url"`
 	Events         []string    `json:"events"`
-	Rooms          []int32     `json:"rooms"` // null: all
+	Rooms          *[]int32    `json:"rooms"` // null: all
 	Enabled        bool        `json:"enabled"`
 	RatePerSecond  float64     `json:"ratePerSecond"`
 	TimeoutSeconds int         `json:"timeoutSeconds"`
@@ -139,9 +139,12 @@ type webhookList struct {
 
 func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow {
 	row := webhookRow{
-		ID: w.ID, URL: w.URL, Events: w.Events, Rooms: w.Rooms, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
+		ID: w.ID, URL: w.URL, Events: w.Events, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
 		TimeoutSeconds: w.TimeoutSeconds, ReaderKeyIDs: append([]string{}, w.ReaderKeys...), Secrets: []secretRow{},
 		Version: w.Version, CreatedAt: api.Time(w.CreatedAt),
+	}
+	if w.Rooms != nil {
+		row.Rooms = &w.Rooms
 	}
 	for _, secret := range signature.At(w.Secrets, s.Shell.Now()) {
 		row.Secrets = append(row.Secrets, secretRow{secret.ID, secretStates[secret.State], api.Time(secret.Until)})
@@ -227,9 +230,9 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	old, ok := s.webhook(w, r)
-	if !ok || !matches(w, r, old.Version) {
-		return
+	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
+	if !known { // a malformed body is told all the same
+		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
 		Events: slices.Clone(old.Events), Rooms: slices.Clone(old.Rooms), Enabled: old.Enabled, RatePerSecond: old.RatePerSecond,
@@ -246,7 +249,13 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 	var f faults
 	s.set(&f, &hook, &in.webhookSettings)
-	if f.answered(w, r) {
+	switch {
+	case f.answered(w, r):
+		return
+	case !known:
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	case !matches(w, r, old.Version):
 		return
 	}
 	if hook.URL != old.URL {

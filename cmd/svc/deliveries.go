@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"svc/internal/board"
+	"svc/internal/outbound"
+	"svc/internal/subscribers"
+	"svc/notifier/event"
+	"svc/schemas"
+)
+
+// subscribers is what administers who is told.
+func (h *house) subscribers() subscribers.Config {
+	return subscribers.Config{
+		Shell: h.shell, Register: h.settings.subscribers, Board: deliveries{h.redis}, Key: h.settings.register.Key,
+		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery,
+		Check: checkEndpoint(h.config.guard()), Zone: h.settings.register.Zone,
+	}
+}
+
+// order appends a command to the ledger of the notifier.
+func (h *house) order(ctx context.Context, c *outbound.Command) error {
+	begun := outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, UpdatedAt: c.At}
+	key, value, err := schemas.EncodeLedger(nil, &outbound.Order{Command: *c, Progress: begun, Position: -1})
+	if err != nil {
+		return fmt.Errorf("encode command: %w", err)
+	}
+	// Best effort, and before the notifier can know it, so it is never newer.
+	if text, err := json.Marshal(begun); err == nil {
+		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
+	}
+	name := []byte(key.String())
+	_, err = h.cluster.Publisher(h.topic(schemas.Deliveries())).Append(ctx, name, value, schemas.Partition(name, h.partitions))
+	return err
+}
+
+// testDelivery names the delivery that a test of a webhook makes.
+func testDelivery(c *outbound.Command) string {
+	if c.Channel != outbound.ChannelWebhook {
+		return ""
+	}
+	e, err := event.Test(c, 0) // the level is in its body, not in its id
+	if err != nil {
+		return ""
+	}
+	return event.DeliveryID(e.ID, c.Endpoint, c.Channel)
+}
+
+// deliveries is what the notifier tells of its work, as administrators see it.
+type deliveries struct{ board *board.Board }
+
+// scannedMost bounds what one page looks at when a filter leaves nearly all out.
+const scannedMost = 20_000
+
+// Deliveries implements [subscribers.Board].
+func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outbound.Page, err error) {
+	behind, ok := board.ParseMark(q.Cursor)
+	if q.Cursor != "" && !ok {
+		return page, subscribers.ErrCursor
+	}
+	var fault error
+	var last board.Mark
+	scanned := 0
+	err = l.board.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m board.Mark, value []byte) bool {
+		scanned++
+		e, err := schemas.DecodeDelivery(value)
+		if err != nil {
+			fault = fmt.Errorf("decode delivery: %w", err)
+			return false
+		}
+		d := &e.Delivery
+		wanted := (q.Channel == "" || d.Channel == q.Channel) && (q.State == "" || d.State == q.State) && (q.Event == "" || d.Event == q.Event)
+		if full := len(page.Items) == q.Limit; full && wanted || scanned > scannedMost {
+			page.Next = last.String()
+			return false
+		}
+		if last = m; wanted {
+			page.Items = append(page.Items, *d)
+		}
+		return true
+	})
+	return page, errors.Join(err, fault)
+}
+
+// Delivery implements [subscribers.Board].
+func (l deliveries) Delivery(ctx context.Context, hospital, id string) (outbound.Delivery, bool, error) {
+	value, err := l.board.Delivery(ctx, hospital, id)
+	if err != nil || value == nil {
+		return outbound.Delivery{}, false, err
+	}
+	e, err := schemas.DecodeDelivery(value)
+	if err != nil {
+		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", err)
+	}
+	return e.Delivery, true, nil
+}
+
+// Health implements [subscribers.Board].
+func (l deliveries) Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error) {
+	value, err := l.board.Health(ctx, hospital, endpoint)
+	ok, err = noted(value, err, &h)
+	return h, ok, err
+}
+
+// Progress implements [subscribers.Board].
+func (l deliveries) Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error) {
+	value, err := l.board.Command(ctx, hospital, command)
+	ok, err = noted(value, err, &p)
+	return p, ok, err
+}
+
+// Episodes implements [subscribers.Board].
+func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error) {
+	values, err := l.board.Episodes(ctx, hospital)
+	all := make([]outbound.Episode, 0, len(values))
+	for _, value := range values {
+		var e outbound.Episode
+		if _, err := noted([]byte(value), nil, &e); err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, err
+}
+
+// noted reads what the notifier wrote; ok is false if it wrote nothing.
+func noted(value []byte, err error, into any) (ok bool, _ error) {
+	if err != nil || value == nil {
+		return false, err
+	}
+	if err := json.Unmarshal(value, into); err != nil {
+		return false, fmt.Errorf("decode note: %w", err)
+	}
+	return true, nil
+}
