@@ -282,8 +282,9 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 			return nil
 		}
 	}
+	models := h.models().Follow()
 	for partition := range h.partitions {
-		if err := h.follow.Wait(ctx, partition, -1); err != nil {
+		if err := errors.Join(h.follow.Wait(ctx, partition, -1), models.Wait(ctx, partition, -1)); err != nil {
 			return fmt.Errorf("wait for the view: %w", err)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
@@ -163,6 +164,8 @@ func TestContract(t *testing.T) {
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
 	d := p.described(t)
+	p.tell(t, told(t, 1, 3)) // what a forecast is made of
+	p.predicted(t, time.Minute)
 	examples, shown := 0, map[string]json.RawMessage{}
 	d.each(func(method, path string, o *operation) {
 		verb := strings.ToUpper(method)
