@@ -226,6 +226,8 @@ func searchRedis(t testing.TB, address string, texts []string) {
 			value = fmt.Sprint(client.HGetAll(ctx, key).Val())
 		case "set":
 			value = fmt.Sprint(client.SMembers(ctx, key).Val())
+		case "zset":
+			value = fmt.Sprint(client.ZRange(ctx, key, 0, -1).Val())
 		case "string":
 			value = client.Get(ctx, key).Val()
 		default:

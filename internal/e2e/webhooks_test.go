@@ -1,0 +1,411 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// receiver is the endpoint of a partner: it keeps what it is sent.
+type receiver struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []received
+	status int // answered; 0: 204
+}
+
+type received struct {
+	header http.Header
+	body   string
+	event  struct{ ID, Event, HospitalID, Level string }
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	one := received{header: q.Header, body: string(body)}
+	json.Unmarshal(body, &one.event)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.got = append(r.got, one); r.status != 0 {
+		w.WriteHeader(r.status)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (r *receiver) answer(status int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.status = status
+}
+
+// all returns what came of an event so far.
+func (r *receiver) all(event string) (some []received) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, one := range r.got {
+		if one.event.Event == event {
+			some = append(some, one)
+		}
+	}
+	return some
+}
+
+// await waits for the n-th request of an event.
+func (r *receiver) await(t testing.TB, event string, n int) received {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		if got := r.all(event); len(got) < n {
+			return fmt.Errorf("%d of %d requests of %s", len(got), n, event)
+		}
+		return nil
+	})
+	return r.all(event)[n-1]
+}
+
+// verifies reports whether a request is signed with a secret: by X-Svc-Signature,
+// and by one of the signatures of Standard Webhooks. It is written from the
+// documents, not with the code that signs.
+func (r *received) verifies(secret string) (plain, standard bool) {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(r.body))
+	plain = r.header.Get("X-Svc-Signature") == "sha256="+hex.EncodeToString(mac.Sum(nil))
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil || !strings.HasPrefix(secret, "whsec_") {
+		key = []byte(secret)
+	}
+	mac = hmac.New(sha256.New, key)
+	fmt.Fprintf(mac, "%s.%s.%s", r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), r.body)
+	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
+	for _, one := range strings.Fields(r.header.Get("webhook-signature")) {
+		standard = standard || one == want
+	}
+	return plain, standard
+}
+
+// desk is an administrator with a command line.
+type desk struct {
+	t        *testing.T
+	p        *partner // may feed and read
+	admin    *partner
+	args     []string // that name the server
+	receiver *receiver
+}
+
+// run runs the command line; wrong if it ended so.
+func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) {
+	d.t.Helper()
+	var out, faults bytes.Buffer
+	cmd := exec.Command(binary(d.t), append(args, d.args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &faults
+	err := cmd.Run()
+	return strings.TrimSpace(out.String()), faults.String(), err != nil
+}
+
+// say runs it and wants it to go well.
+func (d *desk) say(args ...string) string {
+	d.t.Helper()
+	out, faults, wrong := d.run(args...)
+	if wrong {
+		d.t.Fatalf("svc %s: %s", strings.Join(args, " "), faults)
+	}
+	return out
+}
+
+// TestDevWebhooks leads an endpoint through its life by the command line.
+func TestDevWebhooks(t *testing.T) {
+	dir := t.TempDir()
+	dev := startDev(t, dir)
+	r := &receiver{}
+	r.Server = httptest.NewServer(r)
+	defer r.Close()
+	d := &desk{
+		t: t, p: newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), admin: newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey),
+		args: []string{"-data", dir}, receiver: r,
+	}
+	secrets := d.life()
+	const email, phone = "canary.supervisor@canary.example", "+15550177331"
+	d.people(email, phone)
+
+	dev.stop()
+	again := startDev(t, dir) // the same key opens what was sealed
+	d.p, d.admin = newPartner(again.BaseURL, again.HospitalID, again.APIKey), newPartner(again.BaseURL, again.HospitalID, again.AdminKey)
+	made := d.say("webhooks", "add", r.URL+"/again", "-events", "surge.level_changed")
+	before := len(r.all("surge.level_changed"))
+	d.p.accepted(t, "staffing", `{"nursesOnDuty":0,"callStaffAvailable":false}`)
+	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
+	if got := r.await(t, "surge.level_changed", before+1); !both(got.verifies(made)) {
+		t.Errorf("after a restart %+v is not signed with the secret", got.header)
+	}
+	if out := d.say("alerts", "recipients"); !strings.Contains(out, "c***@c***.example") || !strings.Contains(out, "***31") {
+		t.Errorf("recipients after a restart:\n%s", out)
+	}
+	texts := append(secrets, made, email, phone, "0177331", "canary.supervisor")
+	canaries(t, again.Kafka, "", texts...)
+	u, err := url.Parse(again.Redis)
+	if err != nil {
+		t.Fatal(err)
+	}
+	searchRedis(t, u.Host, texts)
+	for _, path := range []string{"/api/admin/webhooks", "/api/admin/alerts/recipients", "/api/admin/audit?limit=200", "/api/admin/deliveries?limit=200"} {
+		findCanary(t, path, string(d.admin.get(t, path).raw), texts)
+	}
+	findCanary(t, "the log", dev.logged()+again.logged(), texts)
+}
+
+func both(a, b bool) bool { return a && b }
+
+// life adds an endpoint, has it fail and recover, rotates, retries, replays and
+// removes; it returns the secrets that were shown.
+func (d *desk) life() (secrets []string) {
+	t, r := d.t, d.receiver
+	t.Helper()
+	d.p.accepted(t, "census", `{"totalRooms":4,"rooms":[{"roomId":1,"roomLabel":"LDR 1","status":"occupied","primaryFactor":"labor-standard"},{"roomId":2,"status":"occupied","primaryFactor":"labor-standard"}]}`)
+	d.p.accepted(t, "staffing", `{"nursesOnDuty":6,"callStaffAvailable":true}`)
+
+	if out, faults, wrong := d.run("webhooks", "add", "https://169.254.169.254/latest"); !wrong || out != "" || !strings.Contains(faults, "url address_refused") {
+		t.Errorf("an address of the cloud: %q %q", out, faults)
+	}
+	first := d.say("webhooks", "add", r.URL+"/hook?canary=1")
+	if !strings.HasPrefix(first, "whsec_") || strings.ContainsAny(first, " \n") {
+		t.Fatalf("add prints %q, want the secret alone", first)
+	}
+	var list struct {
+		Webhooks []struct {
+			ID, Status string
+			Version    int64
+		}
+	}
+	into(t, []byte(d.say("webhooks", "list", "-json")), &list)
+	if len(list.Webhooks) != 1 || list.Webhooks[0].Status != "active" {
+		t.Fatalf("list %+v", list)
+	}
+	id := list.Webhooks[0].ID
+
+	// A test, and what is delivered to an endpoint that refuses.
+	if out := d.say("webhooks", "test", id); !strings.Contains(out, "delivered: ok 204") {
+		t.Errorf("test says %q", out)
+	}
+	if ping := r.await(t, "ping", 1); !both(ping.verifies(first)) || ping.event.HospitalID != d.p.hospital {
+		t.Errorf("the ping is not signed: %v %s", ping.header, ping.body)
+	}
+	r.answer(http.StatusTeapot)
+	if out, faults, wrong := d.run("webhooks", "test", id, "-event", "room.rescored"); !wrong || !strings.Contains(faults, "status 418") {
+		t.Errorf("a test that is refused: %q %q", out, faults)
+	}
+	r.answer(0)
+
+	// An event, in the list under its id.
+	d.p.accepted(t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":false}`)
+	event := r.await(t, "surge.level_changed", 1)
+	if !both(event.verifies(first)) || event.event.ID != event.header.Get("webhook-id") {
+		t.Errorf("the event is not signed: %v %s", event.header, event.body)
+	}
+	type delivery struct{ ID, EventID, Event, State string }
+	delivered := func(of string) (found delivery) {
+		t.Helper()
+		eventually(t, time.Minute, func() error {
+			var all []delivery
+			into(t, []byte(d.say("webhooks", "deliveries", id, "-json", "-event", of, "-state", "delivered")), &all)
+			if len(all) == 0 {
+				return fmt.Errorf("no %s is listed", of)
+			}
+			found = all[0]
+			return nil
+		})
+		return found
+	}
+	one := delivered("surge.level_changed")
+	if one.EventID != event.event.ID {
+		t.Errorf("listed %+v, received %s", one, event.event.ID)
+	}
+	if out := d.say("webhooks", "deliveries", one.ID); !strings.Contains(out, "ok") || !strings.Contains(out, "204") {
+		t.Errorf("the delivery: %s", out)
+	}
+
+	// Both secrets sign while they overlap.
+	second := d.say("webhooks", "rotate", id, "-overlap", "1h")
+	if out := d.say("webhooks", "show", id); !strings.Contains(out, "next until") || !strings.Contains(out, "current until") || strings.Contains(out, second) {
+		t.Errorf("show after a rotation:\n%s", out)
+	}
+	d.say("webhooks", "retry", one.ID)
+	again := r.await(t, "surge.level_changed", 2)
+	oldPlain, oldStandard := again.verifies(first)
+	newPlain, newStandard := again.verifies(second)
+	if !oldPlain || !oldStandard || newPlain || !newStandard {
+		t.Errorf("in the overlap: old %t %t, new %t %t", oldPlain, oldStandard, newPlain, newStandard)
+	}
+	if again.body != event.body || again.header.Get("webhook-id") != event.header.Get("webhook-id") {
+		t.Errorf("a retry is another request: %s", again.body)
+	}
+
+	// Paused, nothing is sent; what was missed comes when it goes on.
+	d.say("webhooks", "set", id, "-enabled", "false", "-events", "surge.level_changed", "-if-version", "2")
+	if out := d.say("webhooks", "list"); !strings.Contains(out, "disabled (paused)") {
+		t.Errorf("list of a paused one:\n%s", out)
+	}
+	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
+	if _, faults, wrong := d.run("webhooks", "set", id, "-enabled", "true", "-if-version", "2"); !wrong || !strings.Contains(faults, "another version") {
+		t.Errorf("an old version: %s", faults)
+	}
+	d.say("webhooks", "set", id, "-enabled", "true")
+	r.await(t, "surge.level_changed", 3)
+	delivered("surge.level_changed")
+
+	// Everything again, then it is removed.
+	seen := len(r.all("surge.level_changed"))
+	var replay struct{ Delivered, Failed, Count int }
+	into(t, []byte(d.say("webhooks", "replay", id, "-since", "1h", "-events", "surge.level_changed", "-only", "all", "-wait", "60s", "-json")), &replay)
+	if replay.Delivered == 0 || replay.Failed != 0 || replay.Delivered != replay.Count || len(r.all("surge.level_changed")) != seen+replay.Count {
+		t.Errorf("replay %+v, received %d and then %d", replay, seen, len(r.all("surge.level_changed")))
+	}
+	if out := d.say("webhooks", "remove", id); out != "removed "+id {
+		t.Errorf("remove says %q", out)
+	}
+	if _, faults, wrong := d.run("webhooks", "show", id); !wrong || !strings.Contains(faults, "nothing here") {
+		t.Errorf("a removed one is shown: %s", faults)
+	}
+	var audit struct {
+		Items []struct{ Action, Subject string }
+	}
+	into(t, d.admin.get(t, "/api/admin/audit?action=webhook.&limit=200").Data, &audit)
+	var acts []string
+	for _, a := range audit.Items {
+		acts = append([]string{a.Action}, acts...)
+	}
+	const want = "webhook.create webhook.test webhook.test webhook.rotate webhook.change webhook.change webhook.replay webhook.delete"
+	if got := strings.Join(acts, " "); got != want {
+		t.Errorf("audit %s\nwant  %s", got, want)
+	}
+	return []string{first, second}
+}
+
+// people sets who is alerted.
+func (d *desk) people(email, phone string) {
+	t := d.t
+	t.Helper()
+	id := d.say("alerts", "add", "-label", "House supervisor", "-email", email, "-phone", phone)
+	if !strings.HasPrefix(id, "rcp_") {
+		t.Fatalf("add prints %q", id)
+	}
+	if out := d.say("alerts", "recipients"); strings.Contains(out, email) || !strings.Contains(out, "c***@c***.example") || !strings.Contains(out, "***31") {
+		t.Errorf("recipients:\n%s", out)
+	}
+	if out := d.say("alerts", "set-tier", "T2", "-recipients", id, "-ack", "7"); !strings.Contains(out, "7 min") || !strings.Contains(out, "30 min") || !strings.Contains(out, id) {
+		t.Errorf("set-tier:\n%s", out)
+	}
+	if out := d.say("alerts", "tiers"); strings.Count(out, "\n") != 3 || !strings.Contains(out, id) {
+		t.Errorf("tiers:\n%s", out)
+	}
+	if _, faults, wrong := d.run("alerts", "remove", id); !wrong || !strings.Contains(faults, "T2 in_use") {
+		t.Errorf("remove who is called: %s", faults)
+	}
+	if out := d.say("alerts", "episodes"); strings.Count(out, "\n") > 20 {
+		t.Errorf("episodes:\n%s", out)
+	}
+}
+
+// TestWebhooksOnServers does the same on a real Kafka and a real Redis, with the
+// endpoint at a private address by https, as a hospital's own would be.
+func TestWebhooksOnServers(t *testing.T) {
+	needServers(t)
+	at := privateAddress(t)
+	r := &receiver{}
+	r.Server = httptest.NewUnstartedServer(r)
+	listener, err := net.Listen("tcp", net.JoinHostPort(at.String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Listener.Close()
+	r.Listener = listener
+	certificate, ca := selfSigned(t, at)
+	r.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	r.StartTLS()
+	defer r.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SVC_SECRETS_KEY", "a key for tests, 32 characters and more")
+	t.Setenv("SVC_EGRESS_ALLOW", "north="+at.String()+":"+port)
+	s := startSystem(t, "north")
+	s.processor("p1")
+	private := "127.0.0.1:" + mustFreePort(t)
+	notify := start(t, "notify", []string{"notify", "-instance", "n1", "-private-listen", private, "-egress-ca-file", ca}, s.env...)
+	notify.await("http://" + private + "/readyz")
+	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
+	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
+	eventually(t, time.Second, func() error {
+		if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
+			return fmt.Errorf("%d %s", a.status, a.raw)
+		}
+		return nil
+	})
+	secrets := d.life()
+	const email, phone = "canary.supervisor@canary.example", "+15550177331"
+	d.people(email, phone)
+	texts := append(secrets, email, phone, "0177331", "canary.supervisor")
+	canaries(t, s.kafka.address, s.prefix, texts...)
+	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
+}
+
+// privateAddress is one of this machine that is no loopback.
+func privateAddress(t *testing.T) net.IP {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsPrivate() {
+			return n.IP
+		}
+	}
+	t.Fatal("this machine has no private address; start Docker's network or another")
+	return nil
+}
+
+// selfSigned makes a certificate for an address, and a file that trusts it.
+func selfSigned(t *testing.T, at net.IP) (tls.Certificate, string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{at},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, path
+}
