@@ -25,7 +25,11 @@ func idsOf(t testing.TB, c notifier.Change) (ids []string) {
 // bubble runs a test on a clock of its own.
 func bubble(t *testing.T, test func(t *testing.T, r *rig)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { test(t, newRig(t)) })
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.abort()
+		test(t, r)
+	})
 }
 
 func TestEveryChangeInOrder(t *testing.T) {

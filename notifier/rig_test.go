@@ -270,6 +270,7 @@ type rig struct {
 
 	n        *notifier.Notifier
 	stop     context.CancelFunc
+	stops    []context.CancelFunc
 	done     chan error
 	verdicts []notifier.Change // all that were committed
 	mark     notifier.Mark     // as committed by the group
@@ -326,9 +327,10 @@ func (r *rig) start() {
 		Metrics: nothing{}, Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: r.receiver}, Limits: r.limits,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(r.skew) },
 	})
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.done = cancel, make(chan error, 1)
-	go func() { r.done <- r.n.Run(ctx) }()
+	r.stops = append(r.stops, cancel)
+	go func(n *notifier.Notifier, done chan<- error) { done <- n.Run(ctx) }(r.n, r.done)
 	next, _, err := r.n.Take(ctx, 0, r.mark.Offset, r.mark.Note)
 	if err != nil {
 		r.t.Fatal(err)
@@ -357,6 +359,25 @@ func (r *rig) kill() {
 	if err := <-r.done; err != nil {
 		r.t.Fatal(err)
 	}
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	if r.ledger.queue != nil { // what it had under way ends with it
+		close(r.ledger.queue)
+		r.ledger.queue, r.ledger.away = nil, nil
+	}
+}
+
+// abort ends what a test that failed has left: its clock would go on for ever.
+func (r *rig) abort() {
+	for _, stop := range r.stops {
+		stop()
+	}
+	r.ledger.mu.Lock()
+	defer r.ledger.mu.Unlock()
+	if r.ledger.queue != nil {
+		close(r.ledger.queue)
+		r.ledger.queue = nil
+	}
 }
 
 // commit is what the group does every so often.
@@ -372,10 +393,6 @@ func (r *rig) end() {
 	r.commit()
 	r.n.Lost([]int32{0})
 	r.kill()
-	if r.ledger.queue != nil {
-		close(r.ledger.queue)
-		r.ledger.queue = nil
-	}
 }
 
 // change commits a change of a hospital: its level, and so many rooms.

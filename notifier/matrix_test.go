@@ -1,0 +1,475 @@
+package notifier_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+)
+
+// The rows of the failure matrix that are the loop's, on a clock of the test's own.
+
+// An endpoint that is down an hour gets all, in order; nobody else waits for it.
+func TestMatrixDownAnHour(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_down")
+		r.hook("north", "whk_up")
+		r.hook("south", "whk_other")
+		r.receiver.set("whk_down", always(refused()))
+		r.start()
+		var all, south []string
+		began := time.Now()
+		for time.Since(began) < time.Hour {
+			all = append(all, r.change("north", 1)...)
+			south = append(south, r.change("south")...)
+			r.settle(10 * time.Second)
+		}
+		for _, g := range r.receiver.of("whk_up") {
+			if late := g.at.Sub(began); late%(10*time.Second) > 200*time.Millisecond {
+				t.Fatalf("one that is up waits: %v", late)
+			}
+		}
+		r.want("whk_up", all)
+		r.want("whk_other", south)
+		var before time.Time
+		for _, g := range r.receiver.of("whk_down") {
+			if gap := g.at.Sub(before); !before.IsZero() && gap > 6*time.Minute {
+				t.Errorf("nothing is tried for %v", gap)
+			}
+			before = g.at
+		}
+		r.receiver.set("whk_down", always(ok()))
+		r.settle(6*time.Minute + time.Duration(len(all))*20*time.Millisecond)
+		r.want("whk_down", all)
+		if h := r.board.health["whk_down"]; h.Status != "active" || h.Waiting != 0 {
+			t.Errorf("%+v", h)
+		}
+		r.end()
+	})
+}
+
+// A fault of the receiver is tried again; an event that it alone cannot take is
+// passed by once another is accepted.
+func TestMatrix500AndPoison(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		bad := r.change("north")[0]
+		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
+			if m.EventID == bad {
+				return status(500)
+			}
+			return ok()
+		})
+		r.settle(time.Second)
+		bad = r.change("north")[0]
+		var rest []string
+		for range 5 {
+			rest = append(rest, r.change("north")...)
+		}
+		r.settle(29 * time.Minute)
+		if n := r.board.states("whk_1")[outbound.Delivered]; n != 1 {
+			t.Fatalf("%d delivered within half an hour", n)
+		}
+		r.settle(15 * time.Minute)
+		states := r.board.states("whk_1")
+		if states[outbound.Poison] != 1 || states[outbound.Delivered] != 1+len(rest) {
+			t.Fatalf("states %v", states)
+		}
+		r.end()
+		r.start() // nothing of it comes again
+		seen := len(r.receiver.of("whk_1"))
+		r.settle(time.Hour)
+		if n := len(r.receiver.of("whk_1")); n != seen {
+			t.Errorf("%d requests after a restart", n-seen)
+		}
+		r.end()
+	})
+}
+
+func TestMatrixRetryAfter(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: 600 * time.Second}))
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.end()
+		r.receiver.set("whk_1", always(ok()))
+		r.start() // the silence holds across a restart
+		r.settle(590 * time.Second)
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Fatalf("%d requests within 600 s", n)
+		}
+		r.settle(20 * time.Second)
+		r.want("whk_1", ids)
+		if n := len(r.receiver.of("whk_1")); n != 2 {
+			t.Errorf("%d requests", n)
+		}
+		r.end()
+	})
+}
+
+func TestMatrixGone(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassGone, Status: 410, Final: true}))
+		ids := r.change("north")
+		r.settle(time.Second)
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Hour)
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Fatalf("%d requests after 410", n)
+		}
+		if h := r.board.health["whk_1"]; h.Status != "disabled" || h.Reason != "gone" {
+			t.Errorf("%+v", h)
+		}
+		if !strings.Contains(r.log.String(), "endpoint disabled") {
+			t.Error("the log does not say so")
+		}
+		r.end()
+		r.start() // it stays so
+		r.settle(time.Hour)
+		r.receiver.set("whk_1", always(ok()))
+		r.hook("north", "whk_1") // an administrator enables it
+		r.settle(time.Minute)
+		r.want("whk_1", ids)
+		r.end()
+	})
+}
+
+func TestMatrixHangsAndSlow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = notifier.Limits{InFlight: 40, Slow: 10, PerHost: 5}
+		for i := range 100 {
+			id := fmt.Sprintf("whk_hangs%d", i)
+			r.hook("north", id)
+			r.receiver.set(id, always(outbound.Result{Class: hang}))
+		}
+		r.hook("south", "whk_fast")
+		r.start()
+		r.change("north")
+		r.settle(30 * time.Second) // all of them are known to be slow
+		began := time.Now()
+		var ids []string
+		for range 60 {
+			r.change("north")
+			ids = append(ids, r.change("south")...)
+			r.settle(time.Second)
+		}
+		r.want("whk_fast", ids)
+		for i, g := range r.receiver.of("whk_fast") {
+			if late := g.at.Sub(began) - time.Duration(i)*time.Second; late > 200*time.Millisecond {
+				t.Fatalf("event %d is %v late behind endpoints that hang", i, late)
+			}
+		}
+		if r.receiver.most > 40 {
+			t.Errorf("%d at once", r.receiver.most)
+		}
+		r.end()
+	})
+}
+
+func TestMatrixPerHost(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		for i := range 100 {
+			r.hook(fmt.Sprintf("h%d", i), fmt.Sprintf("whk_%d", i), func(w *outbound.Webhook) { w.URL = "https://one.example/" })
+			r.receiver.set(fmt.Sprintf("whk_%d", i), always(outbound.Result{Class: hang}))
+		}
+		r.start()
+		for i := range 100 {
+			r.change(fmt.Sprintf("h%d", i))
+		}
+		r.settle(time.Second)
+		if r.receiver.most != 32 {
+			t.Errorf("%d at once to one host", r.receiver.most)
+		}
+		r.settle(time.Minute) // each had its turn
+		for i := range 100 {
+			if len(r.receiver.of(fmt.Sprintf("whk_%d", i))) == 0 {
+				t.Errorf("endpoint %d had no turn", i)
+			}
+		}
+		r.end()
+	})
+}
+
+// What is in flight ends; the rest is cancelled, and nothing goes out again.
+func TestMatrixDeleted(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(outbound.Result{Class: hang}))
+		for range 5 {
+			r.change("north")
+		}
+		r.settle(time.Second)
+		r.unhook("north", "whk_1")
+		r.settle(time.Hour)
+		if states := r.board.states("whk_1"); states[outbound.Cancelled] != 5 {
+			t.Errorf("states %v", states)
+		}
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+		r.end()
+		r.start()
+		r.change("north")
+		r.settle(time.Hour)
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Errorf("%d requests after a restart", n)
+		}
+		r.end()
+	})
+}
+
+// Killed before outcomes are in the ledger: the same ids and bytes again, at most
+// nine of an endpoint.
+func TestMatrixKilledBeforeTheLedger(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		var ids []string
+		for range 20 {
+			ids = append(ids, r.change("north")...)
+		}
+		r.receiver.set("whk_1", always(refused()))
+		r.settle(2 * time.Second)
+		r.commit()
+		r.ledger.goAway() // outcomes are not stored any more
+		r.receiver.set("whk_1", always(ok()))
+		r.settle(time.Minute)
+		delivered := len(r.receiver.of("whk_1"))
+		r.kill()
+		r.settle(time.Second)
+		r.start()
+		r.settle(time.Minute)
+		r.want2("whk_1", ids)
+		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two were refused
+			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
+		}
+		r.end()
+	})
+}
+
+// want2 is want where a stretch may come again after a kill.
+func (r *rig) want2(endpoint string, ids []string) {
+	r.t.Helper()
+	place := map[string]int{}
+	for i, id := range ids {
+		place[id] = i
+	}
+	next := 0
+	for _, g := range r.receiver.of(endpoint) {
+		at, known := place[g.event]
+		switch {
+		case !known:
+			r.t.Fatalf("unknown event %s", g.event)
+		case at > next:
+			r.t.Fatalf("event %d before %d", at, next)
+		case at == next:
+			next++
+		}
+	}
+	if next != len(ids) {
+		r.t.Fatalf("%s: %d of %d events", endpoint, next, len(ids))
+	}
+}
+
+// With Kafka away at most eight more go out of each lane; then all of them stop.
+func TestMatrixKafkaAway(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.hook("north", "whk_2")
+		r.start()
+		r.receiver.set("whk_1", always(refused()))
+		r.receiver.set("whk_2", always(refused()))
+		var ids []string
+		for range 30 {
+			ids = append(ids, r.change("north")...)
+		}
+		r.settle(3 * time.Second)
+		back := r.ledger.goAway()
+		r.receiver.set("whk_1", always(ok()))
+		r.receiver.set("whk_2", always(ok()))
+		before := len(r.receiver.of("whk_1"))
+		r.settle(time.Hour)
+		if more := len(r.receiver.of("whk_1")) - before; more != 8 {
+			t.Errorf("%d more while the ledger is away", more)
+		}
+		r.commit()
+		if r.mark.Offset > r.verdicts[len(r.verdicts)-1].Offset+1 {
+			t.Errorf("position %d", r.mark.Offset)
+		}
+		back()
+		r.settle(time.Minute)
+		r.want("whk_1", ids)
+		r.want("whk_2", ids)
+		r.end()
+	})
+}
+
+// A position is not committed before the events of its change are stored.
+func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		before := r.mark.Offset
+		back := r.ledger.goAway()
+		ids := r.change("north")
+		r.settle(time.Minute)
+		if r.commit(); r.mark.Offset != before {
+			t.Fatalf("position %d is committed, %d was", r.mark.Offset, before)
+		}
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Fatalf("%d requests: one is not in the ledger", n)
+		}
+		back()
+		r.settle(time.Second)
+		if r.commit(); r.mark.Offset <= before {
+			t.Errorf("position %d", r.mark.Offset)
+		}
+		if seen := r.receiver.of("whk_1"); seen[1].event != ids[0] {
+			t.Errorf("another event")
+		}
+		r.end()
+	})
+}
+
+// A partition that goes is drained for a few seconds; then what is in flight is
+// interrupted, which counts nothing.
+func TestMatrixRebalance(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_quick")
+		r.hook("north", "whk_slow")
+		r.receiver.set("whk_slow", always(outbound.Result{Class: hang}))
+		r.receiver.set("whk_quick", func(outbound.Message) outbound.Result { time.Sleep(3 * time.Second); return ok() })
+		r.start()
+		ids := r.change("north")
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		began := time.Now()
+		r.end()
+		if took := time.Since(began); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("the drain took %v", took)
+		}
+		if n := len(r.receiver.of("whk_quick")); n != 1 {
+			t.Errorf("%d requests begun while it drains", n-1)
+		}
+		r.receiver.set("whk_slow", always(ok()))
+		r.receiver.set("whk_quick", always(ok()))
+		r.start()
+		r.settle(time.Second)
+		r.want("whk_quick", ids)
+		r.want("whk_slow", ids)
+		if g := r.receiver.of("whk_slow"); g[1].attempt != 1 {
+			t.Errorf("the interrupted one counts: attempt %d", g[1].attempt)
+		}
+		r.end()
+	})
+}
+
+// A late writer of an earlier term is outranked: its entries change nothing.
+func TestMatrixLateWriter(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		old, stop, done := r.n, r.stop, r.done
+		r.start() // another takes over; the first one does not know
+		c, more := r.make("north")
+		r.hand([]notifier.Change{c})
+		r.settle(time.Second)
+		if err := old.Changes(0, []notifier.Change{c}, c.Offset+1, false); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(time.Second)
+		ids = append(ids, more...)
+		late := r.change("north")
+		ids = append(ids, late...)
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		seen := len(r.receiver.of("whk_1"))
+		r.start()
+		r.settle(time.Minute)
+		if n := len(r.receiver.of("whk_1")); n != seen {
+			t.Errorf("%d requests after the next restore", n-seen)
+		}
+		r.want2("whk_1", ids)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.end()
+	})
+}
+
+// A clock that jumps, forward or back, holds nothing up for longer than an hour.
+func TestMatrixClockJump(t *testing.T) {
+	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				r.hook("north", "whk_1")
+				r.start()
+				r.receiver.set("whk_1", always(refused()))
+				ids := r.change("north")
+				r.settle(time.Minute)
+				r.skew = jump
+				r.settle(6 * time.Minute)
+				tried := len(r.receiver.of("whk_1"))
+				r.settle(6 * time.Minute)
+				if len(r.receiver.of("whk_1")) == tried {
+					t.Error("no attempt after the jump")
+				}
+				r.end()
+				r.skew = 0
+				r.receiver.set("whk_1", always(ok()))
+				r.start()
+				r.settle(61 * time.Minute)
+				r.want("whk_1", ids)
+				r.end()
+			})
+		})
+	}
+}
+
+// Machines get all of 500 changes a minute.
+func TestMatrix500ChangesAMinute(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		var ids []string
+		for range 500 {
+			ids = append(ids, r.change("north", 3)...)
+			r.settle(120 * time.Millisecond)
+		}
+		r.settle(5 * time.Second)
+		r.want("whk_1", ids)
+		r.end()
+	})
+}
+
+// The log of attempts names hosts, never what stands behind them in the URL.
+func TestLogHoldsNoPathAndNoBody(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(status(500)))
+		r.change("north", 4)
+		r.settle(time.Minute)
+		r.end()
+		if log := r.log.String(); strings.Contains(log, "canary") || strings.Contains(log, "priorLevel") || !strings.Contains(log, "whk_1.example") {
+			t.Error(log)
+		}
+	})
+}
