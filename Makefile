@@ -10,7 +10,7 @@ FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
 .DEFAULT_GOAL := help
-.PHONY: run test check race e2e bench fuzz backtest build help
+.PHONY: run test check race e2e contract bench fuzz backtest build help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -29,6 +29,9 @@ race: ## run all tests with the race detector
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -timeout 30m ./internal/e2e
 
+contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
+	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e
+
 bench: ## run the benchmarks and print them as a table (SVC_E2E=1: on a real Kafka and Redis too)
 	@internal/e2e/bench
 
@@ -43,4 +46,4 @@ build: ## build bin/svc
 	@go build -o bin/svc ./cmd/svc
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

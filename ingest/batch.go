@@ -74,7 +74,7 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	for i, raw := range list {
 		results[i].Index = i
 		one := *r
-		one.faults, one.unknown, one.warnings = nil, nil, nil
+		one.faults, one.misfits, one.warnings = nil, nil, nil
 		event := one.event(raw, item("events", i))
 		for _, w := range one.warnings {
 			r.warn(w.Code, w.Path)

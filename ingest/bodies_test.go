@@ -109,7 +109,7 @@ func TestFieldsOfBodies(t *testing.T) {
 			"nurses[0].assignedRoomIds": and(list, "["+strings.Repeat("0,", 50)+"0]", "maxItems:50"),
 		}},
 		"census": {body: censusBody, required: " rooms rooms[0].roomId rooms[0].status rooms[0].diagnoses[0].code ", fields: map[string]rules{
-			"asOf": dateTime, "totalRooms": {`-1`: "min:0", `0`: "min:number of rooms", `10001`: "max:10000", `"20"`: "type:integer"},
+			"asOf": dateTime, "totalRooms": {`-1`: "min:0", `10001`: "max:10000", `"20"`: "type:integer"},
 			"rooms":           and(list, "["+strings.Repeat("0,", 500)+"0]", "maxItems:500"),
 			"rooms[0].roomId": roomID, "rooms[0].roomLabel": label, "rooms[0].area": label,
 			"rooms[0].status":  {`"full"`: "enum:occupied|empty|blocked", `"Occupied"`: "enum:occupied|empty|blocked", `7`: "type:string"},
@@ -247,4 +247,11 @@ func TestUnknownFields(t *testing.T) {
 	if got, want := a.warnings(), "unknown_field@rooms[0].bedCount, unknown_field@rooms[0].?, unknown_field@extra"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+}
+
+// What is well formed and contradicts itself is another fault.
+func TestBodiesThatContradictThemselves(t *testing.T) {
+	d := open(t)
+	d.refused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
+		http.StatusUnprocessableEntity, "unprocessable", "totalRooms min:number of rooms")
 }

@@ -26,7 +26,7 @@ type reader struct {
 	pseudonym func(kind, value string) string
 
 	faults   []api.Detail // the body is malformed
-	unknown  []api.Detail // ids of factors that do not exist
+	misfits  []api.Detail // it is well formed, and cannot be applied: its parts contradict, or name what does not exist
 	warnings []acuity.Warning
 
 	// Of several events in one body some may be refused; the observation has
@@ -46,6 +46,12 @@ func (r *reader) fault(path, rule string) {
 	}
 }
 
+func (r *reader) unfit(path, rule string) {
+	if len(r.misfits) < maxDetails {
+		r.misfits = append(r.misfits, api.Detail{Path: path, Rule: rule})
+	}
+}
+
 func (r *reader) warn(code, path string) {
 	if len(r.warnings) < maxWarnings {
 		r.warnings = append(r.warnings, acuity.Warning{Code: code, Path: path})
@@ -57,8 +63,8 @@ func (r *reader) problem() *api.Problem {
 	switch {
 	case len(r.faults) > 0:
 		return &api.Problem{Kind: api.Invalid, Message: "The body breaks the rules listed in details.", Details: r.faults}
-	case len(r.unknown) > 0:
-		return &api.Problem{Kind: api.Unprocessable, Message: "The body names factors that do not exist, see details.", Details: r.unknown}
+	case len(r.misfits) > 0:
+		return &api.Problem{Kind: api.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
 	default:
 		return nil
 	}
@@ -292,12 +298,10 @@ func (r *reader) factorID(id, path string, primary bool) acuity.Factor {
 	if ok && f.IsPrimary() == primary {
 		return f
 	}
-	if len(r.unknown) < maxDetails {
-		rule := "modifier"
-		if primary {
-			rule = "primaryFactor"
-		}
-		r.unknown = append(r.unknown, api.Detail{Path: path, Rule: rule})
+	if primary {
+		r.unfit(path, "primaryFactor")
+	} else {
+		r.unfit(path, "modifier")
 	}
 	return 0
 }

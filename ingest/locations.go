@@ -71,13 +71,13 @@ func (r *reader) place(body []byte) acuity.Place {
 	}
 	switch {
 	case p.PointOfCare == "" && p.Room == "" && !p.HasRoomID:
-		r.fault("pointOfCare", "required")
+		r.unfit("pointOfCare", "required")
 	case p.PointOfCare == "" && p.Room == "" && p.Bed != "":
-		r.fault("room", "required") // a bed of no room
+		r.unfit("room", "required") // a bed of no room
 	case p.Outside && p.HasRoomID:
-		r.fault("outside", "withoutRoomId")
+		r.unfit("outside", "withoutRoomId")
 	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
-		r.fault("roomId", "required") // whose label it would be
+		r.unfit("roomId", "required") // whose label it would be
 	}
 	return p
 }

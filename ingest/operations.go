@@ -53,8 +53,8 @@ func routes() []api.Route[*server] {
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",
 			About: "A Bundle of any type, one resource, an array of them, or {resources}. Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient help; all others are ignored and counted. What is wrong with single resources is in issues; the others are applied.",
 			Bodies: []api.Body{
-				{Type: fhirType, Shape: json.RawMessage{}, Limit: maxFHIRBody, Examples: sampleFHIR},
-				{Type: jsonType, Shape: json.RawMessage{}, Limit: maxFHIRBody, Examples: sampleFHIR},
+				{Type: fhirType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
+				{Type: jsonType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 			},
 			Data: fhirAnswer{},
 		}, Serve: (*server).fhir},
@@ -62,8 +62,8 @@ func routes() []api.Route[*server] {
 			Path: "/api/ingest/hl7", Scope: access.IngestHL7, ID: "sendHL7", Summary: "HL7 v2 ADT messages",
 			About: "One message, or several, with or without the segments of a batch. As text the answer is the HL7 acknowledgment, with status 200 whatever it says; 400 only if there is no message at all. As JSON it is in the envelope, and a refused message is 422 with the acknowledgment in error.ack.",
 			Bodies: []api.Body{
-				{Type: textType, Limit: maxBody, Examples: []api.Example{{Name: "Admission", Text: sampleAdmission}}},
-				{Type: hl7Type, Limit: maxBody, Examples: []api.Example{{Name: "Admission", Text: sampleAdmission}}},
+				{Type: textType, Pattern: "hl7", Limit: maxBody, Examples: []api.Example{{Name: "Admission", Text: sampleAdmission}}},
+				{Type: hl7Type, Pattern: "hl7", Limit: maxBody, Examples: []api.Example{{Name: "Admission", Text: sampleAdmission}}},
 				{Type: jsonType, Limit: maxBody, Shape: hl7Shape{}, Examples: []api.Example{{Name: "Admission", Text: `{"message":"MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||ADT^A01^ADT_A01|M1003|P|2.5.1\rEVN|A01|20260304092900-0600\rPID|1||MRN7002^^^STMARY^MR\rPV1|1|I|L&D^LDR 5^01|L|||||||||||||||VN9002\r"}`}}},
 			},
 			Limits: map[string]int64{"messagesPerBody": maxMessages, "segmentsPerMessage": hl7.MaxSegments, "bytesPerField": hl7.MaxField},
@@ -90,7 +90,7 @@ func routes() []api.Route[*server] {
 			Name: "Prefer", In: "header", Example: "respond-async",
 			About: "respond-async: answer as soon as the facts are durable, with applied false and without what they did.",
 		}, {
-			Name: "Idempotency-Key", In: "header", Example: "5f0c2a4e-1",
+			Name: "Idempotency-Key", In: "header", Example: "5f0c2a4e-1", Pattern: "token",
 			About: "1 to 255 visible characters, new for each request. The same again within 24 hours has no second effect and is answered as the first time, with the header Idempotency-Replayed: true; with another body it is refused.",
 		}}
 		o.Refuses = append(slices.Clip(o.Refuses), api.Conflict, api.TimedOut)
@@ -119,12 +119,15 @@ const sampleAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||A
 
 var sampleFHIR = []api.Example{{Name: "Admission with a condition", Text: `{"resourceType":"Bundle","type":"transaction","entry":[{"fullUrl":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0","resource":{"resourceType":"Encounter","id":"enc-1","status":"in-progress","class":{"system":"http://terminology.hl7.org/CodeSystem/v3-ActCode","code":"IMP"},"identifier":[{"value":"VN9003"}],"period":{"start":"2026-03-04T09:29:00-06:00"},"location":[{"location":{"display":"LDR 6"},"status":"active"}]}},{"resource":{"resourceType":"Condition","id":"con-1","encounter":{"reference":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0"},"clinicalStatus":{"coding":[{"code":"active"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}}}]}`}}
 
+// resourcesShape is any resource, or a list of them.
+var resourcesShape = api.AnyOf{map[string]json.RawMessage{}, []json.RawMessage{}}
+
 type adtShape struct {
 	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event: the same again is a duplicate. Without it the facts are the identity."`
 	EventType         string           `json:"eventType" enum:"A01,A02,A03,A04,A08,A11,A12,A13,admit,transfer,discharge,register,update,cancel-admit,cancel-transfer,cancel-discharge" doc:"Name in HL7, or the word."`
-	OccurredAt        string           `json:"occurredAt" format:"date-time" doc:"Of a cancel: when it was cancelled. Without an offset it is the time of the hospital."`
-	RecordedAt        string           `json:"recordedAt,omitempty" format:"date-time"`
-	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" format:"date-time" doc:"Of a cancel: occurredAt of what is cancelled."`
+	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Of a cancel: when it was cancelled. Without an offset it is the time of the hospital."`
+	RecordedAt        string           `json:"recordedAt,omitempty" pattern:"time"`
+	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"Of a cancel: occurredAt of what is cancelled."`
 	VisitID           string           `json:"visitId" minLength:"1" maxLength:"200" doc:"Number of the visit, the same in every feed. Only a keyed pseudonym is kept."`
 	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Only a keyed pseudonym is kept."`
 	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"Of a newborn."`
@@ -150,7 +153,7 @@ type diagnosisShape struct {
 	System  string `json:"system,omitempty" maxLength:"64" doc:"ICD-10-CM, SNOMED-CT, LOINC, RxNorm, local, or a name of HL7 table 0396."`
 	Code    string `json:"code" minLength:"1" maxLength:"64"`
 	Display string `json:"display,omitempty" maxLength:"2000"`
-	OnsetAt string `json:"onsetAt,omitempty" format:"date-time"`
+	OnsetAt string `json:"onsetAt,omitempty" pattern:"time"`
 }
 
 type batchShape struct {
@@ -158,7 +161,7 @@ type batchShape struct {
 }
 
 type censusShape struct {
-	AsOf       string            `json:"asOf,omitempty" format:"date-time"`
+	AsOf       string            `json:"asOf,omitempty" pattern:"time"`
 	TotalRooms int32             `json:"totalRooms,omitempty" minimum:"0" maximum:"10000" doc:"Rooms of the unit, also those that are not listed."`
 	Rooms      []censusRoomShape `json:"rooms" maxItems:"500"`
 }
@@ -172,10 +175,10 @@ type censusRoomShape struct {
 	PatientClass       string           `json:"patientClass,omitempty" enum:"I,O,E,P,R,B,N,C,U"`
 	Service            string           `json:"service,omitempty" maxLength:"64"`
 	PrimaryFactor      string           `json:"primaryFactor,omitempty" maxLength:"64"`
-	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" format:"date-time"`
+	PrimaryFactorSince string           `json:"primaryFactorSince,omitempty" pattern:"time"`
 	Modifiers          []string         `json:"modifiers,omitempty" maxItems:"100" doc:"Ids of modifiers of the catalogue."`
 	Diagnoses          []diagnosisShape `json:"diagnoses,omitempty" maxItems:"100"`
-	DeliveredAt        string           `json:"deliveredAt,omitempty" format:"date-time"`
+	DeliveredAt        string           `json:"deliveredAt,omitempty" pattern:"time"`
 	DeliveryMode       string           `json:"deliveryMode,omitempty" enum:"vaginal,cesarean"`
 	Newborns           []newbornShape   `json:"newborns,omitempty" maxItems:"10"`
 }
@@ -196,18 +199,18 @@ type signalShape struct {
 	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
 	Code       string `json:"code" minLength:"1" maxLength:"64"`
 	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
-	Value      any    `json:"value,omitempty" doc:"A text or a number."`
+	Value      any    `json:"value,omitempty" types:"string,number" doc:"A text or a number."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
-	ObservedAt string `json:"observedAt,omitempty" format:"date-time"`
-	StartedAt  string `json:"startedAt,omitempty" format:"date-time" doc:"Of a medication: time decay starts here."`
+	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
+	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`
 }
 
 type hl7Shape struct {
-	Message string `json:"message" minLength:"1" doc:"The message, segments ended by CR."`
+	Message string `json:"message" pattern:"hl7" doc:"The message, segments ended by CR."`
 }
 
 type rosterShape struct {
-	AsOf   string       `json:"asOf,omitempty" format:"date-time"`
+	AsOf   string       `json:"asOf,omitempty" pattern:"time"`
 	Nurses []nurseShape `json:"nurses" maxItems:"500"`
 }
 
@@ -216,12 +219,12 @@ type nurseShape struct {
 	Name            string  `json:"name,omitempty" doc:"Accepted and never kept."`
 	JobCode         string  `json:"jobCode,omitempty" maxLength:"64"`
 	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
-	HireDate        string  `json:"hireDate,omitempty" format:"date"`
-	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50"`
+	HireDate        string  `json:"hireDate,omitempty" pattern:"time"`
+	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50" minimum:"0" maximum:"2147483647"`
 }
 
 type staffingShape struct {
 	NursesOnDuty       int32  `json:"nursesOnDuty" minimum:"0" maximum:"1000"`
 	CallStaffAvailable bool   `json:"callStaffAvailable,omitempty" doc:"Absent: as it was."`
-	AsOf               string `json:"asOf,omitempty" format:"date-time"`
+	AsOf               string `json:"asOf,omitempty" pattern:"time"`
 }

@@ -76,7 +76,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 	rule := acuity.Rule{Comment: b.remark()}
 	f, known := acuity.FactorByID(id)
 	if rule.Factor = f; !known && id != "" {
-		r.unknown = append(r.unknown, api.Detail{Path: "factorId", Rule: "factor"})
+		r.unfit("factorId", "factor")
 	}
 	raw, ok := b.find("values", required)
 	if !ok {
@@ -105,7 +105,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 			if fault.Line != "" {
 				path += "." + fieldName(fault.Line)
 			}
-			r.fault(path, fault.Rule)
+			r.unfit(path, fault.Rule)
 		}
 	}
 	return rule

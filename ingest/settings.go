@@ -80,7 +80,7 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 	}
 	zone := b.text("timezone", required, maxName)
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
-		r.fault("timezone", "iana")
+		r.unfit("timezone", "iana")
 	}
 	h.Zone, h.Senders = zone, nil
 	list, _ := b.list("senders", optional, maxSenders)

@@ -63,22 +63,24 @@ func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Ch
 		api.Fail(w, r, *problem)
 		return nil, nil
 	}
+	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // it is there, and it is not
+		api.Fail(w, r, api.Problem{Kind: api.Precondition})
+		return nil, nil
+	}
 	return o, in
 }
 
 // act reads how the request is meant: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) act(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
-	switch q.URL.Query().Get("dryRun") {
-	case "", "false":
-	case "true":
-		act.DryRun = true
-	default:
-		r.fault("dryRun", "enum:true|false")
+	if dry, said := q.URL.Query()["dryRun"]; said {
+		if act.DryRun = dry[0] == "true"; !act.DryRun && dry[0] != "false" {
+			r.fault("dryRun", "enum:true|false")
+		}
 	}
-	match, none := q.Header["If-Match"], q.Header["If-None-Match"]
+	match, none := given(q, "If-Match"), given(q, "If-None-Match")
 	switch {
-	case len(match)+len(none) > 1:
+	case len(match) > 1 || len(none) > 1:
 		r.fault("If-Match", "one")
 	case len(match) == 1:
 		version, ok := entityTag(match[0])
@@ -94,6 +96,15 @@ func (r *reader) act(q *http.Request) *acuity.Act {
 		return nil
 	}
 	return act
+}
+
+// given returns the values of a header; an empty one alone is none.
+func given(r *http.Request, name string) []string {
+	values := r.Header[name]
+	if len(values) == 1 && values[0] == "" {
+		return nil
+	}
+	return values
 }
 
 // entityTag reads the version of a resource as If-Match has it: "57", or * for

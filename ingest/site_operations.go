@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"net/http"
+	"slices"
 
 	"svc/internal/access"
 	"svc/internal/api"
@@ -70,20 +71,23 @@ func siteRoutes() []api.Route[*server] {
 			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Set all settings of the hospital",
 			About:  "What is left out has its default. Time zone and senders hold for later requests; the switches re-read all that was sent.",
 			Bodies: jsonBody(maxBody, settingsShape{}, api.Example{Name: "A time zone and a switch", Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`}),
-			Data:   settingsAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+			Data:   settingsAnswer{}, Refuses: []api.Kind{api.Missing, api.Unprocessable, api.Precondition},
 		}, Serve: (*server).setSettings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
+		if !slices.Contains(o.Refuses, api.Precondition) {
+			o.Refuses = append(o.Refuses, api.Precondition)
+		}
 		o.Refuses = append(o.Refuses, api.Invalid)
 		if len(o.Bodies) > 0 {
 			o.Refuses = o.Refuses[:len(o.Refuses)-1] // every body may be malformed
 		}
 		o.Parameters = append(o.Parameters,
 			api.Parameter{Name: "dryRun", In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
-			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`},
-			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*"},
+			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
+			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Values: []string{"*"}},
 		)
 	}
 	return all
@@ -121,12 +125,12 @@ type markShape struct {
 
 type ruleShape struct {
 	FactorID string            `json:"factorId" minLength:"1" maxLength:"64"`
-	Values   map[string]string `json:"values"`
+	Values   map[string]*string `json:"values"`
 	Comment  string            `json:"comment,omitempty" maxLength:"200"`
 }
 
 type ruleOfPathShape struct {
-	Values  map[string]string `json:"values"`
+	Values  map[string]*string `json:"values"`
 	Comment string            `json:"comment,omitempty" maxLength:"200"`
 }
 

@@ -136,8 +136,8 @@ func (o object) mapping() acuity.Mapping {
 	}
 	if id := o.text("factorId", required, maxName); id != "" && id != noFactor {
 		f, ok := acuity.FactorByID(id)
-		if m.Factor = f; !ok && len(o.unknown) < maxDetails {
-			o.unknown = append(o.unknown, api.Detail{Path: o.at("factorId"), Rule: "factor"})
+		if m.Factor = f; !ok {
+			o.unfit(o.at("factorId"), "factor")
 		}
 	}
 	if i := o.one("kind", optional, mappingKinds); i >= 0 {

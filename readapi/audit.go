@@ -36,10 +36,7 @@ func auditRoutes() []api.Route[*acts] {
 		Summary: "What administrators did, newest first",
 		About:   "Each act is on record before it takes effect: one without a state after it may have failed. Kept for 400 days.",
 		Parameters: []api.Parameter{
-			{Name: "limit", In: "query", Example: "50", About: "1 to 200; 50 if not given."},
-			{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before."},
-			{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Not before this time."},
-			{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Before this time."},
+			api.Limit(actsUsual, actsAtMost), api.Cursor(), api.Since(), api.Until(),
 			{Name: "action", In: "query", Example: "key.", About: "Only this action; with a dot at its end all that begin so."},
 		},
 		Data: auditPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
@@ -61,9 +58,8 @@ type auditItem struct {
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
-	q, broken := queryOf(r)
-	if len(broken) > 0 {
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
+	q, given := queryOf(r)
+	if given.Refused(w, r) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), auditWithin)
@@ -92,27 +88,11 @@ func some(text string) *string {
 }
 
 // queryOf reads the query of a request, and names what is wrong with it.
-func queryOf(r *http.Request) (q audit.Query, broken []api.Detail) {
-	given := r.URL.Query()
-	q = audit.Query{Hospital: api.Caller(r.Context()).Hospital, Action: given.Get("action"), Limit: actsUsual}
-	fault := func(name, rule string) { broken = append(broken, api.Detail{Path: name, Rule: rule}) }
-	var err error
-	if text := given.Get("limit"); text != "" {
-		if q.Limit, err = strconv.Atoi(text); err != nil || q.Limit < 1 || q.Limit > actsAtMost {
-			fault("limit", "integer:1-"+strconv.Itoa(actsAtMost))
-		}
-	}
-	if text := given.Get("cursor"); text != "" {
-		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil || q.Before < 1 {
-			fault("cursor", "cursor")
-		}
-	}
-	for name, at := range map[string]*time.Time{"since": &q.Since, "until": &q.Until} {
-		if text := given.Get(name); text != "" {
-			if *at, err = time.Parse(time.RFC3339, text); err != nil {
-				fault(name, "format:date-time")
-			}
-		}
-	}
-	return q, broken
+func queryOf(r *http.Request) (audit.Query, *api.Query) {
+	given := api.QueryOf(r)
+	return audit.Query{
+		Hospital: api.Caller(r.Context()).Hospital, Action: given.Text("action"),
+		Limit: int(given.Whole("limit", actsUsual, 1, actsAtMost)), Before: given.Whole("cursor", 0, 1, api.MostWhole),
+		Since: given.Time("since"), Until: given.Time("until"),
+	}, given
 }

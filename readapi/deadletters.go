@@ -46,10 +46,7 @@ func deadLetterRoutes() []api.Route[*letters] {
 		{Operation: api.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
 			About: "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
-			Parameters: []api.Parameter{
-				{Name: "limit", In: "query", Example: "50", About: "1 to 200; 50 if not given."},
-				{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before."},
-			},
+			Parameters: []api.Parameter{api.Limit(lettersUsual, lettersAtMost), api.Cursor()},
 			Data: deadLetterPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*letters).list},
 		{Operation: api.Operation{
@@ -95,21 +92,9 @@ func deadLetterOf(l *DeadLetter) deadLetterItem {
 }
 
 func (s *letters) list(w http.ResponseWriter, r *http.Request) {
-	limit, before, broken := lettersUsual, int64(0), []api.Detail(nil)
-	var err error
-	given := r.URL.Query()
-	if text := given.Get("limit"); text != "" {
-		if limit, err = strconv.Atoi(text); err != nil || limit < 1 || limit > lettersAtMost {
-			broken = append(broken, api.Detail{Path: "limit", Rule: "integer:1-" + strconv.Itoa(lettersAtMost)})
-		}
-	}
-	if text := given.Get("cursor"); text != "" {
-		if before, err = strconv.ParseInt(text, 10, 64); err != nil || before < 1 {
-			broken = append(broken, api.Detail{Path: "cursor", Rule: "cursor"})
-		}
-	}
-	if len(broken) > 0 {
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
+	query := api.QueryOf(r)
+	limit, before := int(query.Whole("limit", lettersUsual, 1, lettersAtMost)), query.Whole("cursor", 0, 1, api.MostWhole)
+	if query.Refused(w, r) {
 		return
 	}
 	all := s.all(api.Caller(r.Context()).Hospital)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"svc/acuity"
@@ -26,21 +25,20 @@ type Site interface {
 
 // siteRoutes are the lists of administrators.
 func siteRoutes() []api.Route[*server] {
-	pages := []api.Parameter{
-		{Name: "limit", In: "query", About: "How many are listed.", Example: "100"},
-		{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0"},
-	}
+	offset := api.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
 	all := []api.Route[*server]{
 		{Operation: api.Operation{
-			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map", Parameters: pages,
+			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
+			Parameters: []api.Parameter{api.Limit(mappingsUsual, mappingsAtMost), offset},
 			Data: terminologyList{}, Refuses: []api.Kind{api.Invalid},
 		}, Serve: (*server).terminology},
 		{Operation: api.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
 			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
-			Parameters: append([]api.Parameter{
+			Parameters: []api.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
-			}, pages...),
+				api.Limit(codesUsual, codesAtMost), offset,
+			},
 			Data: worklistList{}, Refuses: []api.Kind{api.Invalid},
 		}, Serve: (*server).worklist},
 		{Operation: api.Operation{
@@ -124,33 +122,18 @@ type page struct{ limit, offset int }
 
 // paged reads ?limit and ?offset, or has answered.
 func paged(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
-	p := page{limit: preset}
-	var faults []api.Detail
-	for _, q := range []struct {
-		name        string
-		into        *int
-		least, most int
-	}{{"limit", &p.limit, 1, most}, {"offset", &p.offset, 0, 1 << 30}} {
-		text := r.URL.Query().Get(q.name)
-		if text == "" {
-			continue
-		}
-		n, err := strconv.Atoi(text)
-		switch {
-		case err != nil:
-			faults = append(faults, api.Detail{Path: q.name, Rule: "type:integer"})
-		case n < q.least:
-			faults = append(faults, api.Detail{Path: q.name, Rule: "min:" + strconv.Itoa(q.least)})
-		case n > q.most:
-			faults = append(faults, api.Detail{Path: q.name, Rule: "max:" + strconv.Itoa(q.most)})
-		}
-		*q.into = n
-	}
-	if faults != nil {
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The query breaks the rules listed in details.", Details: faults})
-	}
-	return p, faults == nil
+	q := api.QueryOf(r)
+	p := page{int(q.Whole("limit", int64(preset), 1, int64(most))), int(q.Whole("offset", 0, 0, offsetAtMost))}
+	return p, !q.Refused(w, r)
 }
+
+// The pages of the terminology map and of the worklist; offsetAtMost is beyond
+// all lists.
+const (
+	mappingsUsual, mappingsAtMost = 1000, 20_000
+	codesUsual, codesAtMost       = 100, 1000
+	offsetAtMost                  = 1 << 30
+)
 
 // of returns the part of a list.
 func pageOf[T any](p page, list []T) []T {

@@ -46,7 +46,7 @@ type terminologyList struct {
 }
 
 func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
-	part, ok := paged(w, r, 1000, 20_000)
+	part, ok := paged(w, r, mappingsUsual, mappingsAtMost)
 	if !ok {
 		return
 	}
@@ -122,13 +122,13 @@ type listedCode struct {
 }
 
 func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
-	part, ok := paged(w, r, 100, 1000)
+	part, ok := paged(w, r, codesUsual, codesAtMost)
 	if !ok {
 		return
 	}
-	wanted := r.URL.Query().Get("status")
-	if wanted != "" && wanted != codeUnmapped && wanted != codeIgnored && wanted != codeMapped {
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: []api.Detail{{Path: "status", Rule: "enum:unmapped|ignored|mapped"}}})
+	query := api.QueryOf(r)
+	wanted := query.One("status", codeUnmapped, codeIgnored, codeMapped)
+	if query.Refused(w, r) {
 		return
 	}
 	all, ok := s.read(w, r, true)

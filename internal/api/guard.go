@@ -1,6 +1,7 @@
 package api
 
 import (
+	"math"
 	"net/http"
 	"strings"
 
@@ -65,9 +66,18 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		path = r.URL.Path
 	}
 	allowed := make([]string, 0, len(methods))
+	closest := math.MaxInt // what a path of its own serves is not served by {id} beside it
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
-			if routes.Match(chi.NewRouteContext(), m, path) {
+			at := chi.NewRouteContext()
+			if !routes.Match(at, m, path) {
+				continue
+			}
+			open := strings.Count(at.RoutePattern(), "{")
+			if open < closest {
+				closest, allowed = open, allowed[:0]
+			}
+			if open == closest {
 				if allowed = append(allowed, m); m == http.MethodGet {
 					allowed = append(allowed, http.MethodHead)
 				}

@@ -40,15 +40,23 @@ type Parameter struct {
 	About   string
 	Example string
 	Values  []string // if no others are taken
+	Pattern string   // of the text, a name that the document knows; "": any
+	Format  string   // of the text, as JSON Schema names it; "": none
+	// Least and Most bound a whole number; a parameter without them is a text.
+	Least, Most int64
 }
 
 // Body is what is taken of one content type.
 type Body struct {
 	Type     string
-	Shape    any   // zero value of the Go type that says the fields; nil: text
+	Shape    any    // zero value of the Go type that says the fields, or AnyOf; nil: text
+	Pattern  string // of the text, a name that the document knows; "": any
 	Limit    int64 // bytes on the wire
 	Examples []Example
 }
+
+// AnyOf is the shape of a body that may have one of several.
+type AnyOf []any
 
 // Example is a body that the running handler takes.
 type Example struct {

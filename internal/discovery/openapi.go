@@ -128,16 +128,24 @@ func (w *writer) operation(o *api.Operation) {
 
 func (w *writer) parameters(op *huma.Operation, o *api.Operation) {
 	op.Parameters = []*huma.Param{{
-		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header.",
-		Schema: &huma.Schema{Type: huma.TypeString, Pattern: "^[!-~]{1,128}$"},
+		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
+		Schema: &huma.Schema{Type: huma.TypeString},
 	}}
 	for _, p := range o.Parameters {
-		schema := &huma.Schema{Type: huma.TypeString}
+		schema := &huma.Schema{Type: huma.TypeString, Pattern: patterns[p.Pattern], Format: p.Format}
+		if p.Least != 0 || p.Most != 0 {
+			least, most := float64(p.Least), float64(p.Most)
+			schema = &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most}
+		}
 		for _, v := range p.Values {
 			schema.Enum = append(schema.Enum, v)
 		}
 		one := &huma.Param{Name: p.Name, In: p.In, Description: p.About, Required: p.In == "path", Schema: schema}
-		if p.Example != "" {
+		switch n, err := strconv.ParseInt(p.Example, 10, 64); {
+		case p.Example == "":
+		case schema.Type == huma.TypeInteger && err == nil:
+			one.Example = n
+		default:
 			one.Example = p.Example
 		}
 		op.Parameters = append(op.Parameters, one)
@@ -148,8 +156,13 @@ func (w *writer) parameters(op *huma.Operation, o *api.Operation) {
 }
 
 func (w *writer) body(b *api.Body) *huma.MediaType {
-	media := &huma.MediaType{Examples: map[string]*huma.Example{}, Schema: &huma.Schema{Type: huma.TypeString}}
-	if b.Shape != nil {
+	media := &huma.MediaType{Examples: map[string]*huma.Example{}, Schema: &huma.Schema{Type: huma.TypeString, Pattern: patterns[b.Pattern]}}
+	if any, several := b.Shape.(api.AnyOf); several {
+		media.Schema = &huma.Schema{}
+		for _, shape := range any {
+			media.Schema.AnyOf = append(media.Schema.AnyOf, w.in.of(reflect.TypeOf(shape)))
+		}
+	} else if b.Shape != nil {
 		media.Schema = w.in.of(reflect.TypeOf(b.Shape))
 	}
 	for _, e := range b.Examples {

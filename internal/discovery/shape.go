@@ -122,7 +122,11 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 		if omitted && of.Kind() == reflect.Pointer {
 			of = of.Elem() // left out instead of null
 		}
-		o.Properties[tag] = tagged(s.of(of), f.Tag)
+		p := tagged(s.of(of), f.Tag)
+		if omitted && !s.closed { // of a request: null is the same as absent
+			p = orNull(p)
+		}
+		o.Properties[tag] = p
 		if always && !omitted {
 			o.Required = append(o.Required, tag)
 		}
@@ -148,19 +152,42 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if format := tag.Get("format"); format != "" {
 		p.Format = format
 	}
-	if p.Format == "date-time" && tag.Get("format") != "" { // of a request: an offset may be missing
-		p.Format, p.Pattern = "", dateTime
+	if tag.Get("pattern") == "time" {
 		p.Description = strings.TrimSpace("RFC 3339; without an offset the time of the hospital. " + p.Description)
 	}
 	if words := tag.Get("enum"); words != "" {
+		of := p
+		if p.Items != nil {
+			of = p.Items // of what the list holds
+		}
 		for word := range strings.SplitSeq(words, ",") {
-			p.Enum = append(p.Enum, word)
+			n, err := strconv.Atoi(word)
+			if of.Type == huma.TypeInteger && err == nil {
+				of.Enum = append(of.Enum, n)
+			} else {
+				of.Enum = append(of.Enum, word)
+			}
+		}
+	}
+	if name := tag.Get("pattern"); name != "" {
+		p.Pattern = patterns[name]
+	}
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // or exactly this, beside the bounds
+		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
+		p.Minimum, p.Maximum = nil, nil
+	}
+	if kinds := tag.Get("types"); kinds != "" {
+		for kind := range strings.SplitSeq(kinds, ",") {
+			p.AnyOf = append(p.AnyOf, &huma.Schema{Type: kind})
 		}
 	}
 	for name, to := range map[string]**float64{"minimum": &p.Minimum, "maximum": &p.Maximum} {
 		if n, err := strconv.ParseFloat(tag.Get(name), 64); err == nil {
 			*to = &n
 		}
+	}
+	if p.Items != nil { // of what the list holds
+		p.Items.Minimum, p.Items.Maximum, p.Minimum, p.Maximum = p.Minimum, p.Maximum, nil, nil
 	}
 	for name, to := range map[string]**int{
 		"minLength": &p.MinLength, "maxLength": &p.MaxLength, "minItems": &p.MinItems, "maxItems": &p.MaxItems,
@@ -172,9 +199,28 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	return p
 }
 
-const dateTime = `^\d{4}-\d{2}-\d{2}([Tt ]\d{2}:\d{2}(:\d{2}([.,]\d+)?)?([Zz]|[+-]\d{2}(:?\d{2})?)?)?$`
+// patterns are what a parameter, a body, or the tag pattern of a field may name.
+var patterns = map[string]string{
+	"time":  "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
+	// A segment MSH begins, with its field separator.
+	"hl7":     `(^|[\r\n\x0b\ufeff])MSH[!-/:-@\[-` + "`" + `{-~]`,
+	"word":    `\S`,
+	"token":   `^[!-~]{1,255}$`,
+	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")$`,
+}
+
+const (
+	// day is a day of the years 1900 to 2199.
+	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
+	// clock is a time of a day, to the minute or finer.
+	clock = `([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?`
+)
 
 func orNull(p *huma.Schema) *huma.Schema {
+	if p.AnyOf != nil {
+		p.AnyOf = append(p.AnyOf, &huma.Schema{Type: "null"})
+		return p
+	}
 	if p.Ref != "" || p.Type == "" {
 		return &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
 	}

@@ -32,7 +32,7 @@ type operation struct {
 	Security    []map[string][]string
 	Parameters  []struct {
 		Name, In string
-		Example  string
+		Example  any // a text or a number
 	}
 	RequestBody struct{ Content map[string]media }
 	Responses   map[string]struct{ Content map[string]media }
@@ -136,7 +136,7 @@ func text(raw json.RawMessage) string {
 func (o *operation) target(path string) string {
 	for _, p := range o.Parameters {
 		if p.In == "path" {
-			path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
+			path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(p.Example))
 		}
 	}
 	return path

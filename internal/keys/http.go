@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/go-chi/chi/v5"
 
@@ -52,7 +53,7 @@ func writes() []api.Route[*server] {
 			Bodies: []api.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []api.Example{
 				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
 			}}},
-			Data: mintedKey{},
+			Data: mintedKey{}, Refuses: []api.Kind{api.Unprocessable},
 		}, Serve: (*server).mint},
 		{Operation: api.Operation{
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
@@ -88,11 +89,11 @@ func reads() []api.Route[*server] {
 }
 
 type mintShape struct {
-	Name      string     `json:"name" minLength:"1" maxLength:"100" doc:"What the integration is called."`
-	Scopes    []string   `json:"scopes" minItems:"1" doc:"What the key may do."`
+	Name      string     `json:"name" pattern:"word" maxLength:"100" doc:"What the integration is called."`
+	Scopes    []string   `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
-	Rate      *float64   `json:"rate,omitempty" minimum:"0" doc:"Requests per second; 0: no limit. Default 50."`
-	Burst     int        `json:"burst,omitempty" minimum:"0" doc:"Requests at once. Default: four seconds of the rate."`
+	Rate      *float64   `json:"rate,omitempty" minimum:"0.01" maximum:"100000" or:"0" doc:"Requests per second; 0: no limit. Default 50."`
+	Burst     int        `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
 }
 
 type rotateShape struct {
@@ -172,7 +173,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	}
 	template := access.Key{Hospital: api.Caller(r.Context()).Hospital, Name: strings.TrimSpace(in.Name)}
 	var broken []api.Detail
-	if template.Name == "" || len(template.Name) > maxName {
+	if template.Name == "" || utf8.RuneCountInString(template.Name) > maxName {
 		broken = append(broken, api.Detail{Path: "name", Rule: "length:1-100"})
 	}
 	var err error
@@ -188,13 +189,18 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 		broken = append(broken, api.Detail{Path: "rate", Rule: "rate"})
 	}
 	template.Rate, template.Burst = limits.Rate, limits.Burst
+	past := false
 	if in.ExpiresAt != nil {
 		if template.ExpiresAt = cut(*in.ExpiresAt); !template.ExpiresAt.After(s.Shell.Now()) {
-			broken = append(broken, api.Detail{Path: "expiresAt", Rule: "future"})
+			past = true
 		}
 	}
-	if len(broken) > 0 {
+	switch {
+	case len(broken) > 0:
 		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
+		return
+	case past:
+		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The key would have expired already.", Details: []api.Detail{{Path: "expiresAt", Rule: "future"}}})
 		return
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), within)

@@ -170,7 +170,6 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		"scope":       `{"name":"n","scopes":["fly"]}`,
 		"rate":        `{"name":"n","scopes":["all"],"rate":-1}`,
 		"type":        `{"name":1,"scopes":["all"]}`,
-		"past":        `{"name":"n","scopes":["all"],"expiresAt":"2031-04-05T12:00:00Z"}`,
 		"two objects": `{"name":"n","scopes":["all"]}{}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -179,6 +178,7 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		})
 	}
 	h.t = t
+	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expiresAt":"2031-04-05T12:00:00Z"}`, 422)
 	h.ask("admin", "POST", "/api/admin/keys", strings.Repeat(" ", 70_000)+`{}`, 413)
 	h.ask("admin", "POST", "/api/admin/keys", `{}`, 415, "Content-Type", "text/plain")
 	if len(h.acts) > 0 {
