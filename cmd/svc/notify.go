@@ -9,7 +9,6 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/stream"
 	"svc/notifier"
-	"svc/notifier/egress"
 	"svc/notifier/webhook"
 	"svc/schemas"
 )
@@ -24,8 +23,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
-	guard := egress.New(egress.Config{Allow: h.config.EgressAllow, Loopback: h.config.EgressLoopback})
-	hooks := webhook.New(webhook.Config{Guard: guard, Roots: h.config.EgressRoots, Now: h.now})
+	hooks := webhook.New(webhook.Config{Guard: h.config.guard(), Roots: h.config.EgressRoots, Now: h.now})
 
 	lists := h.redis.Deliveries()
 	n := notifier.New(notifier.Config{
