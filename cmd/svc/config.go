@@ -47,6 +47,10 @@ type config struct {
 	EgressLoopback bool // of svc dev
 	MLLP           mllpConfig
 	DocsURL        string
+	PublicURL      string
+	SMTP           smtpConfig
+	SMS            smsConfig
+	Outbox         *outbox // of svc dev: catches what goes to people; nil: it is sent
 	CORSOrigins    []string
 	LogLevel       string
 	ShutdownWithin time.Duration
@@ -104,6 +108,19 @@ var options = []option{
 	{name: "secrets-key-old", only: needIngest | needNotify, secret: true, help: "earlier keys, separated by spaces or lines, that still open what they sealed; any change of a webhook or recipient seals it anew", set: secretsKeyOld},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
+	{name: "public-url", only: needNotify | needHTTP, help: "address at which people and providers of SMS reach this service, for the links in alerts; without it there are none", set: publicURL},
+	{name: "smtp-host", only: needNotify, help: "relay that alerts by e-mail are handed to (default: none, no e-mail)", set: smtpHost},
+	{name: "smtp-port", only: needNotify, preset: "587", help: "port of the relay", set: smtpPort},
+	{name: "smtp-tls", only: needNotify, preset: "starttls", help: "starttls (nothing is sent without it) or tls from the first byte, as on port 465", set: oneOf(func(c *config) *string { return &c.SMTP.TLS }, "starttls", "tls")},
+	{name: "smtp-ca", only: needNotify, help: "PEM file of authorities that may have signed the relay's certificate, beside those of the system", set: smtpRoots},
+	{name: "smtp-user", only: needNotify, help: "user at the relay (default: no login)", set: text(func(c *config) *string { return &c.SMTP.User })},
+	{name: "smtp-password", only: needNotify, secret: true, help: "its password", set: text(func(c *config) *string { return &c.SMTP.Password })},
+	{name: "smtp-from", only: needNotify, help: "sender of the e-mail, an address", set: text(func(c *config) *string { return &c.SMTP.From })},
+	{name: "sms-driver", only: needNotify | needHTTP, help: "gateway of SMS: http (our own signed request) or twilio (default: none, no SMS)", set: oneOf(func(c *config) *string { return &c.SMS.Driver }, "", "http", "twilio")},
+	{name: "sms-url", only: needNotify | needHTTP, help: "where messages are posted; with twilio the base, https://api.twilio.com", set: text(func(c *config) *string { return &c.SMS.URL })},
+	{name: "sms-account", only: needNotify | needHTTP, help: "account at twilio", set: text(func(c *config) *string { return &c.SMS.Account })},
+	{name: "sms-token", only: needNotify | needHTTP, secret: true, help: "secret that signs messages and receipts; with twilio the auth token", set: text(func(c *config) *string { return &c.SMS.Token })},
+	{name: "sms-from", only: needNotify | needHTTP, help: "sender of the SMS; with twilio a number or a messaging service", set: text(func(c *config) *string { return &c.SMS.From })},
 	{name: "mllp", only: needIngest, help: "senders of HL7 v2 over MLLP, each as addr=HOST:PORT,key=KEY[,from=NETWORK][,client=NAME], separated by semicolons (default: none)", set: mllpBindings},
 	{name: "mllp-tls-cert", only: needIngest, help: "PEM file of the certificate for MLLP over TLS", set: file(func(c *config) *string { return &c.MLLP.Cert })},
 	{name: "mllp-tls-key", only: needIngest, help: "PEM file of that certificate's key", set: file(func(c *config) *string { return &c.MLLP.Key })},
@@ -178,6 +195,7 @@ func parseOptions(command string, options []option, args []string, env func(stri
 		faults = append(faults, errors.New("-kafka-tls-cert, -kafka-tls-key: give both or neither"))
 	}
 	faults = append(faults, c.MLLP.faults()...)
+	faults = append(faults, c.channelFaults()...)
 	if c.SecretsKey == "" && len(c.SecretsKeyOld) > 0 {
 		faults = append(faults, errors.New("-secrets-key-old: needs -secrets-key"))
 	}

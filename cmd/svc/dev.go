@@ -107,7 +107,9 @@ func runDev(ctx context.Context, args []string, w world) error {
 	}
 	defer redis.Close()
 
+	caught := newOutbox(w.now)
 	h, err := build(ctx, &config{
+		PublicURL: "http://" + listener.Addr().String(), Outbox: caught,
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
 		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: "http://" + listener.Addr().String() + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
@@ -121,6 +123,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	}
 	defer h.close()
 	h.mountDevHook()
+	h.mountOutbox(caught)
 	public, private, front := h.public(), h.private(), h.mllpFronts[0]
 	public.listener, private.listener, front.listener = listener, metrics, hl7
 	greeted := make(chan struct{})
@@ -312,6 +315,7 @@ const greeting = `svc is ready: maternity acuity and staffing, everything in thi
   API       %s
   HL7 MLLP  %s    for interface engines and svc send, under the API key
   Webhooks  %s/dev/hook    a receiver that verifies, and its page
+  Alerts    %s/dev/outbox    e-mail and SMS, caught
   Metrics   http://%s/metrics
   Kafka     %s    embedded, one broker, no replication: for development only
   Redis     %s    embedded

@@ -26,12 +26,21 @@ func wireNotify(ctx context.Context, h *house) error {
 	hooks := webhook.New(webhook.Config{Guard: h.config.guard(), Roots: h.config.EgressRoots, Now: h.now})
 
 	lists := h.redis.Deliveries()
+	desk, err := h.people(listing{lists, h.log})
+	if err != nil {
+		return err
+	}
+	senders, err := h.config.channels(h.now)
+	if err != nil {
+		return err
+	}
+	senders[outbound.ChannelWebhook] = hooks
 	n := notifier.New(notifier.Config{
 		Settings: h.settings.subscribers, Ledger: ledger, LedgerID: ledger.id,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Board:     listing{lists, h.log}, Metrics: h.metrics.notify(),
-		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: hooks},
-		Log:     h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
+		Senders: senders, People: desk,
+		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
 	})
 	h.settings.subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{

@@ -26,7 +26,7 @@ func wireRead(_ context.Context, h *house) error {
 	readapi.MountAudit(h.router, h.shell, h.audit.list)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.checks["redis"] = h.redis.Ping
-	return nil
+	return h.mountAlerts()
 }
 
 // charts is the view as readapi sees it.

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"html/template"
+	"net/http"
+	"regexp"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+// The catcher of svc dev: what would have gone out by e-mail and SMS.
+const outboxPath = "/dev/outbox"
+
+//go:embed outbox.html
+var outboxPage string
+
+// outboxKept is how many messages the page shows.
+const outboxKept = 200
+
+// outbox keeps what the channels to people were given.
+type outbox struct {
+	now  func() time.Time
+	page *template.Template
+
+	mu     sync.Mutex
+	latest []*caught // newest first
+}
+
+// caught is one message.
+type caught struct {
+	ID         string           `json:"id"` // of the delivery
+	At         api.Time         `json:"at"`
+	HospitalID string           `json:"hospitalId"`
+	Channel    outbound.Channel `json:"channel"`
+	To         string           `json:"to"`
+	Subject    string           `json:"subject,omitempty"`
+	Text       string           `json:"text"`
+	HTML       string           `json:"html,omitempty"`
+	Link       string           `json:"link,omitempty"` // in the text, to acknowledge
+	Attempt    int              `json:"attempt"`
+}
+
+func newOutbox(now func() time.Time) *outbox {
+	return &outbox{now: now, page: template.Must(template.New("outbox").Parse(outboxPage))}
+}
+
+var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
+
+// channel is the sender of one channel.
+func (o *outbox) channel(c outbound.Channel) catcher { return catcher{o, c} }
+
+type catcher struct {
+	outbox  *outbox
+	channel outbound.Channel
+}
+
+// Send implements [outbound.Sender].
+func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
+	o := c.outbox
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.latest = slices.Insert(o.latest, 0, &caught{
+		ID: m.DeliveryID, At: api.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
+		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
+	})
+	o.latest = o.latest[:min(len(o.latest), outboxKept)]
+	return outbound.Result{Class: outbound.ClassOK, Status: http.StatusOK, Took: 1, Response: "caught by svc dev"}
+}
+
+func (o *outbox) messages() []*caught {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]*caught{}, o.latest...)
+}
+
+// mountOutbox adds the page and its list.
+func (h *house) mountOutbox(o *outbox) {
+	h.router.Get(outboxPath, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'")
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		o.page.Execute(w, o.messages()) //nolint:errcheck // the browser is gone
+	})
+	h.router.Get(outboxPath+".json", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		printJSON(w, map[string]any{"items": o.messages()}) //nolint:errcheck // the browser is gone
+	})
+}

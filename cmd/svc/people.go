@@ -1,0 +1,157 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/hkdf"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/internal/subscribers"
+	"svc/notifier/alert"
+	"svc/notifier/people"
+	"svc/notifier/sms"
+	"svc/readapi"
+)
+
+// people is who writes to people, with what it looks things up in.
+func (h *house) people(lists listing) (*people.Desk, error) {
+	c := people.Config{
+		Settings: told{h.settings.subscribers, h}, Board: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
+	}
+	if h.settings.seals != nil {
+		c.Seals = h.settings.seals
+		key, err := hkdf.Key(sha256.New, []byte(h.config.SecretsKey), nil, "svc.v1 acknowledge", sha256.Size)
+		if err != nil {
+			return nil, fmt.Errorf("derive the key of links: %w", err)
+		}
+		c.TokenKey = key
+	}
+	return people.New(c), nil
+}
+
+// told is the settings as package people sees them.
+type told struct {
+	*subscribers.Register
+	house *house
+}
+
+// Recipient implements [people.Settings].
+func (t told) Recipient(hospital, id string) (outbound.Recipient, bool) {
+	r, ok := t.Register.Recipient(hospital, id)
+	if !ok {
+		return outbound.Recipient{}, false
+	}
+	return *r, true
+}
+
+// Unit implements [people.Settings].
+func (t told) Unit(hospital string) (name string, zone *time.Location) { return t.house.unit(hospital) }
+
+func (h *house) unit(hospital string) (name string, zone *time.Location) {
+	known, ok := h.settings.register.Hospital(hospital)
+	if !ok {
+		return hospital, time.UTC
+	}
+	return cmp.Or(known.Name, hospital), h.settings.register.Zone(hospital)
+}
+
+// rooms looks up how the rooms of a unit stand now.
+func (h *house) rooms(ctx context.Context, hospital string) (*alert.Rooms, error) {
+	read, err := h.redis.Read(ctx, hospital)
+	if err != nil {
+		return nil, err
+	}
+	var unit acuity.UnitChart
+	var decode charts
+	if err := decode.DecodeUnit(read.Chart, &unit); err != nil {
+		return nil, err
+	}
+	now := max(acuity.At(h.now()), unit.Clock)
+	rules := unit.Catalogue()
+	rooms := make([]acuity.RoomVerdict, 0, len(read.Rooms))
+	for _, r := range read.Rooms {
+		var chart acuity.RoomChart
+		if err := decode.DecodeRoom(r.Chart, &chart); err != nil {
+			return nil, err
+		}
+		rooms = append(rooms, rules.RoomVerdict(&chart, now))
+	}
+	return summary(rooms), nil
+}
+
+// summary counts the open rooms and picks those with the highest score.
+func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
+	s := &alert.Rooms{}
+	slices.SortStableFunc(rooms, func(a, b acuity.RoomVerdict) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID)) })
+	for i := range rooms {
+		r := &rooms[i]
+		if r.Status == acuity.RoomEmpty {
+			s.Open++
+		}
+		if r.Color != acuity.ColorGray && len(s.Top) < alert.MaxTop {
+			s.Top = append(s.Top, alert.Room{ID: r.ID, Label: r.Label, Color: r.Color, Nursing: r.Demand.Nursing()})
+		}
+	}
+	return s
+}
+
+// linkID is what the board knows of a token: with what lies in Redis nobody can
+// answer an alert.
+func linkID(token string) string {
+	sum := sha256.Sum256([]byte("svc.v1 link " + token))
+	return hex.EncodeToString(sum[:16])
+}
+
+// Link notes where the link in an alert leads.
+func (s listing) Link(token string, l outbound.AckLink) {
+	s.note(l, func(value []byte) { s.lists.PutLink(linkID(token), value) })
+}
+
+// links is what the page of links needs.
+type links struct{ house *house }
+
+// Link implements [readapi.Alerts].
+func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
+	value, err := l.house.redis.Link(ctx, linkID(token))
+	ok, err = noted(value, err, &link)
+	return link, ok, err
+}
+
+// Episode implements [readapi.Alerts].
+func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Episode, ok bool, err error) {
+	all, err := l.house.redis.Episodes(ctx, hospital)
+	if err != nil || all[id] == "" {
+		return e, false, err
+	}
+	ok, err = noted([]byte(all[id]), nil, &e)
+	return e, ok, err
+}
+
+// Unit implements [readapi.Alerts].
+func (l links) Unit(hospital string) (name string, zone *time.Location) { return l.house.unit(hospital) }
+
+// Order implements [readapi.Alerts].
+func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.house.order(ctx, c) }
+
+// mountAlerts adds what people and providers of SMS open without a key.
+func (h *house) mountAlerts() error {
+	readapi.MountAcknowledge(h.router, h.shell, links{h})
+	gateway, err := h.config.gateway(h.now)
+	if err != nil || gateway == nil {
+		return err
+	}
+	readapi.MountReceipts(h.router, h.shell, sms.ReceiptPath(h.config.SMS.Driver), func(r *http.Request, body []byte) (outbound.Command, bool, error) {
+		receipt, err := gateway.Receipt(r.URL, r.Header, body)
+		return outbound.Command{Hospital: receipt.Hospital, Delivery: receipt.DeliveryID, Receipt: receipt.State}, errors.Is(err, sms.ErrForged), err
+	}, h.order)
+	return nil
+}
