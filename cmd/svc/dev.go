@@ -305,7 +305,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if o.ephemeral {
 		kept = "kept nowhere (-ephemeral)"
 	}
-	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }

@@ -6,7 +6,6 @@ import (
 	"crypto/hkdf"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -91,7 +90,9 @@ func (h *house) rooms(ctx context.Context, hospital string) (*alert.Rooms, error
 // summary counts the open rooms and picks those with the highest score.
 func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
 	s := &alert.Rooms{}
-	slices.SortStableFunc(rooms, func(a, b acuity.RoomVerdict) int { return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(rooms, func(a, b acuity.RoomVerdict) int {
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.ID, b.ID))
+	})
 	for i := range rooms {
 		r := &rooms[i]
 		if r.Status == acuity.RoomEmpty {
@@ -137,7 +138,9 @@ func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Epi
 }
 
 // Unit implements [readapi.Alerts].
-func (l links) Unit(hospital string) (name string, zone *time.Location) { return l.house.unit(hospital) }
+func (l links) Unit(hospital string) (name string, zone *time.Location) {
+	return l.house.unit(hospital)
+}
 
 // Order implements [readapi.Alerts].
 func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.house.order(ctx, c) }
