@@ -54,7 +54,7 @@ var webhookVerbs = map[string]struct {
 	run   func(*webhooksCommand, context.Context) error
 }{
 	"list":       {"", nil, (*webhooksCommand).list},
-	"add":        {"the URL of the endpoint", []string{"events", "rooms", "rate", "timeout", "reader-keys", "secret-file"}, (*webhooksCommand).add},
+	"add":        {"?", []string{"url", "events", "rooms", "rate", "timeout", "reader-keys", "secret-file"}, (*webhooksCommand).add},
 	"show":       {"a webhook by its id", nil, (*webhooksCommand).one},
 	"set":        {"a webhook by its id", []string{"url", "events", "rooms", "enabled", "rate", "timeout", "reader-keys", "if-version"}, (*webhooksCommand).set},
 	"remove":     {"a webhook by its id", []string{"if-version"}, (*webhooksCommand).remove},
@@ -266,7 +266,12 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	body["url"] = o.id
+	switch {
+	case (o.id == "") == (o.url == ""):
+		return usageError{errors.New("name the URL of the endpoint, as -url or without")}
+	case o.id != "":
+		body["url"] = o.id
+	}
 	var w webhookData
 	return o.show(ctx, http.MethodPost, webhooksPath, body, &w, func() error {
 		return o.printSecret(&w, w.ID+" gets "+strings.Join(w.Events, ","))
