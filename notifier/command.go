@@ -177,9 +177,9 @@ func (c *command) retry() {
 		case e == nil:
 			c.finish(reasonEndpoint)
 		case what != nil:
-			e.do(&job{command: c, events: []*waiting{what}})
+			e.do(&job{command: c, once: true, events: []*waiting{what}})
 		case found != nil && found.Position >= 0:
-			e.do(&job{command: c, list: []int64{found.Position}})
+			e.do(&job{command: c, once: true, list: []int64{found.Position}})
 		default:
 			c.finish(reasonDelivery)
 		}

@@ -1,0 +1,282 @@
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/notifier/event"
+)
+
+// partnerSide is what the endpoints of partners are in these tests: HTTPS on a
+// private address of this machine, which the notifier reaches by its allow list.
+type partnerSide struct {
+	address string // host:port
+	env     []string
+
+	mu   sync.Mutex
+	seen map[string][]gotten // by path
+	fail func(path string) int // status; 0: accepted
+}
+
+type gotten struct {
+	id, body string
+	at       time.Time
+}
+
+// receive starts a receiver for hospitals.
+func receive(t testing.TB, hospitals ...string) *partnerSide {
+	t.Helper()
+	var ip net.IP
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.IsPrivate() && n.IP.To4() != nil {
+			ip = n.IP.To4()
+		}
+	}
+	if ip == nil {
+		t.Skip("this machine has no private address")
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &partnerSide{address: listener.Addr().String(), seen: map[string][]gotten{}}
+	certificate, ca := certificateFor(t, ip)
+	server := httptest.NewUnstartedServer(p)
+	server.Listener.Close()
+	server.Listener = listener
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.Config.ErrorLog = nil
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, ca, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(p.address)
+	var allow []string
+	for _, h := range hospitals {
+		allow = append(allow, h+"="+ip.String()+"/32:"+port)
+	}
+	p.env = []string{
+		"SVC_EGRESS_ALLOW=" + strings.Join(allow, ","), "SVC_EGRESS_CA_FILE=" + file,
+		"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef-of-tests",
+	}
+	return p
+}
+
+func certificateFor(t testing.TB, ip net.IP) (tls.Certificate, []byte) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "receiver"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		IPAddresses: []net.IP{ip}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+}
+
+// ServeHTTP takes one delivery.
+func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // cut short by a kill: it was not received
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.fail != nil {
+		if status := p.fail(r.URL.Path); status != 0 {
+			w.WriteHeader(status)
+			return
+		}
+	}
+	p.seen[r.URL.Path] = append(p.seen[r.URL.Path], gotten{r.Header.Get("webhook-id"), string(body), time.Now()})
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (p *partnerSide) at(path string) []gotten {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.Clone(p.seen[path])
+}
+
+// hook makes an endpoint of a hospital, by the API.
+func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
+	t.Helper()
+	admin := newPartner(s.base, hospital, cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "admin", "-scopes", "admin", "-rate", "0"))
+	body, err := json.Marshal(map[string]any{"url": "https://" + p.address + path, "events": []string{"surge.level_changed", "room.rescored"}, "ratePerSecond": 500})
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 5*time.Second, func() error {
+		a, err := admin.do(http.MethodPost, "/api/admin/webhooks", "application/json", string(body))
+		if err == nil && a.status != http.StatusOK {
+			err = fmt.Errorf("%d %s", a.status, a.raw)
+		}
+		return err
+	})
+}
+
+// notifier starts a svc notify under an instance name.
+func (s *system) notifier(instance string) *node {
+	s.t.Helper()
+	return start(s.t, instance, []string{"notify", "-instance", instance, "-private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
+}
+
+// expected are the events that the plain reference makes of the observations of a
+// hospital, in order: not what any ledger says.
+func (l *ledger) expected(t testing.TB, hospital string, at acuity.Instant) (ids []string, bodies map[string]string) {
+	t.Helper()
+	bodies = map[string]string{}
+	for _, c := range acuity.Fold(l.inputs(hospital), at).Changes {
+		c.Hospital = hospital
+		events, err := event.Of(&c, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			ids = append(ids, e.ID)
+			bodies[e.ID] = string(e.Body)
+		}
+	}
+	return ids, bodies
+}
+
+// complete says whether an endpoint got all events, each in its turn; what comes
+// again is one of those before, with the same bytes.
+func complete(seen []gotten, ids []string, bodies map[string]string) (repeats int, err error) {
+	place := make(map[string]int, len(ids))
+	for i, id := range ids {
+		place[id] = i
+	}
+	next := 0
+	for _, r := range seen {
+		at, known := place[r.id]
+		switch {
+		case !known:
+			return 0, fmt.Errorf("event %s is of no change", r.id)
+		case bodies[r.id] != r.body:
+			return 0, fmt.Errorf("event %d has another body\n%s\nwant\n%s", at, r.body, bodies[r.id])
+		case at > next:
+			return 0, fmt.Errorf("event %d comes before %d", at, next)
+		case at == next:
+			next++
+		default:
+			repeats++
+		}
+	}
+	if next < len(ids) {
+		return 0, fmt.Errorf("%d of %d events", next, len(ids))
+	}
+	return repeats, nil
+}
+
+// startNotified is a system with endpoints: two of each hospital.
+func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
+	t.Helper()
+	needServers(t)
+	p := receive(t, hospitals...)
+	for _, e := range p.env {
+		name, value, _ := strings.Cut(e, "=")
+		t.Setenv(name, value)
+	}
+	s := startSystem(t, hospitals...)
+	for _, h := range hospitals {
+		p.hook(t, s, h, "/"+h+"/a")
+		p.hook(t, s, h, "/"+h+"/b")
+	}
+	return s, p
+}
+
+// allReceived waits until every endpoint got every event of the reference.
+func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, hospitals ...string) (events, repeats int) {
+	t.Helper()
+	settle(t, s.partners)
+	log := readLog(t, s.kafka.address, s.prefix)
+	for _, h := range hospitals {
+		last := log.changes[h][len(log.changes[h])-1]
+		ids, bodies := log.expected(t, h, last.AppliedAt)
+		events += len(ids)
+		for _, path := range []string{"/" + h + "/a", "/" + h + "/b"} {
+			eventually(t, within, func() error {
+				n, err := complete(p.at(path), ids, bodies)
+				if err != nil {
+					return fmt.Errorf("%s: %w", path, err)
+				}
+				repeats += n
+				return nil
+			})
+		}
+	}
+	return events, repeats
+}
+
+// TestKillNotifier kills the notifier 50 times under load, with two instances and
+// a third that comes and goes. The set of events that endpoints get is that of
+// the reference; what comes again is the same.
+func TestKillNotifier(t *testing.T) {
+	hospitals := []string{"north", "south", "west"}
+	s, p := startNotified(t, hospitals...)
+	s.processor("p1")
+	nodes := []*node{s.notifier("n1"), s.notifier("n2")}
+	l := feed(t, 60, s.partners...)
+	third := 0
+	const kills = 50
+	for kill := range kills {
+		l.more(t, 25)
+		i := kill % 2
+		nodes[i].kill()
+		switch kill % 5 {
+		case 1: // for a moment nobody has its partitions
+			l.more(t, 10)
+		case 3: // one more takes its share, and dies
+			n := s.notifier(fmt.Sprintf("x%d", kill))
+			select {
+			case <-n.says("partition restored"):
+				third++
+			case <-n.exited:
+				t.Fatalf("ended:\n%s", tail(n.logged(), 10))
+			case <-time.After(5 * time.Second):
+			}
+			n.kill()
+		}
+		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
+	}
+	l.more(t, 50)
+	l.finish()
+	events, repeats := allReceived(t, s, p, 2*time.Minute, hospitals...)
+	t.Logf("%d kills, %d with a third instance that had partitions: %d events to each of two endpoints, %d requests again", kills, third, events, repeats)
+	if events < 100 {
+		t.Errorf("only %d events: the load changes too little", events)
+	}
+}

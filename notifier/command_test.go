@@ -1,0 +1,168 @@
+package notifier_test
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/event"
+)
+
+func TestTestOfAnEndpoint(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(refused()))
+		r.change("north") // the main lane is stuck
+		r.settle(time.Minute)
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
+		r.settle(time.Second)
+		if p := r.board.progress["cmd_1"]; !p.Done || p.Failed != 1 || p.Delivered != 0 {
+			t.Errorf("to one that is down: %+v", p)
+		}
+		failed := r.board.deliveries[r.board.progress["cmd_1"].Delivery]
+		if failed.State != outbound.Failed || failed.Reason != "refused" || len(failed.Attempts) != 1 || failed.Event != outbound.Ping {
+			t.Errorf("%+v", failed)
+		}
+		r.hook("north", "whk_2", func(w *outbound.Webhook) { w.Enabled = false }) // also one that is paused
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_2", Event: outbound.LevelChanged})
+		r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_none"})
+		r.settle(time.Second)
+		if p := r.board.progress["cmd_2"]; !p.Done || p.Delivered != 1 {
+			t.Errorf("to one that is up: %+v", p)
+		}
+		if p := r.board.progress["cmd_3"]; !p.Done || p.Reason != "no_endpoint" {
+			t.Errorf("to none: %+v", p)
+		}
+		r.end()
+		r.start() // a test is no event of the lanes
+		r.settle(time.Second)
+		if n := len(r.receiver.of("whk_2")); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+		r.end()
+	})
+}
+
+func TestRetryIsTheSame(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.receiver.set("whk_1", always(status(422)))
+		bad := r.change("north")[0]
+		r.settle(time.Minute)
+		if r.board.states("whk_1")[outbound.Rejected] != 1 {
+			t.Fatalf("states %v", r.board.states("whk_1"))
+		}
+		r.receiver.set("whk_1", always(ok()))
+		next := r.change("north")
+		r.settle(time.Minute)
+		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // nothing but its id is known
+		r.settle(time.Minute)
+		for _, id := range []string{"cmd_1", "cmd_2"} {
+			if p := r.board.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {
+				t.Errorf("%s: %+v", id, p)
+			}
+		}
+		if r.board.deliveries[delivery].State != outbound.Delivered {
+			t.Errorf("%+v", r.board.deliveries[delivery])
+		}
+		r.want("whk_1", []string{bad, next[0], bad})
+		r.end()
+	})
+}
+
+func TestReplay(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.change("north")
+		r.settle(time.Hour)
+		since := time.Now()
+		var ids []string
+		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
+			if len(ids) == 200 && m.EventID == ids[100] {
+				return status(422)
+			}
+			return ok()
+		})
+		for range 200 {
+			c, more := r.make("north")
+			ids = append(ids, more...)
+			r.verdicts[len(r.verdicts)-1] = c
+		}
+		r.hand(r.verdicts[1:])
+		r.settle(time.Hour)
+		until := time.Now()
+		r.change("north")
+		r.settle(time.Minute)
+		again := func(id string, only outbound.Selection) []got {
+			t.Helper()
+			before := len(r.receiver.of("whk_1"))
+			r.order(outbound.Command{ID: id, Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Until: until, Only: only})
+			r.settle(time.Minute)
+			if p := r.board.progress[id]; !p.Done || p.Reason != "" {
+				t.Fatalf("%s: %+v", id, p)
+			}
+			return r.receiver.of("whk_1")[before:]
+		}
+		if list := again("cmd_missing", outbound.SelectMissing); len(list) != 3 || list[0].event != ids[100] {
+			t.Errorf("missing: %d requests", len(list))
+		}
+		if list := again("cmd_all", outbound.SelectAll); len(list) != 202 {
+			t.Errorf("all: %d requests, one event is refused three times", len(list))
+		} else if err := inOrder(list, ids); err != nil {
+			t.Errorf("all: %v", err)
+		} else if took := list[len(list)-1].at.Sub(list[0].at); took < 200*time.Second/30 {
+			t.Errorf("200 within %v: the second lane has half the rate", took)
+		}
+		r.receiver.set("whk_1", always(ok()))
+		if list := again("cmd_failed", outbound.SelectFailed); len(list) != 1 || list[0].event != ids[100] {
+			t.Errorf("failed: %d requests", len(list))
+		}
+		if p := r.board.progress["cmd_all"]; p.Count != 200 || p.Delivered != 199 || p.Failed != 1 {
+			t.Errorf("%+v", p)
+		}
+		if list := again("cmd_none", outbound.SelectMissing); len(list) != 0 {
+			t.Errorf("nothing is missing: %d requests", len(list))
+		}
+		r.end()
+	})
+}
+
+func TestReplayIsStoppedAndResumed(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 4 })
+		r.start()
+		since := time.Now()
+		var ids []string
+		for range 100 {
+			ids = append(ids, r.change("north")...)
+		}
+		r.settle(time.Hour)
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Only: outbound.SelectAll})
+		r.settle(20 * time.Second) // forty of them
+		r.end()
+		r.start()
+		r.settle(2 * time.Minute)
+		list := r.receiver.of("whk_1")[100:]
+		if p := r.board.progress["cmd_1"]; !p.Done || len(list) < 100 || len(list) > 105 {
+			t.Errorf("%d requests, %+v", len(list), p)
+		}
+		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Only: outbound.SelectAll})
+		r.settle(10 * time.Second)
+		r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbStop, Command: "cmd_2"})
+		r.settle(time.Second)
+		sent := len(r.receiver.of("whk_1"))
+		r.settle(time.Hour)
+		if p := r.board.progress["cmd_2"]; !p.Done || !p.Stopped || len(r.receiver.of("whk_1")) != sent {
+			t.Errorf("after the stop: %+v", p)
+		}
+		if p := r.board.progress["cmd_3"]; !p.Done || p.Reason != "" {
+			t.Errorf("%+v", p)
+		}
+		r.end()
+	})
+}
