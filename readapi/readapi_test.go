@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/forecast"
 	"svc/internal/access"
 	"svc/internal/api"
 	"svc/readapi"
@@ -40,6 +41,7 @@ type house struct {
 	given   atomic.Int32 // how often the whole state was handed out
 	decoded atomic.Int32 // how many rooms were decoded
 	reading func()       // called when a state was read, if set
+	learned learned
 }
 
 func (h *house) Token(_ context.Context, hospital string) (readapi.Token, error) {
@@ -85,17 +87,17 @@ func (h *house) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 }
 
 func newHouse(chart *acuity.Chart) *house {
-	h := &house{health: &sick{}, now: noon, chart: chart, token: readapi.Token{Generation: "g", Version: 1}}
+	h := &house{health: &sick{}, now: noon, chart: chart, learned: learned{model: forecast.NewModel("north")}, token: readapi.Token{Generation: "g", Version: 1}}
 	register := access.NewRegister(func() time.Time { return h.now.Time() })
 	for token, key := range map[string]access.Key{
-		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
+		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadPredict, access.ReadUnitState}},
 		"svc_south":  {ID: "key_2", Hospital: "south", Scopes: []access.Scope{access.ReadUnitState}},
 		"svc_narrow": {ID: "key_3", Hospital: "north", Scopes: []access.Scope{access.ReadStatus}},
 	} {
 		key.Hash = access.Hash(token)
 		register.SetKey(key)
 	}
-	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Shell: &api.Shell{
+	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Forecasts: &h.learned, Shell: &api.Shell{
 		Now: func() time.Time { return h.now.Time() }, Lookup: register.Lookup,
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
 	}})
