@@ -68,7 +68,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 		}
 		row := in.censusRoom()
 		if listed[row.ID] {
-			in.fault(in.at("roomId"), "unique")
+			in.unfit(in.at("roomId"), "unique")
 		}
 		listed[row.ID] = true
 		c.Rooms = append(c.Rooms, row)

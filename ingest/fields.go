@@ -62,7 +62,7 @@ func (r *reader) warn(code, path string) {
 func (r *reader) problem() *api.Problem {
 	switch {
 	case len(r.faults) > 0:
-		return &api.Problem{Kind: api.Invalid, Message: "The body breaks the rules listed in details.", Details: r.faults}
+		return &api.Problem{Kind: api.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
 	case len(r.misfits) > 0:
 		return &api.Problem{Kind: api.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
 	default:

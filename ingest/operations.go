@@ -119,8 +119,16 @@ const sampleAdmission = "MSH|^~\\&|EPIC|STMARY|SVC|STMARY|20260304093010-0600||A
 
 var sampleFHIR = []api.Example{{Name: "Admission with a condition", Text: `{"resourceType":"Bundle","type":"transaction","entry":[{"fullUrl":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0","resource":{"resourceType":"Encounter","id":"enc-1","status":"in-progress","class":{"system":"http://terminology.hl7.org/CodeSystem/v3-ActCode","code":"IMP"},"identifier":[{"value":"VN9003"}],"period":{"start":"2026-03-04T09:29:00-06:00"},"location":[{"location":{"display":"LDR 6"},"status":"active"}]}},{"resource":{"resourceType":"Condition","id":"con-1","encounter":{"reference":"urn:uuid:0c3151bd-1cbf-4d64-b04d-cd9187a4c6e0"},"clinicalStatus":{"coding":[{"code":"active"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O14.13"}]}}}]}`}}
 
-// resourcesShape is any resource, or a list of them.
-var resourcesShape = api.AnyOf{map[string]json.RawMessage{}, []json.RawMessage{}}
+// resourcesShape is one resource, or a list of them in either form.
+var resourcesShape = api.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
+
+type resourceShape struct {
+	ResourceType string `json:"resourceType" minLength:"1"`
+}
+
+type resourceListShape struct {
+	Resources []json.RawMessage `json:"resources"`
+}
 
 type adtShape struct {
 	EventID           string           `json:"eventId,omitempty" maxLength:"200" doc:"Identity of the event: the same again is a duplicate. Without it the facts are the identity."`
@@ -157,7 +165,7 @@ type diagnosisShape struct {
 }
 
 type batchShape struct {
-	Events []adtShape `json:"events" minItems:"1" maxItems:"500"`
+	Events []adtShape `json:"events" minItems:"1" maxItems:"500" open:"true"`
 }
 
 type censusShape struct {
@@ -219,7 +227,7 @@ type nurseShape struct {
 	Name            string  `json:"name,omitempty" doc:"Accepted and never kept."`
 	JobCode         string  `json:"jobCode,omitempty" maxLength:"64"`
 	SkillLevel      int     `json:"skillLevel,omitempty" minimum:"0" maximum:"2" doc:"0 novice, 1 experienced, 2 expert or charge."`
-	HireDate        string  `json:"hireDate,omitempty" pattern:"time"`
+	HireDate        string  `json:"hireDate,omitempty" pattern:"day"`
 	AssignedRoomIDs []int32 `json:"assignedRoomIds,omitempty" maxItems:"50" minimum:"0" maximum:"2147483647"`
 }
 

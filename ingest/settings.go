@@ -97,10 +97,10 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 		}
 		in.close()
 		if k, known := key(sender.Key); sender.Key != "" && (!known || k.Hospital != h.ID) {
-			r.fault(in.at("keyId"), "key")
+			r.unfit(in.at("keyId"), "key")
 		}
 		if seen[sender.Key] {
-			r.fault(in.at("keyId"), "unique")
+			r.unfit(in.at("keyId"), "unique")
 		}
 		seen[sender.Key] = true
 		h.Senders = append(h.Senders, sender)

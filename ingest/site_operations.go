@@ -124,14 +124,14 @@ type markShape struct {
 }
 
 type ruleShape struct {
-	FactorID string            `json:"factorId" minLength:"1" maxLength:"64"`
+	FactorID string             `json:"factorId" minLength:"1" maxLength:"64"`
 	Values   map[string]*string `json:"values"`
-	Comment  string            `json:"comment,omitempty" maxLength:"200"`
+	Comment  string             `json:"comment,omitempty" maxLength:"200"`
 }
 
 type ruleOfPathShape struct {
 	Values  map[string]*string `json:"values"`
-	Comment string            `json:"comment,omitempty" maxLength:"200"`
+	Comment string             `json:"comment,omitempty" maxLength:"200"`
 }
 
 type placeShape struct {

@@ -110,7 +110,7 @@ func (r *reader) mappings(body []byte) []acuity.Mapping {
 		}
 		m := in.mapping()
 		if seen[m.ID] {
-			in.fault(in.path, "unique") // the same code, kind and value: only one can hold
+			in.unfit(in.path, "unique") // the same code, kind and value: only one can hold
 		}
 		seen[m.ID] = true
 		all = append(all, m)

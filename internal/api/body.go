@@ -24,13 +24,28 @@ type Warning struct {
 // stay if the body does not say it, or has answered. No body is an empty object.
 // The warnings name the fields that v does not have.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
+	return readJSON(w, r, atMost, v, Detail{Path: "", Rule: "required"})
+}
+
+// ReadOptionalJSON is [ReadJSON] where a request without a body is an empty object.
+func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
+	return readJSON(w, r, atMost, v, Detail{})
+}
+
+func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, empty Detail) (warnings []Warning, ok bool) {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
 		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
-	if err == nil && len(bytes.TrimSpace(body)) > 0 {
-		err = json.Unmarshal(body, v)
+	switch empties := err == nil && len(bytes.TrimSpace(body)) == 0; {
+	case empties && empty != (Detail{}):
+		Fail(w, r, Problem{Kind: Invalid, Message: "The request needs a body.", Details: []Detail{empty}})
+		return nil, false
+	case err == nil && !empties:
+		if err = json.Unmarshal(body, v); err == nil && holdsNull(body) {
+			err = errNull
+		}
 	}
 	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -47,6 +62,31 @@ func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warn
 		return nil, false
 	}
 	return unknown(body, reflect.TypeOf(v).Elem()), true
+}
+
+// errNull: of a field null means that it is not there; in a list it means nothing,
+// and encoding/json would make a zero of it.
+var errNull = errors.New("null in a list")
+
+// holdsNull reports whether a list anywhere in the body has null among its items.
+func holdsNull(body []byte) bool {
+	var lists []bool // of what is open: is it a list?
+	for d := json.NewDecoder(bytes.NewReader(body)); ; {
+		token, err := d.Token()
+		if err != nil {
+			return false
+		}
+		switch token {
+		case json.Delim('{'), json.Delim('['):
+			lists = append(lists, token == json.Delim('['))
+		case json.Delim('}'), json.Delim(']'):
+			lists = lists[:len(lists)-1]
+		case nil:
+			if len(lists) > 0 && lists[len(lists)-1] {
+				return true
+			}
+		}
+	}
 }
 
 // unknown warns of the fields of an object that a struct does not have, by their

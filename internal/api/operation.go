@@ -51,7 +51,8 @@ type Body struct {
 	Type     string
 	Shape    any    // zero value of the Go type that says the fields, or AnyOf; nil: text
 	Pattern  string // of the text, a name that the document knows; "": any
-	Limit    int64 // bytes on the wire
+	Limit    int64  // bytes on the wire
+	Optional bool   // a request may be without a body
 	Examples []Example
 }
 

@@ -115,7 +115,7 @@ func (w *writer) operation(o *api.Operation) {
 	}
 	w.parameters(op, o)
 	if len(o.Bodies) > 0 {
-		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{}}
+		op.RequestBody = &huma.RequestBody{Required: !o.Bodies[0].Optional, Content: map[string]*huma.MediaType{}}
 	}
 	for i := range o.Bodies {
 		op.RequestBody.Content[o.Bodies[i].Type] = w.body(&o.Bodies[i])

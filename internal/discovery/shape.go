@@ -169,6 +169,12 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			}
 		}
 	}
+	if tag.Get("uniqueItems") != "" {
+		p.UniqueItems = true
+	}
+	if tag.Get("open") != "" { // what breaks the shape is told one by one
+		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {}}}
+	}
 	if name := tag.Get("pattern"); name != "" {
 		p.Pattern = patterns[name]
 	}
@@ -201,10 +207,18 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 
 // patterns are what a parameter, a body, or the tag pattern of a field may name.
 var patterns = map[string]string{
-	"time":  "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
+	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
+	"day":  `^$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	// A segment MSH begins, with its field separator.
-	"hl7":     `(^|[\r\n\x0b\ufeff])MSH[!-/:-@\[-` + "`" + `{-~]`,
-	"word":    `\S`,
+	"hl7":   `(^|[\r\n\x0b\ufeff])MSH[!-/:-@\[-` + "`" + `{-~]`,
+	"word":  `\S`,
+	"phone": `^(\+[1-9][0-9]{6,14})?$`,
+	"label": `^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$`,
+	"line":  `^[^\x00-\x1f\x7f]*$`,
+	// A part of what RFC 5322 allows, and all that mail servers take.
+	"email":   `^([A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+)?$`,
+	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
+	"secret":  `^[ -~]{24,128}$`,
 	"token":   `^[!-~]{1,255}$`,
 	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")$`,
 }

@@ -59,7 +59,7 @@ func writes() []api.Route[*server] {
 			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
 			Summary: "Make a successor of a key", About: "The old one stays valid for the overlap.",
 			Parameters: []api.Parameter{id, ifMatch},
-			Bodies: []api.Body{{Type: "application/json", Shape: rotateShape{}, Limit: maxBody, Examples: []api.Example{
+			Bodies: []api.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []api.Example{
 				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
 			}}},
 			Data: mintedKey{}, Refuses: []api.Kind{api.Missing, api.Precondition, api.Unprocessable},
@@ -214,7 +214,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	var in rotateShape
-	if _, ok := api.ReadJSON(w, r, maxBody, &in); !ok {
+	if _, ok := api.ReadOptionalJSON(w, r, maxBody, &in); !ok {
 		return
 	}
 	if in.Overlap == "" {

@@ -24,15 +24,15 @@ func (c *Cluster) Back(ctx context.Context, topic string, partition int32, befor
 		return fmt.Errorf("read back %s: %w", topic, err)
 	}
 	first, _ := begin.Lookup(topic, partition)
-	if before == Newest {
-		ends, err := c.admin.ListCommittedOffsets(ctx, topic)
-		if err == nil {
-			err = ends.Error()
-		}
-		if err != nil {
-			return fmt.Errorf("read back %s: %w", topic, err)
-		}
-		end, _ := ends.Lookup(topic, partition)
+	ends, err := c.admin.ListCommittedOffsets(ctx, topic)
+	if err == nil {
+		err = ends.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("read back %s: %w", topic, err)
+	}
+	// Beyond the end there is nothing, and to read there would wait for it.
+	if end, _ := ends.Lookup(topic, partition); before == Newest || before > end.Offset {
 		before = end.Offset
 	}
 	// Retention deletes from the beginning only, so no offset between is missing.

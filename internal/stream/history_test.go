@@ -45,6 +45,9 @@ func TestBackReadsNewestFirst(t *testing.T) {
 		if got := back(5, 3); !slices.Equal(got, []string{"4", "3", "2"}) {
 			t.Errorf("before 5: %v", got)
 		}
+		if got := back(n+1000, 1); !slices.Equal(got, want[:1]) { // it does not wait for what may come
+			t.Errorf("before one that is not there yet: %v", got)
+		}
 	})
 }
 

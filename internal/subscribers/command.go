@@ -31,7 +31,7 @@ func commands() []api.Route[*server] {
 			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
 			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
 			Parameters: []api.Parameter{hook},
-			Bodies:     body(testShape{}, api.Example{Name: "A ping", Text: `{}`}, api.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
+			Bodies:     optionalBody(testShape{}, api.Example{Name: "A ping", Text: `{}`}, api.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
 			Data:       commanded{}, Refuses: []api.Kind{api.Missing},
 		}, Serve: (*server).test},
 		{Operation: api.Operation{
@@ -41,7 +41,7 @@ func commands() []api.Route[*server] {
 			Bodies: body(replayShape{},
 				api.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
 				api.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
-			Data: replayed{}, Refuses: []api.Kind{api.Missing},
+			Data: replayed{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},
 		}, Serve: (*server).replay},
 		{Operation: api.Operation{
 			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
@@ -63,9 +63,9 @@ type testShape struct {
 }
 
 type replayShape struct {
-	Since  string   `json:"since" format:"date-time"`
-	Until  string   `json:"until,omitempty" format:"date-time" doc:"Default: now."`
-	Events []string `json:"events,omitempty" minItems:"1" doc:"Only these; default: what the endpoint asked for."`
+	Since  string   `json:"since" pattern:"time"`
+	Until  string   `json:"until,omitempty" pattern:"time" doc:"Default: now."`
+	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Only these; default: what the endpoint asked for."`
 	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
 }
 
@@ -118,7 +118,7 @@ func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject s
 
 func (s *server) test(w http.ResponseWriter, r *http.Request) {
 	var in testShape
-	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	warnings, ok := api.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {
 		return
 	}
@@ -154,7 +154,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	if c.Until = s.parseTime(&f, c.Hospital, "until", in.Until); c.Until.IsZero() {
 		c.Until = c.At
 	}
-	f.unless(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
+	f.fits(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
 	c.Events = in.Events
 	f.unless(in.Events == nil || len(in.Events) > 0, "events", "minItems:1")
 	for i, name := range in.Events {

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"svc/internal/api"
 	"svc/internal/outbound"
@@ -28,10 +26,8 @@ func deliveryReads() []api.Route[*server] {
 	page := []api.Parameter{
 		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
 		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
-		{Name: "event", In: "query", About: "Only these.", Example: outbound.LevelChanged},
-		{Name: "since", In: "query", About: "Not before this time.", Example: "2026-03-01T14:00:00Z"},
-		{Name: "until", In: "query", About: "Before this time.", Example: "2036-03-01T15:00:00Z"},
-		{Name: "limit", In: "query", About: "1 to 200; 50 if not given.", Example: "50"},
+		{Name: "event", In: "query", About: "Only these.", Values: eventNames},
+		api.Since(), api.Until(), api.Limit(deliveriesUsual, deliveriesAtMost),
 		{Name: "cursor", In: "query", About: "next of the page before."},
 	}
 	hook := idOf("webhook", "whk_0123456789abcdef")
@@ -39,7 +35,7 @@ func deliveryReads() []api.Route[*server] {
 	return grouped(groupWebhooks, []api.Route[*server]{
 		{Operation: api.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
-			Parameters: page, Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
+			Parameters: page, Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
 		}, Serve: (*server).listDeliveries},
 		{Operation: api.Operation{
 			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
@@ -48,12 +44,12 @@ func deliveryReads() []api.Route[*server] {
 		}, Serve: (*server).getDelivery},
 		{Operation: api.Operation{
 			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
-			Parameters: append([]api.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing},
+			Parameters: append([]api.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing, api.Unprocessable},
 		}, Serve: (*server).listWebhookDeliveries},
 		{Operation: api.Operation{
 			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
 			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
-			Parameters: append([]api.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing},
+			Parameters: append([]api.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []api.Kind{api.Invalid, api.Missing, api.Unprocessable},
 		}, Serve: (*server).listOwnDeliveries},
 		{Operation: api.Operation{
 			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
@@ -129,23 +125,14 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 
 // query reads the query of a request, or has answered.
 func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
-	given := r.URL.Query()
+	given := api.QueryOf(r)
 	q := outbound.Query{
-		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.Get("channel")), State: outbound.State(given.Get("state")),
-		Event: given.Get("event"), Limit: deliveriesUsual, Cursor: given.Get("cursor"),
+		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
+		State: outbound.State(given.One("state", stateNames...)), Event: given.One("event", eventNames...),
+		Since: given.Time("since"), Until: given.Time("until"),
+		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
 	}
-	var f faults
-	f.unless(q.Channel == "" || slices.Contains(channelNames, string(q.Channel)), "channel", "enum:"+strings.Join(channelNames, "|"))
-	f.unless(q.State == "" || slices.Contains(stateNames, string(q.State)), "state", "enum:"+strings.Join(stateNames, "|"))
-	f.unless(q.Event == "" || slices.Contains(eventNames, q.Event), "event", "enum:"+strings.Join(eventNames, "|"))
-	q.Since = s.parseTime(&f, q.Hospital, "since", given.Get("since"))
-	q.Until = s.parseTime(&f, q.Hospital, "until", given.Get("until"))
-	if text := given.Get("limit"); text != "" {
-		var err error
-		q.Limit, err = strconv.Atoi(text)
-		f.unless(err == nil && q.Limit >= 1 && q.Limit <= deliveriesAtMost, "limit", "integer:1-"+strconv.Itoa(deliveriesAtMost))
-	}
-	return q, !f.answered(w, r)
+	return q, !given.Refused(w, r)
 }
 
 // page answers a query, or has answered.
@@ -159,9 +146,7 @@ func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (
 	case err == nil:
 		return page, true
 	case errors.Is(err, ErrCursor):
-		var f faults
-		f.add("cursor", "cursor")
-		f.answered(w, r)
+		unprocessable(w, r, "The cursor is of no page of this list.", "cursor", "cursor")
 	default:
 		s.away(w, r, err)
 	}

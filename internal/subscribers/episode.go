@@ -19,7 +19,7 @@ func episodeWrites() []api.Route[*server] {
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
 		About:      "Nothing escalates or repeats until the level rises again.",
 		Parameters: []api.Parameter{idOf("episode", "epi_0123456789abcdef")},
-		Bodies:     body(ackShape{}, api.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
+		Bodies:     optionalBody(ackShape{}, api.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},
 	}, Serve: (*server).acknowledge}})
 }
@@ -32,7 +32,7 @@ func episodeReads() []api.Route[*server] {
 }
 
 type ackShape struct {
-	By string `json:"by,omitempty" maxLength:"60" doc:"The role that has taken it; without it the key."`
+	By string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"The role that has taken it; without it the key."`
 }
 
 type acknowledged struct {
@@ -87,7 +87,7 @@ func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 	var in ackShape
-	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	warnings, ok := api.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {
 		return
 	}

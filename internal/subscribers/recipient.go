@@ -66,19 +66,19 @@ func recipientReads() []api.Route[*server] {
 }
 
 type recipientShape struct {
-	Label string `json:"label" minLength:"1" maxLength:"60" doc:"The role."`
+	Label string `json:"label" pattern:"label" maxLength:"60" doc:"The role."`
 	recipientAddresses
 }
 
 type recipientChangeShape struct {
-	Label *string `json:"label,omitempty" minLength:"1" maxLength:"60"`
+	Label *string `json:"label,omitempty" pattern:"label" maxLength:"60"`
 	recipientAddresses
 }
 
 // recipientAddresses are ways to reach somebody; at least one must be there.
 type recipientAddresses struct {
-	Email     *string `json:"email,omitempty" maxLength:"254" doc:"The address alone."`
-	Phone     *string `json:"phone,omitempty" maxLength:"16" doc:"E.164: + and up to 15 digits."`
+	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
+	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
 	WebhookID *string `json:"webhookId,omitempty" maxLength:"64" doc:"An endpoint that gets surge.alert on behalf of this role."`
 }
 
@@ -224,9 +224,9 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 	}
 	if p.WebhookID != "" {
 		_, known := s.Register.Webhook(p.Hospital, p.WebhookID)
-		f.unless(known, "webhookId", "webhook")
+		f.fits(known, "webhookId", "webhook")
 	}
-	f.unless(p.EmailShown != "" || p.PhoneShown != "" || p.WebhookID != "", "email", "one_of:email|phone|webhookId")
+	f.fits(p.EmailShown != "" || p.PhoneShown != "" || p.WebhookID != "", "email", "one_of:email|phone|webhookId")
 }
 
 // maskEmail shows of an address what tells it from its neighbors and no more.

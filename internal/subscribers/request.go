@@ -50,6 +50,13 @@ func body(shape any, examples ...api.Example) []api.Body {
 	return []api.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
 }
 
+// optionalBody is one that may be left out.
+func optionalBody(shape any, examples ...api.Example) []api.Body {
+	all := body(shape, examples...)
+	all[0].Optional = true
+	return all
+}
+
 // newID returns a fresh id: 16 hex digits after the prefix, or as many as asked.
 func newID(prefix string, bytes int) string {
 	b := make([]byte, bytes)
@@ -63,7 +70,10 @@ func pathID(r *http.Request) string { return chi.URLParam(r, "id") }
 
 // faults collects the rules that a request breaks, so that its sender learns of
 // all of them at once.
-type faults struct{ all []api.Detail }
+type faults struct {
+	all     []api.Detail // it is malformed
+	misfits []api.Detail // it is well formed, and names what is not there, or what cannot be
+}
 
 func (f *faults) add(path, rule string) { f.all = append(f.all, api.Detail{Path: path, Rule: rule}) }
 
@@ -73,12 +83,24 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
+// fits notes what is well formed and cannot be.
+func (f *faults) fits(ok bool, path, rule string) {
+	if !ok {
+		f.misfits = append(f.misfits, api.Detail{Path: path, Rule: rule})
+	}
+}
+
 // answered answers if there is a fault.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
-	if len(f.all) > 0 {
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The request breaks the rules listed in details.", Details: f.all})
+	switch {
+	case len(f.all) > 0:
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The request breaks the rules listed in details.", Details: append(f.all, f.misfits...)})
+	case len(f.misfits) > 0:
+		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
+	default:
+		return false
 	}
-	return len(f.all) > 0
+	return true
 }
 
 func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule string) {

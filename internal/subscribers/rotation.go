@@ -24,14 +24,14 @@ func rotation() []api.Route[*server] {
 		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until promoteAt, half the overlap, then of the new one. " +
 			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
 		Parameters: []api.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
-		Bodies:     body(rotateShape{}, api.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Bodies:     optionalBody(rotateShape{}, api.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
 		Data:       rotated{}, Refuses: []api.Kind{api.Missing, api.Precondition, api.Unprocessable},
 	}, Serve: (*server).rotate}})
 }
 
 type rotateShape struct {
-	OverlapHours int     `json:"overlapHours,omitempty" minimum:"0" maximum:"168" doc:"0, 1, 24 or 168. Default 24."`
-	Secret       *string `json:"secret,omitempty" minLength:"24" maxLength:"128" doc:"The partner's own; without it one is made."`
+	OverlapHours int     `json:"overlapHours,omitempty" enum:"0,1,24,168" doc:"Default 24."`
+	Secret       *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own; without it one is made."`
 }
 
 type rotated struct {
@@ -75,7 +75,7 @@ const maxSecrets = 3
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	in := rotateShape{OverlapHours: overlapUsual}
-	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	warnings, ok := api.ReadOptionalJSON(w, r, maxBody, &in)
 	if !ok {
 		return
 	}

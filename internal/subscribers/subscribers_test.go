@@ -302,8 +302,8 @@ func TestRefusals(t *testing.T) {
 		"nothing":                {"POST", hooks, `{}`, 400, "url length:1-2048"},
 		"no JSON":                {"POST", hooks, `{"url":`, 400, " json"},
 		"wrong type":             {"POST", hooks, `{"url":7}`, 400, "url type"},
-		"address refused":        {"POST", hooks, `{"url":"https://10.0.0.1/canary"}`, 400, "url address_refused"},
-		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert|ping, rooms[0] minimum:0, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, readerKeyIds[0] key, secret length:24-128"},
+		"address refused":        {"POST", hooks, `{"url":"https://10.0.0.1/canary"}`, 422, "url address_refused"},
+		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert|ping, rooms[0] minimum:0, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, secret length:24-128, readerKeyIds[0] key"},
 		"twice":                  {"POST", hooks, `{` + url + `,"events":["ping","ping"],"rooms":[1,1]}`, 400, "events[1] unique, rooms[1] unique"},
 		"no event":               {"POST", hooks, `{` + url + `,"events":[]}`, 400, "events minItems:1"},
 		"no room":                {"POST", hooks, `{` + url + `,"rooms":[]}`, 400, "rooms items:1-500"},
@@ -313,17 +313,17 @@ func TestRefusals(t *testing.T) {
 		"overlap":                {"POST", hooks + "/ID/rotate", `{"overlapHours":2}`, 400, "overlapHours enum:0|1|24|168"},
 		"test of what":           {"POST", hooks + "/ID/test", `{"event":"canary"}`, 400, "event enum:ping|surge.level_changed|room.rescored|surge.alert"},
 		"replay of nothing":      {"POST", hooks + "/ID/replay", `{}`, 400, "since required"},
-		"replay backwards":       {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z","only":"canary","events":["ping"]}`, 400, "until after:since, events[0] enum:surge.level_changed|room.rescored|surge.alert, only enum:failed|missing|all"},
+		"replay backwards":       {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z","only":"canary","events":["ping"]}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert, only enum:failed|missing|all, until after:since"},
 		"replay at no time":      {"POST", hooks + "/ID/replay", `{"since":"canary"}`, 400, "since format:date-time"},
 		"retry of none":          {"POST", "/api/admin/deliveries/dlv_0/retry", ``, 404, ""},
 		"stop of none":           {"DELETE", "/api/admin/commands/cmd_0", ``, 404, ""},
-		"list of what":           {"GET", "/api/admin/deliveries?channel=canary&state=canary&event=canary&limit=0&since=canary", ``, 400, "channel enum:webhook|email|sms, state enum:pending|delivered|rejected|expired|poison|cancelled|failed|suppressed|superseded, event enum:surge.level_changed|room.rescored|surge.alert|ping, since format:date-time, limit integer:1-200"},
-		"cursor":                 {"GET", "/api/admin/deliveries?cursor=bad", ``, 400, "cursor cursor"},
+		"list of what":           {"GET", "/api/admin/deliveries?channel=canary&state=canary&event=canary&limit=0&since=canary", ``, 400, "channel enum:webhook|email|sms, state enum:pending|delivered|rejected|expired|poison|cancelled|failed|suppressed|superseded, event enum:surge.level_changed|room.rescored|surge.alert|ping, since date-time, limit integer:1-200"},
+		"cursor":                 {"GET", "/api/admin/deliveries?cursor=bad", ``, 422, "cursor cursor"},
 		"list of no endpoint":    {"GET", hooks + "/whk_0/deliveries", ``, 404, ""},
 		"no tier":                {"PUT", "/api/admin/alerts/tiers/T4", `{}`, 404, ""},
 		"tier of what":           {"PUT", "/api/admin/alerts/tiers/T1", `{"channels":["canary"],"ackMinutes":-1,"repeatMinutes":1441,"expireMinutes":0,"action":"a\nb"}`, 400, "channels[0] enum:webhook|email|sms, ackMinutes range:0-1440, repeatMinutes range:0-1440, expireMinutes range:1-1440, action length:0-200"},
 		"tier for nobody":        {"PUT", "/api/admin/alerts/tiers/T1", `{"recipients":["canary"]}`, 422, "recipients[0] recipient"},
-		"recipient unreachable":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse"}`, 400, "email one_of:email|phone|webhookId"},
+		"recipient unreachable":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse"}`, 422, "email one_of:email|phone|webhookId"},
 		"recipient out of reach": {"POST", "/api/admin/alerts/recipients", `{"label":"","email":"Canary <canary@x.example>","phone":"555 0100","webhookId":"whk_0"}`, 400, "label length:1-60, email format:email, phone format:e164, webhookId webhook"},
 		"address with a header":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse","email":"canary@x.example\r\nBcc: canary@y.example"}`, 400, "email format:email"},
 		"test of nobody":         {"POST", "/api/admin/alerts/test", `{"recipientId":"canary","channel":"sms"}`, 404, ""},
@@ -553,7 +553,7 @@ func TestRecipients(t *testing.T) {
 	if got := h.ask("admin", "DELETE", hooks+"/"+hook, "", 422); got.rules() != "recipients in_use" {
 		t.Errorf("remove a webhook that somebody is called by: %s", got.raw)
 	}
-	if got := h.ask("admin", "PATCH", one, `{"email":null,"webhookId":null}`, 400); got.rules() != "email one_of:email|phone|webhookId" {
+	if got := h.ask("admin", "PATCH", one, `{"email":null,"webhookId":null}`, 422); got.rules() != "email one_of:email|phone|webhookId" {
 		t.Errorf("out of reach: %s", got.raw)
 	}
 	if got := h.ask("admin", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"sms"}`, 422); got.rules() != "channel no_address" {

@@ -42,13 +42,13 @@ func tierReads() []api.Route[*server] {
 
 type tierShape struct {
 	Enabled       *bool    `json:"enabled,omitempty" doc:"Default true."`
-	Recipients    []string `json:"recipients,omitempty" maxItems:"50" doc:"Ids, in the order in which they are told."`
-	Channels      []string `json:"channels,omitempty" minItems:"1" maxItems:"3" doc:"email, sms, webhook."`
+	Recipients    []string `json:"recipients,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids, in the order in which they are told."`
+	Channels      []string `json:"channels,omitempty" minItems:"1" maxItems:"3" enum:"email,sms,webhook" uniqueItems:"true"`
 	AckMinutes    *int     `json:"ackMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Until an alert that nobody has taken escalates; 0: none has to be taken."`
-	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" doc:"Ids of recipients; without them those of the next tier."`
+	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients; without them those of the next tier."`
 	RepeatMinutes *int     `json:"repeatMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Told again if nobody has taken it; 0: never."`
 	ExpireMinutes *int     `json:"expireMinutes,omitempty" minimum:"1" maximum:"1440" doc:"A message that could not be sent for so long is not sent any more."`
-	Action        *string  `json:"action,omitempty" maxLength:"200" doc:"What is to be done, in the words of the hospital; no patient, no person."`
+	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"What is to be done, in the words of the hospital; no patient, no person."`
 }
 
 type tierRow struct {

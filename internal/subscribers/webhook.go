@@ -79,8 +79,8 @@ func webhookReads() []api.Route[*server] {
 // webhookSettings are what may be set at any time. They are read over what is set
 // already, so what the body leaves out stays.
 type webhookSettings struct {
-	Events         []string `json:"events,omitempty" minItems:"1" doc:"surge.level_changed and room.rescored if not given; surge.alert for those who ask."`
-	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" doc:"Only room.rescored of these rooms; null: of all."`
+	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"surge.level_changed and room.rescored if not given; surge.alert for those who ask."`
+	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Only room.rescored of these rooms; null: of all."`
 	Enabled        bool     `json:"enabled,omitempty" doc:"Default true."`
 	RatePerSecond  float64  `json:"ratePerSecond,omitempty" minimum:"0.1" maximum:"500" doc:"Deliveries per second at most. Default 50."`
 	TimeoutSeconds int      `json:"timeoutSeconds,omitempty" minimum:"1" maximum:"30" doc:"For all of one attempt. Default 10."`
@@ -90,7 +90,7 @@ type webhookSettings struct {
 type webhookShape struct {
 	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"https, without name or password."`
 	webhookSettings
-	Secret *string `json:"secret,omitempty" minLength:"24" maxLength:"128" doc:"The partner's own, visible ASCII; without it one is made: whsec_ and 32 bytes in base64."`
+	Secret *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own, visible ASCII; without it one is made: whsec_ and 32 bytes in base64."`
 }
 
 type webhookChangeShape struct {
@@ -208,7 +208,7 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 	}
 	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
 	if refused != "" {
-		f.add("url", refused)
+		f.fits(false, "url", refused)
 		f.answered(w, r)
 		return
 	}
@@ -261,7 +261,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	if hook.URL != old.URL {
 		refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
 		if refused != "" {
-			f.add("url", refused)
+			f.fits(false, "url", refused)
 			f.answered(w, r)
 			return
 		}
@@ -304,7 +304,7 @@ func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 			continue // was there before; a key may have gone meanwhile
 		}
 		key, known := s.Key(id)
-		f.unless(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
+		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
 	}
 	w.Events, w.Rooms, w.Enabled, w.ReaderKeys = in.Events, in.Rooms, in.Enabled, in.ReaderKeyIDs
 	w.RatePerSecond, w.TimeoutSeconds = in.RatePerSecond, in.TimeoutSeconds
