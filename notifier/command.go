@@ -255,7 +255,7 @@ func (c *command) scan(since time.Time, each func(at int64, entry any), done fun
 			from, err = t.n.cfg.Ledger.At(t.saving, t.partition, since.Add(-time.Minute))
 		}
 		if err == nil {
-			_, err = t.n.cfg.Ledger.Read(t.saving, t.partition, from, func(at int64, entry any) bool {
+			_, err = t.n.cfg.Ledger.Read(t.saving, t.partition, from, c.h.id+"/", func(at int64, entry any) bool {
 				each(at, entry)
 				return true
 			})

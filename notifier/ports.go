@@ -27,8 +27,9 @@ type Ledger interface {
 	Append(ctx context.Context, partition int32, entry any, stored func(offset int64, err error))
 	// Read hands out the entries of a partition from an offset on, until each
 	// returns false or the end is reached that the log had when Read began. It
-	// returns that end.
-	Read(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)
+	// returns that end. Of an entry whose key does not begin with prefix only the
+	// place is told: nil.
+	Read(ctx context.Context, partition int32, from int64, prefix string, each func(offset int64, entry any) bool) (end int64, err error)
 	// Restore is Read behind a mark of our own: what an owner before us had under
 	// way lies before the end.
 	Restore(ctx context.Context, partition int32, from int64, each func(offset int64, entry any) bool) (end int64, err error)

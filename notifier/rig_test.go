@@ -72,14 +72,17 @@ func (m *memory) put(key, value []byte) int64 {
 	return int64(len(m.records) - 1)
 }
 
-func (m *memory) Read(_ context.Context, _ int32, from int64, each func(int64, any) bool) (int64, error) {
+func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
 	m.mu.Lock()
 	all := m.records
 	m.mu.Unlock()
 	for at := max(from, 0); at < int64(len(all)); at++ {
-		entry, err := schemas.DecodeLedger(all[at][0], all[at][1])
-		if err != nil {
-			return 0, err
+		var entry any
+		if bytes.HasPrefix(all[at][0], []byte(prefix)) {
+			var err error
+			if entry, err = schemas.DecodeLedger(all[at][0], all[at][1]); err != nil {
+				return 0, err
+			}
 		}
 		if !each(at, entry) {
 			break
@@ -89,7 +92,7 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, each func(int64, a
 }
 
 func (m *memory) Restore(ctx context.Context, p int32, from int64, each func(int64, any) bool) (int64, error) {
-	return m.Read(ctx, p, from, each)
+	return m.Read(ctx, p, from, "", each)
 }
 
 func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error) {

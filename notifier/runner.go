@@ -207,7 +207,7 @@ func (r *runner) read(from int64) {
 func (n *Notifier) events(ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool) (list []*waiting, to int64, err error) {
 	ids, term := map[string]bool{}, int64(0)
 	to = -1
-	end, err := n.cfg.Ledger.Read(ctx, partition, from, func(at int64, entry any) bool {
+	end, err := n.cfg.Ledger.Read(ctx, partition, from, hospital+"/event/", func(at int64, entry any) bool {
 		if !more(at, len(list)) {
 			to = at
 			return false

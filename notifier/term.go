@@ -273,7 +273,7 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 	if err != nil {
 		return fmt.Errorf("tell lists: %w", err)
 	}
-	if _, err = n.cfg.Ledger.Read(ctx, partition, from, func(_ int64, entry any) bool {
+	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(_ int64, entry any) bool {
 		switch e := entry.(type) {
 		case *outbound.Entry:
 			n.cfg.Board.Delivery(e)

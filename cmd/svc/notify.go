@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"svc/internal/outbound"
@@ -186,18 +187,21 @@ func (l *ledger) Append(ctx context.Context, partition int32, entry any, stored 
 }
 
 // Read implements [notifier.Ledger].
-func (l *ledger) Read(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.read(ctx, partition, from, false, each)
+func (l *ledger) Read(ctx context.Context, partition int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+	return l.read(ctx, partition, from, prefix, false, each)
 }
 
 // Restore implements [notifier.Ledger].
 func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.read(ctx, partition, from, true, each)
+	return l.read(ctx, partition, from, "", true, each)
 }
 
-func (l *ledger) read(ctx context.Context, partition int32, from int64, barrier bool, each func(int64, any) bool) (int64, error) {
+func (l *ledger) read(ctx context.Context, partition int32, from int64, prefix string, barrier bool, each func(int64, any) bool) (int64, error) {
 	var fault error
 	end, err := l.cluster.Extent(ctx, l.topic, partition, from, barrier, func(r stream.Record) bool {
+		if !strings.HasPrefix(string(r.Key), prefix) {
+			return each(r.Offset, nil)
+		}
 		entry, err := schemas.DecodeLedger(r.Key, r.Value)
 		if err != nil {
 			fault = fmt.Errorf("ledger at %d:%d: %w", r.Partition, r.Offset, err)

@@ -34,7 +34,7 @@ type partnerSide struct {
 	env     []string
 
 	mu   sync.Mutex
-	seen map[string][]gotten // by path
+	seen map[string][]gotten   // by path
 	fail func(path string) int // status; 0: accepted
 }
 
@@ -259,18 +259,21 @@ func TestKillNotifier(t *testing.T) {
 		switch kill % 5 {
 		case 1: // for a moment nobody has its partitions
 			l.more(t, 10)
-		case 3: // one more takes its share, and dies
+		}
+		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
+		if kill%10 == 3 { // one more takes its share from both, and dies with it
 			n := s.notifier(fmt.Sprintf("x%d", kill))
 			select {
 			case <-n.says("partition restored"):
 				third++
 			case <-n.exited:
 				t.Fatalf("ended:\n%s", tail(n.logged(), 10))
-			case <-time.After(5 * time.Second):
+			case <-time.After(30 * time.Second):
+				t.Fatalf("a third instance gets no partition:\n%s", tail(n.logged(), 10))
 			}
+			l.more(t, 25)
 			n.kill()
 		}
-		nodes[i] = s.notifier(fmt.Sprintf("n%d", i+1))
 	}
 	l.more(t, 50)
 	l.finish()

@@ -1,0 +1,265 @@
+package notifier_test
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/egress"
+	"svc/notifier/webhook"
+)
+
+// heap is what is live.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// TestIdleEndpointsAreSmall: 10,000 endpoints of 1,000 hospitals, each of which had
+// an event; beside the settings and the lists, which are not the notifier's.
+func TestIdleEndpointsAreSmall(t *testing.T) {
+	const hospitals, each = 1000, 10
+	bubble(t, func(t *testing.T, r *rig) {
+		for h := range hospitals {
+			for e := range each {
+				r.hook(fmt.Sprintf("h%d", h), fmt.Sprintf("whk_%d-%d", h, e))
+			}
+		}
+		before := heap()
+		r.start()
+		for h := range hospitals {
+			r.change(fmt.Sprintf("h%d", h))
+		}
+		r.settle(time.Minute)
+		if n := len(r.receiver.seen); n != hospitals*each {
+			t.Fatalf("%d requests", n)
+		}
+		// What the fakes keep is not the notifier's.
+		r.receiver.seen = nil
+		r.board.deliveries, r.board.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
+		r.ledger.mu.Lock()
+		size := 0
+		for _, e := range r.ledger.records {
+			size += cap(e[0]) + cap(e[1])
+		}
+		r.ledger.records, r.ledger.times, r.log = nil, nil, bytes.Buffer{}
+		r.verdicts = nil
+		r.ledger.mu.Unlock()
+		one := (int64(heap()) - int64(before)) / (hospitals * each)
+		t.Logf("an idle endpoint takes %d bytes", one)
+		if one > 4<<10 {
+			t.Errorf("an idle endpoint takes %d bytes", one)
+		}
+		r.end()
+	})
+}
+
+// TestBacklogsAreBounded: endpoints that are down while their hospitals tell
+// more than fits; all of it comes once they are up, read back from the ledger.
+func TestBacklogsAreBounded(t *testing.T) {
+	const hospitals, changes = 10, 400
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = notifier.Limits{Memory: 1 << 20}
+		ids := make([][]string, hospitals)
+		for h := range hospitals {
+			id := fmt.Sprintf("whk_%d", h)
+			r.hook(fmt.Sprintf("h%d", h), id, func(w *outbound.Webhook) { w.RatePerSecond = 500 })
+			r.receiver.set(id, always(refused()))
+		}
+		r.start()
+		for range changes {
+			for h := range hospitals {
+				ids[h] = append(ids[h], r.change(fmt.Sprintf("h%d", h), 1)...)
+			}
+			r.settle(time.Second)
+		}
+		for h := range hospitals {
+			r.receiver.set(fmt.Sprintf("whk_%d", h), always(ok()))
+		}
+		r.settle(20 * time.Minute)
+		for h := range hospitals {
+			r.want(fmt.Sprintf("whk_%d", h), ids[h])
+		}
+		r.end()
+	})
+}
+
+// local is a receiver on this machine, and the sender that reaches it.
+func local(b *testing.B, handle http.HandlerFunc) (url string, sender outbound.Sender) {
+	b.Helper()
+	server := httptest.NewServer(handle)
+	b.Cleanup(server.Close)
+	s := webhook.New(webhook.Config{Guard: egress.New(egress.Config{Loopback: true}), Now: time.Now})
+	b.Cleanup(s.Close)
+	return server.URL, s
+}
+
+// benched is a notifier on a ledger in memory, with endpoints of as many hospitals.
+func benched(b *testing.B, url string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
+	b.Helper()
+	r := newRig(b)
+	for e := range endpoints {
+		r.hook(fmt.Sprintf("h%d", e), fmt.Sprintf("whk_%d", e), func(w *outbound.Webhook) {
+			w.URL, w.RatePerSecond = url, 1e6
+			w.Secrets = []outbound.Secret{{ID: "sec_1", Value: "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY", State: outbound.SecretCurrent}}
+		})
+	}
+	n := notifier.New(notifier.Config{
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: nowhere{}, Metrics: nothing{},
+		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: sender}, Log: slog.New(slog.DiscardHandler),
+		Limits: notifier.Limits{PerHost: 256}, // the receivers are of one host
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- n.Run(ctx) }()
+	b.Cleanup(func() { cancel(); <-done })
+	if _, _, err := n.Take(ctx, 0, -1, ""); err != nil {
+		b.Fatal(err)
+	}
+	return r, n
+}
+
+// nowhere shows nothing.
+type nowhere struct{}
+
+func (nowhere) Delivery(*outbound.Entry)              {}
+func (nowhere) Health(_, _ string, _ outbound.Health) {}
+func (nowhere) Progress(outbound.Progress)            {}
+
+// BenchmarkDeliveries is deliveries a second to receivers on this machine, from a
+// change that is handed over to its outcome in the ledger, and how that compares
+// with the same requests by a plain client.
+func BenchmarkDeliveries(b *testing.B) {
+	const endpoints = 256
+	var got atomic.Int64
+	url, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
+		got.Add(1)
+		w.WriteHeader(http.StatusNoContent)
+	})
+	r, n := benched(b, url, sender, endpoints)
+	changes := make([]notifier.Change, b.N)
+	for i := range changes {
+		changes[i], _ = r.make(fmt.Sprintf("h%d", i%endpoints))
+	}
+	b.ReportAllocs()
+	b.ResetTimer()
+	began := time.Now()
+	for chunk := range slices.Chunk(changes, 500) {
+		for n.Full() {
+			runtime.Gosched()
+		}
+		if err := n.Changes(0, chunk, chunk[len(chunk)-1].Offset+1, false); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for got.Load() < int64(b.N) {
+		time.Sleep(100 * time.Microsecond)
+	}
+	ours := time.Since(began)
+	b.StopTimer()
+
+	body := bytes.Repeat([]byte("x"), 420)
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: endpoints}}
+	began = time.Now()
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range endpoints {
+		wait.Go(func() {
+			for next.Add(1) <= int64(b.N) {
+				answer, err := client.Post(url, "application/json", bytes.NewReader(body))
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				answer.Body.Close()
+			}
+		})
+	}
+	wait.Wait()
+	raw := time.Since(began)
+	client.CloseIdleConnections()
+	b.ReportMetric(float64(b.N)/ours.Seconds(), "deliveries/s")
+	b.ReportMetric(float64(b.N)/raw.Seconds(), "raw/s")
+	b.ReportMetric(ours.Seconds()/raw.Seconds(), "of-raw")
+}
+
+// BenchmarkLatency is from the change to its receipt at 500 a second, spread over
+// 256 endpoints: percentiles in ms, and those of one endpoint of a hundred hanging.
+func BenchmarkLatency(b *testing.B) {
+	for _, hanging := range []int{0, 2} {
+		b.Run(fmt.Sprintf("hanging=%d", hanging), func(b *testing.B) {
+			const endpoints = 256
+			var mu sync.Mutex
+			began := map[string]time.Time{}
+			var took []time.Duration
+			gate := make(chan struct{})
+			url, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
+				now := time.Now()
+				io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
+				mu.Lock()
+				at, known := began[r.Header.Get("webhook-id")]
+				if known {
+					took = append(took, now.Sub(at))
+				}
+				mu.Unlock()
+				if !known {
+					select {
+					case <-gate:
+					case <-r.Context().Done():
+					}
+				}
+				w.WriteHeader(http.StatusNoContent)
+			})
+			defer close(gate)
+			r, n := benched(b, url, sender, endpoints)
+			count := max(b.N, 1000)
+			tick := time.NewTicker(2 * time.Millisecond)
+			defer tick.Stop()
+			want := 0
+			for i := range count {
+				<-tick.C
+				e := i % endpoints
+				c, ids := r.make(fmt.Sprintf("h%d", e))
+				if e >= hanging {
+					mu.Lock()
+					began[ids[0]] = time.Now()
+					mu.Unlock()
+					want++
+				}
+				if err := n.Changes(0, []notifier.Change{c}, c.Offset+1, false); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+				mu.Lock()
+				enough := len(took) >= want
+				mu.Unlock()
+				if enough {
+					break
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			slices.SortFunc(took, cmp.Compare[time.Duration])
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
+}
