@@ -1,0 +1,54 @@
+package people_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier/policy"
+)
+
+// TestPage holds docs/alerts.md against the presets and the reasons.
+func TestPage(t *testing.T) {
+	content, err := os.ReadFile("../../docs/alerts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(content)
+	or := func(n int) string {
+		if n == 0 {
+			return "-"
+		}
+		return fmt.Sprintf("%d min", n)
+	}
+	for rank, id := range outbound.TierIDs() {
+		tier := outbound.DefaultTier("mercy", id)
+		names := map[outbound.Channel]string{outbound.ChannelMail: "e-mail", outbound.ChannelSMS: "SMS", outbound.ChannelWebhook: "webhook"}
+		var channels []string
+		for _, c := range tier.Channels {
+			channels = append(channels, names[c])
+		}
+		row := fmt.Sprintf("| %s | %s | %s | %s | %s | %s |\n", id, acuity.Level(rank+1), strings.Join(channels, ", "), or(tier.AckMinutes), or(tier.RepeatMinutes), or(tier.ExpireMinutes))
+		if !strings.Contains(page, row) {
+			t.Errorf("docs/alerts.md has no row %s", row)
+		}
+	}
+	for _, reason := range policy.Reasons() {
+		if !strings.Contains(page, "`"+string(reason)+"`") {
+			t.Errorf("docs/alerts.md does not tell %s", reason)
+		}
+	}
+	for _, said := range []string{
+		fmt.Sprintf("for %.0f minutes", policy.LowerAfter.Minutes()),
+		fmt.Sprintf("%d changes of the level within %.0f minutes", policy.FlapChanges, policy.FlapWithin.Minutes()),
+		fmt.Sprintf("until %.0f minutes pass", policy.QuietAfter.Minutes()),
+		fmt.Sprintf("for %.0f hours", policy.TokenLifetime.Hours()),
+	} {
+		if !strings.Contains(page, said) {
+			t.Errorf("docs/alerts.md does not say %q", said)
+		}
+	}
+}
