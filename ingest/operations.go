@@ -80,7 +80,7 @@ func routes() []api.Route[*server] {
 			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Nurses on duty",
 			About:  "Without the charge nurse. With asOf up to 24 hours ahead it is a plan that takes over then.",
 			Bodies: jsonBody(maxBody, staffingShape{}, api.Example{Name: "Six nurses", Text: `{"nursesOnDuty":6,"callStaffAvailable":true}`}),
-			Data:   staffingAnswer{},
+			Data:   staffingAnswer{}, Refuses: factors,
 		}, Serve: (*server).staffing},
 	}
 	for i := range all {
@@ -127,7 +127,7 @@ type resourceShape struct {
 }
 
 type resourceListShape struct {
-	Resources []json.RawMessage `json:"resources"`
+	Resources any `json:"resources" types:"array,object"`
 }
 
 type adtShape struct {
@@ -136,7 +136,7 @@ type adtShape struct {
 	OccurredAt        string           `json:"occurredAt" pattern:"time" doc:"Of a cancel: when it was cancelled. Without an offset it is the time of the hospital."`
 	RecordedAt        string           `json:"recordedAt,omitempty" pattern:"time"`
 	CancelsOccurredAt string           `json:"cancelsOccurredAt,omitempty" pattern:"time" doc:"Of a cancel: occurredAt of what is cancelled."`
-	VisitID           string           `json:"visitId" minLength:"1" maxLength:"200" doc:"Number of the visit, the same in every feed. Only a keyed pseudonym is kept."`
+	VisitID           string           `json:"visitId" pattern:"word" maxLength:"200" doc:"Number of the visit, the same in every feed. Only a keyed pseudonym is kept."`
 	PatientID         string           `json:"patientId,omitempty" maxLength:"200" doc:"Only a keyed pseudonym is kept."`
 	MotherVisitID     string           `json:"motherVisitId,omitempty" maxLength:"200" doc:"Of a newborn."`
 	RoomID            int32            `json:"roomId,omitempty" minimum:"0" maximum:"2147483647" doc:"Wins over location."`
@@ -159,7 +159,7 @@ type locationShape struct {
 
 type diagnosisShape struct {
 	System  string `json:"system,omitempty" maxLength:"64" doc:"ICD-10-CM, SNOMED-CT, LOINC, RxNorm, local, or a name of HL7 table 0396."`
-	Code    string `json:"code" minLength:"1" maxLength:"64"`
+	Code    string `json:"code" pattern:"word" maxLength:"64"`
 	Display string `json:"display,omitempty" maxLength:"2000"`
 	OnsetAt string `json:"onsetAt,omitempty" pattern:"time"`
 }
@@ -205,7 +205,7 @@ type clinicalShape struct {
 type signalShape struct {
 	Kind       string `json:"kind" enum:"medication,observation,lab,device"`
 	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
-	Code       string `json:"code" minLength:"1" maxLength:"64"`
+	Code       string `json:"code" pattern:"word" maxLength:"64"`
 	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
 	Value      any    `json:"value,omitempty" types:"string,number" doc:"A text or a number."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`

@@ -87,7 +87,7 @@ func siteRoutes() []api.Route[*server] {
 		o.Parameters = append(o.Parameters,
 			api.Parameter{Name: "dryRun", In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
 			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
-			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Values: []string{"*"}},
+			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
 		)
 	}
 	return all
@@ -101,7 +101,7 @@ type terminologyShape struct {
 
 type mappingShape struct {
 	System   string        `json:"system" enum:"ICD-10-CM,SNOMED-CT,LOINC,RxNorm,local"`
-	Code     string        `json:"code" minLength:"1" maxLength:"64"`
+	Code     string        `json:"code" pattern:"mapped" maxLength:"64"`
 	FactorID string        `json:"factorId" minLength:"1" maxLength:"64" doc:"none: the code is known and means nothing."`
 	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
 	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so; not with the kind diagnosis, which has no number."`
@@ -119,7 +119,7 @@ type marksShape struct {
 
 type markShape struct {
 	System string `json:"system,omitempty" maxLength:"64"`
-	Code   string `json:"code" minLength:"1" maxLength:"64"`
+	Code   string `json:"code" pattern:"word" maxLength:"64"`
 	Kind   string `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it whatever it came as."`
 }
 

@@ -45,9 +45,9 @@ func deadLetterRoutes() []api.Route[*letters] {
 	all := []api.Route[*letters]{
 		{Operation: api.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
-			About: "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
+			About:      "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
 			Parameters: []api.Parameter{api.Limit(lettersUsual, lettersAtMost), api.Cursor()},
-			Data: deadLetterPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
+			Data:       deadLetterPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*letters).list},
 		{Operation: api.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",

@@ -30,7 +30,7 @@ func siteRoutes() []api.Route[*server] {
 		{Operation: api.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
 			Parameters: []api.Parameter{api.Limit(mappingsUsual, mappingsAtMost), offset},
-			Data: terminologyList{}, Refuses: []api.Kind{api.Invalid},
+			Data:       terminologyList{}, Refuses: []api.Kind{api.Invalid},
 		}, Serve: (*server).terminology},
 		{Operation: api.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",

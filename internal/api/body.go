@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"reflect"
@@ -20,32 +21,34 @@ type Warning struct {
 	Path string `json:"path,omitempty"`
 }
 
-// ReadJSON reads a body of at most so many bytes into v, which may hold what is to
-// stay if the body does not say it, or has answered. No body is an empty object.
-// The warnings name the fields that v does not have.
+// ReadJSON reads the JSON object of a body of at most so many bytes into v, which
+// may hold what is to stay if the body does not say it, or has answered. The
+// warnings name the fields that v does not have.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
-	return readJSON(w, r, atMost, v, Detail{Path: "", Rule: "required"})
+	return readJSON(w, r, atMost, v, false)
 }
 
 // ReadOptionalJSON is [ReadJSON] where a request without a body is an empty object.
 func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
-	return readJSON(w, r, atMost, v, Detail{})
+	return readJSON(w, r, atMost, v, true)
 }
 
-func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, empty Detail) (warnings []Warning, ok bool) {
+func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optional bool) (warnings []Warning, ok bool) {
 	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
 		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
 		return nil, false
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
-	switch empties := err == nil && len(bytes.TrimSpace(body)) == 0; {
-	case empties && empty != (Detail{}):
-		Fail(w, r, Problem{Kind: Invalid, Message: "The request needs a body.", Details: []Detail{empty}})
-		return nil, false
-	case err == nil && !empties:
-		if err = json.Unmarshal(body, v); err == nil && holdsNull(body) {
-			err = errNull
+	var given map[string]any
+	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
+		given, err = object(body)
+	}
+	if err == nil && given != nil {
+		known := fieldsOf(reflect.TypeOf(v).Elem())
+		if body, err = json.Marshal(plain(given, known)); err == nil {
+			err = json.Unmarshal(body, v)
 		}
+		warnings = unknown(given, known)
 	}
 	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
@@ -61,46 +64,70 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, empty
 		Fail(w, r, problem)
 		return nil, false
 	}
-	return unknown(body, reflect.TypeOf(v).Elem()), true
+	return warnings, true
 }
 
-// errNull: of a field null means that it is not there; in a list it means nothing,
-// and encoding/json would make a zero of it.
-var errNull = errors.New("null in a list")
+// object reads one JSON object, with its numbers as they are written.
+func object(body []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var given map[string]any
+	if err := d.Decode(&given); err != nil {
+		return nil, err
+	}
+	if given == nil || d.More() {
+		return nil, errNoObject
+	}
+	return given, nil
+}
 
-// holdsNull reports whether a list anywhere in the body has null among its items.
-func holdsNull(body []byte) bool {
-	var lists []bool // of what is open: is it a list?
-	for d := json.NewDecoder(bytes.NewReader(body)); ; {
-		token, err := d.Token()
-		if err != nil {
-			return false
+var errNoObject = errors.New("not one object")
+
+// plain returns what is known of an object in the way encoding/json takes it: a
+// whole number may be written as 2.0, and null in a list, of which it would make a
+// zero, is no value of any type.
+func plain(given map[string]any, known map[string]bool) map[string]any {
+	kept := make(map[string]any, len(given))
+	for name, value := range given {
+		if !known[strings.ToLower(name)] {
+			continue
 		}
-		switch token {
-		case json.Delim('{'), json.Delim('['):
-			lists = append(lists, token == json.Delim('['))
-		case json.Delim('}'), json.Delim(']'):
-			lists = lists[:len(lists)-1]
-		case nil:
-			if len(lists) > 0 && lists[len(lists)-1] {
-				return true
+		list, isList := value.([]any)
+		for i := range list {
+			if list[i] = whole(list[i]); list[i] == nil {
+				list[i] = map[string]any{}
 			}
 		}
+		if kept[name] = value; !isList {
+			kept[name] = whole(value)
+		}
 	}
+	return kept
 }
 
-// unknown warns of the fields of an object that a struct does not have, by their
-// names where those are a mistyped name and not a value.
-func unknown(body []byte, t reflect.Type) (warnings []Warning) {
-	var given map[string]json.RawMessage
-	if json.Unmarshal(body, &given) != nil {
-		return nil
+// whole writes a number without a fraction of zeros.
+func whole(value any) any {
+	if n, ok := value.(json.Number); ok {
+		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
+			return int64(f)
+		}
 	}
+	return value
+}
+
+// fieldsOf returns the fields of a struct as JSON has them, in lower case.
+func fieldsOf(t reflect.Type) map[string]bool {
 	known := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		known[strings.ToLower(name)] = true
 	}
+	return known
+}
+
+// unknown warns of the fields of an object that a struct does not have, by their
+// names where those are a mistyped name and not a value.
+func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if known[strings.ToLower(name)] || len(warnings) == maxWarnings {
 			continue

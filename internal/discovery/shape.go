@@ -206,9 +206,9 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 }
 
 // patterns are what a parameter, a body, or the tag pattern of a field may name.
-var patterns = map[string]string{
+var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	"day":  `^$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
+	"day":  `^[\s\x00-\x1f\x7f-\x9f]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	// A segment MSH begins, with its field separator.
 	"hl7":   `(^|[\r\n\x0b\ufeff])MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `\S`,
@@ -216,11 +216,13 @@ var patterns = map[string]string{
 	"label": `^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$`,
 	"line":  `^[^\x00-\x1f\x7f]*$`,
 	// A part of what RFC 5322 allows, and all that mail servers take.
-	"email":   `^([A-Za-z0-9._%+-]+@[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+)?$`,
+	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,
 	"token":   `^[!-~]{1,255}$`,
-	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")$`,
+	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")?$`,
+	"none":    `^\*?$`,
+	"mapped":  `[^*\s\x00-\x1f\x7f-\x9f]`,
 }
 
 const (

@@ -63,8 +63,8 @@ type testShape struct {
 }
 
 type replayShape struct {
-	Since  string   `json:"since" pattern:"time"`
-	Until  string   `json:"until,omitempty" pattern:"time" doc:"Default: now."`
+	Since  string   `json:"since" format:"date-time"`
+	Until  *string  `json:"until,omitempty" format:"date-time" doc:"Default: now."`
 	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Only these; default: what the endpoint asked for."`
 	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
 }
@@ -151,8 +151,9 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	var f faults
 	f.unless(in.Since != "", "since", "required")
 	c.Since = s.parseTime(&f, c.Hospital, "since", in.Since)
-	if c.Until = s.parseTime(&f, c.Hospital, "until", in.Until); c.Until.IsZero() {
-		c.Until = c.At
+	if c.Until = c.At; in.Until != nil {
+		f.unless(*in.Until != "", "until", "format:date-time")
+		c.Until = s.parseTime(&f, c.Hospital, "until", *in.Until)
 	}
 	f.fits(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
 	c.Events = in.Events

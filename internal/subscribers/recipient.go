@@ -165,9 +165,6 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	if in.Label == nil {
-		p.Label = ""
-	}
 	if in.Email == nil || p.Email == "" && old.Email != "" {
 		p.Email, p.EmailShown = "", ""
 	}
