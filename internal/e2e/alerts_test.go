@@ -1,0 +1,399 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/mail"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// surge makes a unit red: two labors and one nurse.
+func (d *desk) surge() {
+	d.t.Helper()
+	d.p.accepted(d.t, "census", `{"totalRooms":4,"rooms":[
+		{"roomId":1,"roomLabel":"LDR 1","area":"L&D","status":"occupied","primaryFactor":"labor-standard"},
+		{"roomId":2,"roomLabel":"Canary, Anna","area":"L&D","status":"occupied","primaryFactor":"labor-standard"},
+		{"roomId":3,"roomLabel":"LDR 3","area":"L&D","status":"empty"}]}`)
+	d.p.accepted(d.t, "staffing", `{"nursesOnDuty":1,"callStaffAvailable":true}`)
+}
+
+// onDuty adds a charge nurse, and a director who is called if she does not answer
+// within a minute.
+func (d *desk) onDuty(hospital string) {
+	d.t.Helper()
+	charge := d.say("alerts", "add", "-label", "Charge nurse", "-email", "charge@"+hospital+".example", "-phone", "+15550100")
+	director := d.say("alerts", "add", "-label", "Director", "-email", "director@"+hospital+".example")
+	for _, tier := range []string{"T2", "T3"} {
+		d.say("alerts", "set-tier", tier, "-recipients", charge, "-escalate-to", director, "-ack", "1")
+	}
+}
+
+var ackLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]{12}`)
+
+// take opens a link, sees that this changes nothing, and then answers.
+func (d *desk) take(link string) {
+	d.t.Helper()
+	open := func(method string) string {
+		request, err := http.NewRequest(method, link, http.NoBody)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		defer answer.Body.Close()
+		page, err := io.ReadAll(answer.Body)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			d.t.Fatalf("%s of the link: %d, %v", method, answer.StatusCode, err)
+		}
+		return string(page)
+	}
+	eventually(d.t, 10*time.Second, func() error {
+		if page := open(http.MethodGet); !strings.Contains(page, "Nobody has acknowledged") {
+			return fmt.Errorf("the page says %s", page)
+		}
+		return nil
+	})
+	if out := d.say("alerts", "episodes"); strings.Contains(out, "by link") {
+		d.t.Errorf("a look has answered:\n%s", out)
+	}
+	if page := open(http.MethodPost); !strings.Contains(page, "Acknowledged at") || strings.Contains(page, "Canary") {
+		d.t.Errorf("the page says %s", page)
+	}
+	eventually(d.t, 10*time.Second, func() error {
+		if out := d.say("alerts", "episodes"); !strings.Contains(out, "by link") {
+			return fmt.Errorf("episodes:\n%s", out)
+		}
+		return nil
+	})
+}
+
+// TestDevAlerts: a new user says who is on duty, raises the level, and reads in
+// /dev/outbox what would have gone out.
+func TestDevAlerts(t *testing.T) {
+	dir := t.TempDir()
+	dev := startDev(t, dir, "-ephemeral")
+	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
+	d := &desk{t: t, p: p, args: []string{"-data", dir}}
+	d.onDuty("dev")
+	d.surge()
+	var box struct {
+		Items []struct{ Channel, To, Subject, Text, Link string }
+	}
+	eventually(t, 10*time.Second, func() error {
+		answer, err := http.Get(dev.BaseURL + "/dev/outbox.json")
+		if err != nil {
+			return err
+		}
+		defer answer.Body.Close()
+		if err := json.NewDecoder(answer.Body).Decode(&box); err != nil || len(box.Items) < 2 {
+			return fmt.Errorf("%d messages, %w", len(box.Items), err)
+		}
+		return nil
+	})
+	for _, m := range box.Items {
+		if said := m.Subject + m.Text; m.Link == "" || !strings.Contains(said, "RED") || strings.Contains(said, "Canary") {
+			t.Errorf("%s to %s: %q %q", m.Channel, m.To, m.Subject, m.Text)
+		}
+	}
+	page, err := http.Get(dev.BaseURL + "/dev/outbox")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer page.Body.Close()
+	if html, err := io.ReadAll(page.Body); err != nil || !strings.Contains(string(html), "charge@dev.example") {
+		t.Errorf("the page: %v %s", err, html)
+	}
+	d.take(box.Items[0].Link)
+}
+
+// TestAlertsOnServers: the same on a real Kafka and a real Redis, by a real SMTP
+// server and a gateway of SMS. One unit answers, the other does not and its
+// director is called.
+func TestAlertsOnServers(t *testing.T) {
+	needServers(t)
+	relay := startRelay(t)
+	gateway := &smsGateway{t: t}
+	provider := httptest.NewServer(gateway)
+	defer provider.Close()
+	for name, value := range map[string]string{
+		"SVC_SECRETS_KEY": "a key for tests, 32 characters and more",
+		"SVC_SMS_DRIVER":  "http", "SVC_SMS_URL": provider.URL + "/send", "SVC_SMS_TOKEN": gatewayToken,
+	} {
+		t.Setenv(name, value)
+	}
+	s := startSystem(t, "north", "south")
+	s.processor("p1")
+	private := "127.0.0.1:" + mustFreePort(t)
+	notify := start(t, "notify", []string{
+		"notify", "-instance", "n1", "-private-listen", private, "-public-url", s.base,
+		"-smtp-host", "127.0.0.1", "-smtp-port", relay.port, "-smtp-ca", relay.ca, "-smtp-from", "svc@north.example", "-smtp-user", "svc", "-smtp-password", "secret",
+	}, s.env...)
+	notify.await("http://" + private + "/readyz")
+	desks := map[string]*desk{}
+	for i, hospital := range []string{"north", "south"} {
+		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "admin", "-scopes", "admin", "-rate", "0")
+		d := &desk{t: t, p: s.partners[i], admin: newPartner(s.base, hospital, key), args: []string{"-api", s.base, "-key", key}}
+		eventually(t, time.Second, func() error {
+			if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
+				return fmt.Errorf("%d %s", a.status, a.raw)
+			}
+			return nil
+		})
+		d.onDuty(hospital)
+		d.surge()
+		desks[hospital] = d
+	}
+	raise := relay.await(t, "charge@north.example", time.Minute)
+	sms := gateway.await(t, "Test north")
+	link := ackLink.FindString(raise)
+	if link == "" || !strings.Contains(sms.Text, link) {
+		t.Fatalf("no link in the e-mail, or another in the SMS %q:\n%s", sms.Text, raise)
+	}
+	desks["north"].take(link)
+	if relay.login() != "svc:secret" {
+		t.Error("no login at the relay")
+	}
+
+	// The provider says later that the SMS did not arrive.
+	gateway.receipt(t, s.base, sms, "failed")
+	eventually(t, 10*time.Second, func() error {
+		var list struct {
+			Items []struct{ Channel, State, Reason string }
+		}
+		into(t, desks["north"].admin.get(t, "/api/admin/deliveries?channel=sms").Data, &list)
+		if len(list.Items) == 0 || list.Items[0].State != "failed" || list.Items[0].Reason != "receipt" {
+			return fmt.Errorf("listed %+v", list.Items)
+		}
+		return nil
+	})
+
+	// The one that did not answer was raised later: where its director is called,
+	// that of the other would have been.
+	relay.await(t, "director@south.example", 2*time.Minute)
+	if n := relay.count("director@north.example"); n != 0 {
+		t.Errorf("escalated %d times though answered", n)
+	}
+	if n := relay.count("charge@north.example"); n != 1 {
+		t.Errorf("%d e-mails to one recipient of one raise", n)
+	}
+	texts := []string{"charge@", "director@", "15550100"}
+	canaries(t, s.kafka.address, s.prefix, texts...)
+	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "Canary", link[strings.LastIndexByte(link, '/')+1:]))
+	findCanary(t, "an e-mail", strings.Join(relay.all(), "\n"), []string{"Canary"})
+}
+
+// relayServer is a real SMTP server that asks for STARTTLS and a login.
+type relayServer struct {
+	port, ca string
+
+	mu    sync.Mutex
+	by    string
+	mails []relayed
+}
+
+type relayed struct{ to, text string }
+
+func startRelay(t *testing.T) *relayServer {
+	t.Helper()
+	certificate, ca := selfSigned(t, net.IPv4(127, 0, 0, 1))
+	r := &relayServer{ca: ca}
+	server := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &relaySession{relay: r}, nil }))
+	server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{certificate}}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, r.port, err = net.SplitHostPort(listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	t.Cleanup(func() {
+		listener.Close()
+		server.Close()
+		<-ended
+	})
+	return r
+}
+
+func (r *relayServer) login() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.by
+}
+
+func (r *relayServer) all() (texts []string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.mails {
+		texts = append(texts, m.text)
+	}
+	return texts
+}
+
+func (r *relayServer) count(to string) (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, m := range r.mails {
+		if m.to == to {
+			n++
+		}
+	}
+	return n
+}
+
+// await waits for an e-mail to an address and returns its text.
+func (r *relayServer) await(t *testing.T, to string, within time.Duration) (text string) {
+	t.Helper()
+	eventually(t, within, func() error {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, m := range r.mails {
+			if m.to == to {
+				text = m.text
+				return nil
+			}
+		}
+		return fmt.Errorf("no e-mail to %s among %d", to, len(r.mails))
+	})
+	return text
+}
+
+type relaySession struct {
+	relay *relayServer
+	to    string
+	in    bool
+}
+
+func (s *relaySession) AuthMechanisms() []string { return []string{sasl.Plain} }
+
+func (s *relaySession) Auth(string) (sasl.Server, error) {
+	return sasl.NewPlainServer(func(_, user, password string) error {
+		s.relay.mu.Lock()
+		defer s.relay.mu.Unlock()
+		s.relay.by, s.in = user+":"+password, true
+		return nil
+	}), nil
+}
+func (s *relaySession) Reset()        {}
+func (s *relaySession) Logout() error { return nil }
+
+func (s *relaySession) Mail(string, *smtp.MailOptions) error {
+	if !s.in {
+		return smtp.ErrAuthRequired
+	}
+	return nil
+}
+
+func (s *relaySession) Rcpt(to string, _ *smtp.RcptOptions) error {
+	s.to = to
+	return nil
+}
+
+func (s *relaySession) Data(r io.Reader) error {
+	m, err := mail.ReadMessage(r)
+	if err != nil {
+		return err
+	}
+	body, err := io.ReadAll(m.Body)
+	if err != nil {
+		return err
+	}
+	s.relay.mu.Lock()
+	defer s.relay.mu.Unlock()
+	// Quoted-printable: lines are broken by "=".
+	text := strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(string(body))
+	s.relay.mails = append(s.relay.mails, relayed{s.to, m.Header.Get("Subject") + "\n" + text})
+	return nil
+}
+
+const gatewayToken = "the token of the gateway"
+
+// smsGateway takes our own signed request.
+type smsGateway struct {
+	t   *testing.T
+	mu  sync.Mutex
+	got []smsMessage
+}
+
+type smsMessage struct {
+	ID, To, Text, Callback string
+	ValiditySeconds        int
+}
+
+func sign(body []byte) string {
+	mac := hmac.New(sha256.New, []byte(gatewayToken))
+	mac.Write(body)
+	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+func (g *smsGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var one smsMessage
+	if err != nil || json.Unmarshal(body, &one) != nil || r.Header.Get("X-Svc-Signature") != sign(body) {
+		g.t.Errorf("a request that is not signed, or broken: %v", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.got = append(g.got, one)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+func (g *smsGateway) await(t *testing.T, unit string) (sms smsMessage) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		for _, m := range g.got {
+			if strings.Contains(m.Text, unit) {
+				sms = m
+				return nil
+			}
+		}
+		return fmt.Errorf("no SMS of %s among %d", unit, len(g.got))
+	})
+	return sms
+}
+
+// receipt is what the gateway tells later; a forged one is refused.
+func (g *smsGateway) receipt(t *testing.T, base string, m smsMessage, status string) {
+	t.Helper()
+	if !strings.HasPrefix(m.Callback, base+"/api/public/sms/http?") {
+		t.Fatalf("callback %s", m.Callback)
+	}
+	body := fmt.Appendf(nil, `{"id":%q,"status":%q}`, m.ID, status)
+	for signature, want := range map[string]int{"sha256=00": http.StatusUnauthorized, sign(body): http.StatusNoContent} {
+		request, err := http.NewRequest(http.MethodPost, m.Callback, bytes.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Svc-Signature", signature)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != want {
+			t.Errorf("receipt with %s: %d, want %d", signature, answer.StatusCode, want)
+		}
+	}
+}
