@@ -248,11 +248,17 @@ func (l *ledger) put(key string, value []byte) int64 {
 	return int64(len(l.records) - 1)
 }
 
-func (l *ledger) Read(_ context.Context, _ int32, from int64, each func(int64, any) bool) (int64, error) {
+func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
 	l.mu.Lock()
 	all := l.records
 	l.mu.Unlock()
 	for at := max(from, 0); at < int64(len(all)); at++ {
+		if !strings.HasPrefix(all[at][0], prefix) {
+			if !each(at, nil) {
+				break
+			}
+			continue
+		}
 		entry, err := schemas.DecodeLedger([]byte(all[at][0]), []byte(all[at][1]))
 		if err != nil {
 			return 0, err
@@ -265,7 +271,7 @@ func (l *ledger) Read(_ context.Context, _ int32, from int64, each func(int64, a
 }
 
 func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.Read(ctx, partition, from, each)
+	return l.Read(ctx, partition, from, "", each)
 }
 
 func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
