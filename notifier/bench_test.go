@@ -74,7 +74,7 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 // more than fits; all of it comes once they are up, read back from the ledger.
 func TestBacklogsAreBounded(t *testing.T) {
 	const hospitals, changes = 10, 400
-	bubble(t, func(t *testing.T, r *rig) {
+	bubble(t, func(_ *testing.T, r *rig) {
 		r.limits = notifier.Limits{Memory: 1 << 20}
 		ids := make([][]string, hospitals)
 		for h := range hospitals {
@@ -128,7 +128,12 @@ func benched(b *testing.B, url string, sender outbound.Sender, endpoints int) (*
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- n.Run(ctx) }()
-	b.Cleanup(func() { cancel(); <-done })
+	b.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			b.Error(err)
+		}
+	})
 	if _, _, err := n.Take(ctx, 0, -1, ""); err != nil {
 		b.Fatal(err)
 	}

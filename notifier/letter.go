@@ -1,8 +1,6 @@
 package notifier
 
 import (
-	"context"
-	"log/slog"
 	"time"
 
 	"svc/internal/outbound"
@@ -141,10 +139,9 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 		wait, again = n.cfg.People.Retry(d.Channel, a.N, r)
 	}
 	d.NextAttemptAt = now.Add(wait)
-	n.log.LogAttrs(context.Background(), slog.LevelInfo, "delivery attempt",
-		slog.String("hospital", d.Hospital), slog.String("endpoint", d.EndpointID), slog.String("channel", string(d.Channel)),
-		slog.String("delivery", d.ID), slog.String("event", d.Event), slog.Int("attempt", a.N),
-		slog.String("class", string(a.Class)), slog.Int("status", a.Status), slog.Int64("ms", a.Took.Milliseconds()), slog.Time("next_at", d.NextAttemptAt))
+	n.log.Info("delivery attempt",
+		"hospital", d.Hospital, "endpoint", d.EndpointID, "channel", d.Channel, "delivery", d.ID, "event", d.Event, "attempt", a.N,
+		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
 	switch {
 	case l.over: // superseded meanwhile; what was accepted has gone
 	case r.Class == outbound.ClassInterrupted:

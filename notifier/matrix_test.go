@@ -445,7 +445,7 @@ func TestMatrixClockJump(t *testing.T) {
 
 // Machines get all of 500 changes a minute.
 func TestMatrix500ChangesAMinute(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		var ids []string

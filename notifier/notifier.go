@@ -91,7 +91,7 @@ type Notifier struct {
 // New returns a notifier; Run makes it work.
 func New(cfg Config) *Notifier {
 	if cfg.Now == nil {
-		cfg.Now = time.Now
+		cfg.Now = time.Now //nolint:forbidigo // the loop keeps the clock: what it asks, the wall or how long it slept, is its work
 	}
 	cfg.Drain = cmp.Or(cfg.Drain, 5*time.Second)
 	l := &cfg.Limits
@@ -108,7 +108,7 @@ func New(cfg Config) *Notifier {
 // Run works until ctx ends. It must outlive the member that feeds it.
 func (n *Notifier) Run(ctx context.Context) error {
 	defer close(n.ended)
-	timer := time.NewTimer(time.Hour)
+	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
 	defer timer.Stop()
 	for {
 		for _, do := range n.mail.take() {
@@ -201,7 +201,7 @@ type clock struct {
 func (c *clock) tell() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wall, mono := c.now().Round(0), time.Now()
+	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: what no one can set
 	if least := c.last.Add(mono.Sub(c.mono)); !c.last.IsZero() && wall.Before(least) {
 		if wall.Before(c.last) {
 			wall = least

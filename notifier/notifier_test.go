@@ -79,7 +79,7 @@ func TestRestartSendsNothingTwice(t *testing.T) {
 
 // TestDownForADay: changes that were committed while no notifier ran.
 func TestDownForADay(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		all := r.change("north")

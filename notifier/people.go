@@ -2,7 +2,6 @@ package notifier
 
 import (
 	"context"
-	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -57,8 +56,7 @@ func (h *hospital) stepped(s Step, told int) {
 	}
 	for _, d := range s.Decisions {
 		n.cfg.Metrics.Decided(d.Reason)
-		n.log.LogAttrs(context.Background(), slog.LevelInfo, "alert decided",
-			slog.String("hospital", h.id), slog.String("reason", d.Reason), slog.String("tier", d.Tier))
+		n.log.Info("alert decided", "hospital", h.id, "reason", d.Reason, "tier", d.Tier)
 	}
 	for _, id := range s.Supersede {
 		if l := h.letters[id]; l != nil {

@@ -278,7 +278,6 @@ type rig struct {
 	verdicts []notifier.Change // all that were committed
 	mark     notifier.Mark     // as committed by the group
 	versions map[string]int64
-	handed   int
 }
 
 func newRig(t testing.TB) *rig {
@@ -295,7 +294,7 @@ func (r *rig) hook(hospital, id string, change ...func(*outbound.Webhook)) {
 	r.settings.mu.Lock()
 	w := &outbound.Webhook{
 		ID: id, Hospital: hospital, URL: "https://" + id + ".example/in/canary-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10,
-		Events: []string{outbound.LevelChanged, outbound.RoomRescored}, CreatedAt: time.Now(),
+		Events: []string{outbound.LevelChanged, outbound.RoomRescored}, CreatedAt: time.Now().Truncate(time.Millisecond),
 	}
 	if old := r.settings.all[hospital][id]; old != nil {
 		copied := *old

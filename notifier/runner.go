@@ -2,7 +2,6 @@ package notifier
 
 import (
 	"context"
-	"log/slog"
 	"time"
 
 	"svc/internal/outbound"
@@ -343,10 +342,10 @@ func kept(all []outbound.Attempt) []outbound.Attempt {
 
 func (r *runner) line(w *waiting, a *outbound.Attempt) {
 	n := r.e.h.t.n
-	n.log.LogAttrs(context.Background(), slog.LevelInfo, "delivery attempt",
-		slog.String("hospital", r.e.h.id), slog.String("endpoint", r.e.id), slog.String("host", r.e.host),
-		slog.String("delivery", event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)), slog.String("event", w.Event.Event), slog.Int("attempt", a.N),
-		slog.String("class", string(a.Class)), slog.Int("status", a.Status), slog.Int64("ms", a.Took.Milliseconds()), slog.Time("next_at", r.lane.NextAt))
+	n.log.Info("delivery attempt",
+		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
+		"delivery", event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook), "event", w.Event.Event, "attempt", a.N,
+		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.lane.NextAt)
 }
 
 // end makes the state of an event final and goes on to the next: the one that was

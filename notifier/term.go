@@ -81,7 +81,7 @@ func (n *Notifier) lowOf(note string) int64 {
 // Take folds the ledger of a partition and begins a term. It returns where the
 // changes and the commands go on.
 func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
-	began := time.Now()
+	began := n.clock.tell()
 	t := &term{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
 	f := fold{term: t, ids: map[string]bool{}}
 	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
@@ -99,7 +99,7 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 	t.saving, t.lost = context.WithCancel(life)
 	t.attempts, t.cut = context.WithCancel(life)
 	t.catching = true
-	ok := n.call(func() {
+	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
 		if old := n.terms[partition]; old != nil {
 			old.lose()
 		}
@@ -115,7 +115,7 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 		return 0, 0, context.Canceled
 	}
 	n.log.InfoContext(ctx, "partition restored", "partition", partition, "term", t.number,
-		"hospitals", len(t.hospitals), "entries", f.entries, "ms", time.Since(began).Milliseconds())
+		"hospitals", len(t.hospitals), "entries", f.entries, "ms", n.clock.tell().Sub(began).Milliseconds())
 	return t.next, t.end, nil
 }
 

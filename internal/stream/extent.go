@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -13,14 +14,14 @@ import (
 // somebody else had under way lies before it.
 func (c *Cluster) Extent(ctx context.Context, topic string, partition int32, from int64, barrier bool, each func(Record) bool) (end int64, err error) {
 	if barrier {
-		at, err := c.barriers(ctx, topic, []int32{partition})
-		if err != nil {
+		var at map[int32]int64
+		if at, err = c.barriers(ctx, topic, []int32{partition}); err != nil {
 			return 0, err
 		}
 		end = at[partition] + 1
 	} else {
-		listed, err := c.admin.ListEndOffsets(ctx, topic)
-		if err == nil {
+		var listed kadm.ListedOffsets
+		if listed, err = c.admin.ListEndOffsets(ctx, topic); err == nil {
 			err = listed.Error()
 		}
 		if err != nil {

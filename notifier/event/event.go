@@ -224,7 +224,7 @@ var levels, axes = func() (map[string]acuity.Level, map[string]acuity.Axis) {
 	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
 		levels[l.String()] = l
 	}
-	for a := acuity.Axis(0); a < acuity.AxisCount; a++ {
+	for a := range acuity.Axis(acuity.AxisCount) {
 		axes[a.String()] = a
 	}
 	return levels, axes

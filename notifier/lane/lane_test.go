@@ -45,12 +45,12 @@ func (r *run) attempt(position int64, result outbound.Result) lane.Verdict {
 
 func TestSchedule(t *testing.T) {
 	r := run{t: t, now: start}
-	for i, want := range []time.Duration{1, 5, 15, 30, 60, 120, 300, 300, 300} {
+	for i, want := range []int{1, 5, 15, 30, 60, 120, 300, 300, 300} {
 		v := r.attempt(1, refused())
 		if v.State != outbound.Pending {
 			t.Fatalf("attempt %d: %+v", i+1, v)
 		}
-		if got := r.l.NextAt.Sub(r.now); got != want*time.Second {
+		if got := r.l.NextAt.Sub(r.now); got != time.Duration(want)*time.Second {
 			t.Errorf("after attempt %d: %v, want %ds", i+1, got, want)
 		}
 	}
