@@ -8,6 +8,7 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/event"
+	"svc/schemas"
 )
 
 func idsOf(t testing.TB, c notifier.Change) (ids []string) {
@@ -147,6 +148,37 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		r.hook("north", "whk_3", func(w *outbound.Webhook) { w.CreatedAt = early })
 		r.settle(time.Second)
 		r.want("whk_3", late)
+		r.end()
+	})
+}
+
+// TestHalfAChangeIsCompleted: killed while the events of a change were written.
+func TestHalfAChangeIsCompleted(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		c, more := r.make("north", 1, 2)
+		events, err := event.Of(c.Change, c.Offset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events[0].Term = 1
+		key, value, err := schemas.EncodeLedger(nil, &events[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.ledger.put([]byte(key.String()), value)
+		r.start()
+		r.settle(time.Second)
+		ids = append(ids, more...)
+		r.want("whk_1", ids)
+		if n := len(r.receiver.of("whk_1")); n != len(ids) {
+			t.Errorf("%d requests for %d events", n, len(ids))
+		}
 		r.end()
 	})
 }
