@@ -118,14 +118,6 @@ func (l *Lane) Probing() bool { return l.probing }
 // Alone says that there is no event behind the head to probe with.
 func (l *Lane) Alone() { l.probing = false }
 
-// Tries is how often the event at a position was tried.
-func (l *Lane) Tries(position int64) int {
-	if l.head.position != position {
-		return 0
-	}
-	return l.head.tries
-}
-
 // Due is the earliest instant of the next attempt, at so many a second.
 func (l *Lane) Due(rate float64) time.Time {
 	at := l.NextAt
