@@ -75,7 +75,7 @@ func (b *Backfill) left(live []HourSpan) int32 {
 func (u *Unit) cutPast(in *intake) {
 	f := &u.facts
 	b := &f.Backfill
-	if u.past == nil || u.past.upTo >= b.Next {
+	if u.past == nil {
 		u.past = u.recall()
 	}
 	s := u.past.cut(b.Next)
@@ -93,7 +93,6 @@ func (u *Unit) cutPast(in *intake) {
 type past struct {
 	unit   *Unit
 	events []Event // that are still to come, ascending by time
-	upTo   int32   // hour that was cut last; 0: none
 }
 
 // recall makes the past of the unit of the events that it keeps. Only ADT tells
@@ -132,7 +131,7 @@ func (p *past) cut(hour int32) *Snapshot {
 		u.Apply(&Observation{Hospital: u.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: p.events[n : n+1]}, 0)
 		n++
 	}
-	p.events, p.upTo = p.events[n:], hour
+	p.events = p.events[n:]
 	u.pass(at)
 	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
 	u.begin(max(at, u.facts.Clock), 0)

@@ -108,6 +108,36 @@ func TestSleepingHospitalIsNotCut(t *testing.T) {
 	}
 }
 
+// The hour twelve hours after a fact is observed, also to the millisecond; the one
+// after it says that nothing is.
+func TestLastObservedHour(t *testing.T) {
+	u := NewUnit(testHospital)
+	got := snapshots(feed(u, spoken(clockAt(0), 4), Observation{ReceivedAt: clockAt(60 * 40), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}}))
+	if len(got) != 13 || !got[11].Observed || got[12].Observed {
+		t.Errorf("%d hours", len(got))
+	}
+}
+
+// A visit that is heard of late counts as an arrival of the hour in which it was
+// heard of first, and once.
+func TestArrivalsAreOfTheHourOfTheirReceipt(t *testing.T) {
+	u := NewUnit(testHospital)
+	place := Location{PointOfCare: "TRIAGE", Room: "T1"}
+	got := snapshots(feed(u,
+		arrival(clockAt(5), Event{ID: "a", Type: A04, Visit: "v1", Place: place}),
+		arrival(clockAt(65), Event{ID: "b", Type: A04, At: clockAt(55), Visit: "v2", Place: Location{PointOfCare: "TRIAGE", Room: "T2"}}),
+		arrival(clockAt(130), Event{ID: "c", Type: A08, At: clockAt(70), Visit: "v2", Place: Location{PointOfCare: "TRIAGE", Room: "T2"}}),
+		arrival(clockAt(200), Event{ID: "d", Type: A03, At: clockAt(190), Visit: "v1"}),
+	))
+	var counts []int
+	for _, s := range got {
+		counts = append(counts, len(s.Arrivals))
+	}
+	if fmt.Sprint(counts) != "[1 1 0]" || got[0].Arrivals[0].Visit != visitNumber(&PatientChart{Visit: "v1"}) || got[1].Arrivals[0].Kind != ArrivesTriage {
+		t.Errorf("arrivals %v", counts)
+	}
+}
+
 // The wall clock cuts an hour ten seconds late, the next input before it; what
 // is cut is the same.
 func TestHourIsTheSameWhoeverCutsIt(t *testing.T) {

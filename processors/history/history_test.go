@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -112,9 +113,9 @@ func (l *log) commit() {
 // model returns the newest record of a hospital.
 func (l *log) model(hospital string) *schemas.Model {
 	l.t.Helper()
-	for i := len(l.models) - 1; i >= 0; i-- {
-		if string(l.models[i].Key) == hospital {
-			m, err := schemas.DecodeModel(l.models[i].Value)
+	for _, r := range slices.Backward(l.models) {
+		if string(r.Key) == hospital {
+			m, err := schemas.DecodeModel(r.Value)
 			if err != nil {
 				l.t.Fatal(err)
 			}

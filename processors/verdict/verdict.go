@@ -75,10 +75,11 @@ func Tasks(view View) func(partition int32) stream.Task {
 // advanceAtMost bounds the due instants that fire between two polls, so that
 // overdue timers of many hospitals do not starve the input: 200 take about 10 ms.
 // A full hour, which is due at all hospitals at once, takes as long as some, and
-// as one more for each few visits.
+// as one more for each few visits; a past one is judged a second time.
 const (
 	advanceAtMost   = 200
 	hourWeight      = 4
+	pastWeight      = 4
 	visitsPerWeight = 8
 )
 
@@ -246,7 +247,11 @@ func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1
 	}
-	return hourWeight + len(c.Snapshot.Visits)/visitsPerWeight
+	weight := hourWeight + len(c.Snapshot.Visits)/visitsPerWeight
+	if c.Snapshot.Backfill > 0 {
+		weight += pastWeight
+	}
+	return weight
 }
 
 // fire takes what is due at a hospital up to an instant: at most so many, or

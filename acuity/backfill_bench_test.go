@@ -1,0 +1,30 @@
+package acuity
+
+import (
+	"testing"
+	"time"
+)
+
+// BenchmarkBackfill cuts 28 days of a small ward, hour by hour; the longest hour
+// is what an input may wait for.
+func BenchmarkBackfill(b *testing.B) {
+	const days = 28
+	events, end := ward(1, days), day.Add(days*24*time.Hour)
+	var longest time.Duration
+	hours := 0
+	for b.Loop() {
+		b.StopTimer()
+		u := NewUnit(testHospital)
+		for i := 0; i < len(events); i += 500 {
+			feed(u, Observation{ReceivedAt: end, Channel: ChannelBatch, Events: events[i:min(i+500, len(events))]})
+		}
+		b.StartTimer()
+		for more := true; more; hours++ {
+			began := time.Now()
+			_, more = u.Elapse(end.Add(time.Minute))
+			longest = max(longest, time.Since(began))
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(hours), "µs/hour")
+	b.ReportMetric(float64(longest.Microseconds())/1000, "ms/longest-hour")
+}
