@@ -63,14 +63,14 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(raw, &given); err != nil {
+	if err = json.Unmarshal(raw, &given); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
 	}
 	if wait <= 0 {
 		if c.json {
 			return printJSON(c.stdout, raw)
 		}
-		_, err := fmt.Fprintf(c.stdout, "%s: %s deliveries\n", given.CommandID, shownOr(given.Count))
+		_, err = fmt.Fprintf(c.stdout, "%s: %s deliveries\n", given.CommandID, shownOr(given.Count))
 		return err
 	}
 	p, raw, err := c.progress(ctx, given.CommandID, wait)
@@ -78,7 +78,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 		return err
 	}
 	if c.json {
-		if err := printJSON(c.stdout, raw); err != nil {
+		if err = printJSON(c.stdout, raw); err != nil {
 			return err
 		}
 	}

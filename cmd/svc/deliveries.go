@@ -30,7 +30,7 @@ func (h *house) order(ctx context.Context, c *outbound.Command) error {
 		return fmt.Errorf("encode command: %w", err)
 	}
 	// Best effort, and before the notifier can know it, so it is never newer.
-	if text, err := json.Marshal(begun); err == nil {
+	if text, fault := json.Marshal(begun); fault == nil {
 		h.redis.NoteCommand(ctx, c.Hospital, c.ID, text) //nolint:errcheck // the lists are derived
 	}
 	name := []byte(key.String())
@@ -67,9 +67,9 @@ func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 	scanned := 0
 	err = l.board.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m board.Mark, value []byte) bool {
 		scanned++
-		e, err := schemas.DecodeDelivery(value)
-		if err != nil {
-			fault = fmt.Errorf("decode delivery: %w", err)
+		e, wrong := schemas.DecodeDelivery(value)
+		if wrong != nil {
+			fault = fmt.Errorf("decode delivery: %w", wrong)
 			return false
 		}
 		d := &e.Delivery
@@ -119,8 +119,8 @@ func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.E
 	all := make([]outbound.Episode, 0, len(values))
 	for _, value := range values {
 		var e outbound.Episode
-		if _, err := noted([]byte(value), nil, &e); err != nil {
-			return nil, err
+		if _, fault := noted([]byte(value), nil, &e); fault != nil {
+			return nil, fault
 		}
 		all = append(all, e)
 	}

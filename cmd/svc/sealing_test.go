@@ -54,8 +54,8 @@ func TestRecordsNeverHoldWhatIsSealed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := openWebhook(ring, decoded); err != nil || !reflect.DeepEqual(got, w) {
-			t.Fatalf("opens as %+v, %v", got, err)
+		if got, fault := openWebhook(ring, decoded); fault != nil || !reflect.DeepEqual(got, w) {
+			t.Fatalf("opens as %+v, %v", got, fault)
 		}
 
 		p := &outbound.Recipient{

@@ -100,7 +100,7 @@ func (r *received) verifies(secret string) (plain, standard bool) {
 	mac = hmac.New(sha256.New, key)
 	fmt.Fprintf(mac, "%s.%s.%s", r.header.Get("webhook-id"), r.header.Get("webhook-timestamp"), r.body)
 	want := "v1," + base64.StdEncoding.EncodeToString(mac.Sum(nil))
-	for _, one := range strings.Fields(r.header.Get("webhook-signature")) {
+	for one := range strings.FieldsSeq(r.header.Get("webhook-signature")) {
 		standard = standard || one == want
 	}
 	return plain, standard
