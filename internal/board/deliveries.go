@@ -145,7 +145,7 @@ func (d *Deliveries) Run(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return ctx.Err()
-			case <-time.After(deliveriesPause):
+			case <-time.After(deliveriesPause): //nolint:forbidigo // the pace of asking a Redis that is away
 			}
 		}
 	}

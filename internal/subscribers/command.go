@@ -186,7 +186,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 func (s *server) count(ctx context.Context, c *outbound.Command) *int {
 	ctx, cancel := context.WithTimeout(ctx, countWithin)
 	defer cancel()
-	look := time.NewTicker(lookEvery)
+	look := time.NewTicker(lookEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
 	defer look.Stop()
 	for {
 		p, ok, err := s.Board.Progress(ctx, c.Hospital, c.ID)

@@ -164,7 +164,7 @@ func settled(t *testing.T, try func() error) {
 		select {
 		case <-ctx.Done():
 			t.Fatal(err)
-		case <-time.After(2 * time.Millisecond):
+		case <-time.After(2 * time.Millisecond): //nolint:forbidigo // between questions to a real server
 		}
 	}
 }
