@@ -57,10 +57,17 @@ func (p *partner) described(t testing.TB) *document {
 		t.Fatal(err)
 	}
 	d.schemas.AssertFormat()
+	d.schemas.UseRegexpEngine(func(pattern string) (jsonschema.Regexp, error) { return ecma(pattern) })
 	if err := d.schemas.AddResource(documentURL, d.raw); err != nil {
 		t.Fatal(err)
 	}
 	return d
+}
+
+// ecma compiles a pattern of JSON Schema, whose language writes a character by its
+// number in another way than that of Go.
+func ecma(pattern string) (*regexp.Regexp, error) {
+	return regexp.Compile(regexp.MustCompile(`\\u([0-9a-f]{4})`).ReplaceAllString(pattern, `\x{$1}`))
 }
 
 // schema compiles the schema at a place in the document.
@@ -365,7 +372,13 @@ func (d *document) faults(schema, value any, try func(what string, refused bool)
 			set(name, make([]any, int(most)+1), "too many", true)
 		}
 		if pattern, ok := p["pattern"].(string); ok && pattern != "" {
-			set(name, "yesterday", "no time", true)
+			form, err := ecma(pattern)
+			for _, wrong := range []string{"yesterday", " ", "\x00"} {
+				if err != nil || !form.MatchString(wrong) {
+					set(name, wrong, "of another form", true)
+					break
+				}
+			}
 		}
 		if words, ok := p["enum"].([]any); ok {
 			set(name, "no such word", "none of its words", true)
