@@ -107,7 +107,7 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 		}
 		if past != nil {
 			if err = d.catchUp(ctx, past, n-1); err != nil {
-				return nil //nolint:nilerr // only ctx ends it
+				return nil
 			}
 			past = nil
 		}

@@ -168,11 +168,11 @@ func (s *sending) run(ctx context.Context, t target) error {
 		return s.read(all, queue)
 	})
 	for range s.connections {
-		line := t()
+		to := t()
 		g.Go(func() error {
-			defer line.close()
+			defer to.close()
 			for p := range queue {
-				if err := s.deliver(all, line, p); err != nil {
+				if err := s.deliver(all, to, p); err != nil {
 					return err
 				}
 			}
