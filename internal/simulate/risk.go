@@ -7,7 +7,7 @@ import "fmt"
 func (v *visit) history() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'
-		v.mothers = 2
+		v.expecting = 2
 		v.diagnoses = append(v.diagnoses, icd("O30.043", "Twin pregnancy, dichorionic/diamniotic, third trimester"))
 	}
 	add := func(p float64, d diagnosis) {
@@ -134,14 +134,14 @@ func (v *visit) birth(cesarean bool) {
 	switch {
 	case lost:
 		outcome = icd("Z37.1", "Single stillbirth")
-	case v.mothers == 2:
+	case v.expecting == 2:
 		outcome = icd("Z37.2", "Twins, both liveborn")
 	}
 	outcome.onset = v.now
 	v.diagnoses = append(v.diagnoses, mode, outcome)
 	v.tell("A08")
 	if !lost {
-		for range v.mothers {
+		for range v.expecting {
 			v.visits++
 			v.babies = append(v.babies, baby{number: v.visits, since: v.now})
 			n := v.newborn("A01", &v.babies[len(v.babies)-1])

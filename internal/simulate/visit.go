@@ -12,13 +12,13 @@ type visit struct {
 	patient int
 	open    bool
 
-	first    bool // her first birth
-	mothers  int  // number of babies
-	class    byte // patient class
-	room     *room
-	primary  string // what the sender says of her; "": the place tells
-	since    clock  // of primary, or of the stay in the room
-	admitted clock
+	first     bool // her first birth
+	expecting int  // babies
+	class     byte // patient class
+	room      *room
+	primary   string // what the sender says of her; "": the place tells
+	since     clock  // of primary, or of the stay in the room
+	admitted  clock
 
 	diagnoses []diagnosis
 	running   []running // drugs
@@ -51,7 +51,7 @@ func (u *unit) admit() *visit {
 		unit: u, number: u.visits, patient: u.patients, open: true, admitted: u.now,
 		chance: newChance(u.options.Seed, purposeVisits+uint64(u.visits)), //nolint:gosec // a count
 	}
-	v.mothers = 1
+	v.expecting = 1
 	// NCHS, Births: Final Data for 2022: 38 % first births.
 	v.first = v.is(.38)
 	v.history()
