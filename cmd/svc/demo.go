@@ -77,6 +77,7 @@ func newDemo(o *devOptions, w world) (*demo, error) {
 		Seed: demoSeed, Profile: demoProfile, Start: now.Add(-demoHistory), At: now,
 		Course: simulate.Course{{Unit: now, Real: now, Speed: o.speed}},
 	}
+	d.save() // whatever happens next, it is the same unit
 	return d, nil
 }
 
