@@ -351,6 +351,9 @@ func TestGap(t *testing.T) {
 	if len(m.Pending) != 0 || m.Learnt != 100 {
 		t.Errorf("%d origins pending, %d hours learnt", len(m.Pending), m.Learnt)
 	}
+	if n := len(learnt(list[:101], nil).Pending); n != 0 {
+		t.Errorf("%d origins pending after one hour that was not observed", n)
+	}
 	told := slices.Delete(slices.Clone(list), 100, 130) // as if the service had been down
 	m = learnt(told[:101], nil)
 	if len(m.Pending) != 1 || m.Pending[0].Snapshot.Hour != list[130].Hour {
@@ -362,6 +365,22 @@ func TestGap(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound(t, &f)
+}
+
+// TestQuantilesThatCrossed while they were tracked, each for itself, are told in
+// their order.
+func TestQuantilesThatCrossed(t *testing.T) {
+	list, now := alone(acuity.SnapshotVisit{Visit: 1, Class: acuity.StageOther, Demand: [9]uint8{60, 60, 60, 60, 60, 60, 60, 60, 60}})
+	m := learnt(list, nil)
+	slices.Reverse(m.Tails[:forecast.Quantiles])
+	f, err := forecast.Predict(m, &forecast.Unit{At: acuity.Instant(m.Hour) * 3_600_000, Snapshot: &now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sound(t, &f)
+	if f.Hours[0].Nurses[forecast.P10] == f.Hours[0].Nurses[forecast.P90] {
+		t.Error("the band has no width")
+	}
 }
 
 // TestPlanAhead: nurses that come later count from then on.
