@@ -8,8 +8,8 @@
 //
 // It forecasts a unit, never when one patient will deliver, and is not validated
 // clinically. It has no clock and no randomness: same hours, same model; same
-// model and unit, same forecast, on every machine (products are rounded before
-// they are added). docs/forecast.md says how it works and how well.
+// model and unit, same forecast, on every machine to the digits shown (products are
+// rounded before they are added). docs/forecast.md says how it works and how well.
 package forecast
 
 import (
