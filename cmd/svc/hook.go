@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"svc/internal/api"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -36,7 +37,7 @@ const hookRemembers = 10_000
 
 // hookDelivery is one delivery as it came.
 type hookDelivery struct {
-	ReceivedAt time.Time         `json:"receivedAt"`
+	ReceivedAt api.Time          `json:"receivedAt"`
 	Status     int               `json:"status"` // of our answer
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
@@ -63,6 +64,9 @@ const (
 	hookRefused   = "refused"
 )
 
+// Clock is when it came, by the clock on the wall.
+func (d *hookDelivery) Clock() string { return time.Time(d.ReceivedAt).Format("15:04:05.000") }
+
 func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, outbound.MaxBody))
 	if err != nil {
@@ -79,7 +83,8 @@ func (h *hook) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (h *hook) check(header http.Header, body []byte) *hookDelivery {
-	d := &hookDelivery{ReceivedAt: h.now(), Status: h.answer, Verdict: hookUnchecked, Times: 1}
+	now := h.now()
+	d := &hookDelivery{ReceivedAt: api.Time(now), Status: h.answer, Verdict: hookUnchecked, Times: 1}
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.hookEvent); err != nil {
@@ -91,7 +96,7 @@ func (h *hook) check(header http.Header, body []byte) *hookDelivery {
 	for i, s := range secrets {
 		values[i] = s.value
 	}
-	checked := signature.Check(header, body, d.ReceivedAt, values...)
+	checked := signature.Check(header, body, now, values...)
 	d.Body, d.Standard = checked.Body, checked.Standard
 	switch {
 	case len(secrets) == 0 && !h.strict:

@@ -119,7 +119,7 @@ func (o *listenOptions) print(out io.Writer, d *hookDelivery) {
 		}
 		return
 	}
-	line := []string{d.ReceivedAt.Format("15:04:05.000"), d.verdict(), plain(d.Event), plain(d.ID)}
+	line := []string{d.Clock(), d.verdict(), plain(d.Event), plain(d.ID)}
 	if d.Payload == nil {
 		line[2], line[3] = "no JSON", ""
 	}

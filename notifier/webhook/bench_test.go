@@ -24,7 +24,7 @@ var eventBody = []byte(`{"protocol":"svc.v1","id":"evt_91265307a6791d5365f07d746
 // net/http that posts the same body without signature or guard. "times bare" is
 // how much longer the signed one takes in the same run.
 func BenchmarkSend(b *testing.B) {
-	plain := sendertest.Listen(b, func(conn net.Conn) { serve(conn, "HTTP/1.1 204 No Content\r\n\r\n") })
+	plain := sendertest.Listen(b, accept)
 	a := newAuthority(b)
 	secure := receiveQuiet(b, a)
 	for name, url := range map[string]string{"http": "http://" + plain + "/hook", "TLS": "https://partner.test:" + secure + "/hook"} {
@@ -75,7 +75,7 @@ func receiveQuiet(b *testing.B, a *authority) (port string) {
 	b.Helper()
 	config := &tls.Config{Certificates: []tls.Certificate{a.issue("partner.test", nil)}, MinVersion: tls.VersionTLS12}
 	r := &receiver{address: sendertest.Listen(b, func(conn net.Conn) {
-		serve(tls.Server(conn, config), "HTTP/1.1 204 No Content\r\n\r\n")
+		accept(tls.Server(conn, config))
 	})}
 	return r.port(b)
 }
@@ -104,7 +104,7 @@ func endpoints(tb testing.TB, address string, many int) (*Sender, []outbound.Mes
 // connections that are kept.
 func BenchmarkIdleEndpoints(b *testing.B) {
 	const many = 10_000
-	address := sendertest.Listen(b, func(conn net.Conn) { serve(conn, "HTTP/1.1 204 No Content\r\n\r\n") })
+	address := sendertest.Listen(b, accept)
 	s, all := endpoints(b, address, many)
 	for b.Loop() {
 		before := held()
@@ -133,7 +133,7 @@ func TestKeptConnectionsAreBounded(t *testing.T) {
 	const more = 40
 	ended := make(chan struct{}, keptAll+more)
 	address := sendertest.Listen(t, func(conn net.Conn) {
-		serve(conn, "HTTP/1.1 204 No Content\r\n\r\n")
+		accept(conn)
 		ended <- struct{}{}
 	})
 	s, all := endpoints(t, address, keptAll+more)

@@ -39,12 +39,12 @@ func TestConformance(t *testing.T) {
 	sendertest.Conform(t, sendertest.Channel{
 		Sender:  func(t *testing.T, _ string) outbound.Sender { t.Helper(); return local(t) },
 		Message: func(address string) outbound.Message { return message("http://" + address + "/hook") },
-		Serve:   func(conn net.Conn) { serve(conn, "HTTP/1.1 204 No Content\r\n\r\n") },
+		Serve:   accept,
 	})
 }
 
-// serve answers every request on a connection with the same bytes.
-func serve(conn net.Conn, answer string) {
+// accept answers every request on a connection with 204.
+func accept(conn net.Conn) {
 	reader := bufio.NewReader(conn)
 	for {
 		r, err := http.ReadRequest(reader)
@@ -54,7 +54,7 @@ func serve(conn net.Conn, answer string) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return
 		}
-		if _, err := io.WriteString(conn, answer); err != nil {
+		if _, err := io.WriteString(conn, "HTTP/1.1 204 No Content\r\n\r\n"); err != nil {
 			return
 		}
 	}

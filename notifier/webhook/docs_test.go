@@ -27,7 +27,7 @@ func snippet(t *testing.T, language string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := regexp.MustCompile("(?s)```" + language + "\n(.*?)```").FindAllStringSubmatch(string(page), -1)
+	found := regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(page), -1)
 	if len(found) != 1 {
 		t.Fatalf("%d snippets of %s", len(found), language)
 	}
@@ -201,9 +201,9 @@ func TestLibrary(t *testing.T) {
 	dir := t.TempDir()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	script, err := filepath.Abs("testdata/standardwebhooks")
-	if err != nil {
-		t.Fatal(err)
+	script, fault := filepath.Abs("testdata/standardwebhooks")
+	if fault != nil {
+		t.Fatal(fault)
 	}
 	if out, err := exec.CommandContext(ctx, script, "install", dir).CombinedOutput(); err != nil {
 		if os.Getenv("CI") == "true" {
