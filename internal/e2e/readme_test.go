@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ var volatile = []struct {
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z`), "TIME"},
 	{regexp.MustCompile(`\|\d{14}[-+]\d{4}\|`), "|TIME|"},
 	{regexp.MustCompile(`\|[0-9a-f]{20}\|`), "|ID|"},
+	{regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`), "SECRET"},
 }
 
 func masked(text string) string {
@@ -89,7 +91,8 @@ func splitCommand(part string) (command, output string) {
 func shell(t *testing.T, d *dev, command string) string {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", command)
-	cmd.Env = append(os.Environ(), "SVC="+d.BaseURL, "KEY="+d.APIKey)
+	path := filepath.Dir(binary(t)) + string(filepath.ListSeparator) + os.Getenv("PATH")
+	cmd.Env = append(os.Environ(), "PATH="+path, "SVC_DATA="+d.dir, "SVC="+d.BaseURL, "KEY="+d.APIKey)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("$ %s: %v", command, err)
