@@ -30,7 +30,8 @@ func BenchmarkSend(b *testing.B) {
 	for name, url := range map[string]string{"http": "http://" + plain + "/hook", "TLS": "https://partner.test:" + secure + "/hook"} {
 		b.Run(name, func(b *testing.B) {
 			s := partner(b, a)
-			client := &http.Client{Transport: newTransport(Config{Guard: s.guard, Roots: a.pool, Now: s.now}, "", usual)}
+			transport, _ := newTransport(Config{Guard: s.guard, Roots: a.pool, Now: s.now}, "", usual)
+			client := &http.Client{Transport: transport}
 			m := message(url)
 			m.Body = eventBody
 			var bare, signed time.Duration

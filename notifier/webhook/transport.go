@@ -20,8 +20,8 @@ const (
 )
 
 // newTransport makes the connections of one hospital, or of all without an allow
-// list: "".
-func newTransport(c Config, hospital string, l limits) *http.Transport {
+// list: "". What connects is all by the dialers.
+func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
 	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital)}
 	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.ControlPlain(hospital)}
 	trust := &tls.Config{
@@ -42,7 +42,7 @@ func newTransport(c Config, hospital string, l limits) *http.Transport {
 		MaxIdleConnsPerHost:    keptPerHost,
 		IdleConnTimeout:        keptFor,
 		MaxResponseHeaderBytes: headersMost,
-	}
+	}, []*net.Dialer{dialer, plain}
 }
 
 // handshakeError is a fault of TLS: nothing of the request was sent. Many faults

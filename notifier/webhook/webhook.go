@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"os"
@@ -36,11 +37,12 @@ type Config struct {
 
 // Sender is the [outbound.Sender] of webhooks. It may be used by many goroutines.
 type Sender struct {
-	guard  *egress.Guard
-	now    func() time.Time
-	shared *http.Transport            // public addresses, for all hospitals
-	own    map[string]*http.Transport // of hospitals with an allow list
-	limits limits
+	guard   *egress.Guard
+	now     func() time.Time
+	shared  *http.Transport            // public addresses, for all hospitals
+	own     map[string]*http.Transport // of hospitals with an allow list
+	dialers []*net.Dialer              // of all transports
+	limits  limits
 }
 
 // limits bound the parts of an attempt; the whole is bounded by the endpoint's
@@ -62,9 +64,10 @@ func New(c Config) *Sender { return newSender(c, usual) }
 
 func newSender(c Config, l limits) *Sender {
 	s := &Sender{guard: c.Guard, now: c.Now, own: map[string]*http.Transport{}, limits: l}
-	s.shared = newTransport(c, "", l)
+	s.shared, s.dialers = newTransport(c, "", l)
 	for _, hospital := range c.Guard.Hospitals() {
-		s.own[hospital] = newTransport(c, hospital, l)
+		own, dialers := newTransport(c, hospital, l)
+		s.own[hospital], s.dialers = own, append(s.dialers, dialers...)
 	}
 	return s
 }
