@@ -21,7 +21,7 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 	act := *o.Act
 	act.DryRun = false
 	real.Act = &act
-	c := u.twin().Apply(&real, offset)
+	c := u.Twin().Apply(&real, offset)
 
 	in := intake{o: o, Change: Change{Outcome: Ignored, Reason: ReasonDryRun, Preview: &Preview{
 		Outcome: c.Outcome, Reason: c.Reason, Level: c.Level, Effects: c.Effects,
@@ -32,8 +32,9 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 	return in.Change
 }
 
-// twin returns a unit of the same facts, which shares nothing that changes.
-func (u *Unit) twin() *Unit {
+// Twin returns a unit of the same facts, which shares nothing that changes. All
+// that is derived it has derived anew.
+func (u *Unit) Twin() *Unit {
 	t := NewUnit(u.hospital)
 	t.plain = u.plain
 	u.States(func(key []byte, s State) {

@@ -26,7 +26,7 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		t.Fatalf("first: %+v", first)
 	}
 	apply(ask("k2", "d1", noon, 7))
-	u = u.twin() // as a restart makes one
+	u = u.Twin() // as a restart makes one
 	for name, c := range map[string]struct {
 		o       *Observation
 		outcome Outcome
@@ -38,7 +38,7 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		"almost a day later":      {ask("k1", "d1", noon.Add(24*time.Hour)-1, 5), Duplicate, first.Version, ""},
 		"the other key, repeated": {ask("k2", "d1", noon+1, 7), Duplicate, first.Version + 1, ""},
 	} {
-		w := u.twin()
+		w := u.Twin()
 		if got := w.Apply(c.o, 9); got.Outcome != c.outcome || got.Repeats != c.repeats || got.RepeatsAt != noon || got.Reason != c.reason || len(got.Effects) > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}

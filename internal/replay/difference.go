@@ -1,0 +1,98 @@
+package replay
+
+import (
+	"fmt"
+	"reflect"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// Fault is what is wrong, as a stable code.
+type Fault string
+
+// The faults of what was written and of what is served.
+const (
+	LostInput      Fault = "lost_input"      // an input is in no change
+	AppliedTwice   Fault = "applied_twice"   // an input is in two changes
+	Swapped        Fault = "swapped"         // inputs were applied in another order than that of the log
+	ForeignInput   Fault = "foreign_input"   // a change is of an input that the log does not have
+	MissingVersion Fault = "missing_version" // a change is not there
+	DoubledVersion Fault = "doubled_version" // two changes have one version
+	WrongChange    Fault = "wrong_change"    // a change says something else than the log makes
+	Unreadable     Fault = "unreadable"      // a record of the changelog that this release cannot read
+
+	MissingState Fault = "missing_state"  // a record of the state is not there
+	WrongState   Fault = "wrong_state"    // it says something else
+	LostTomb     Fault = "lost_tombstone" // it is there and ought to be gone
+
+	MissingField Fault = "missing_field" // of the view
+	StaleField   Fault = "stale_field"   // it says something else
+	ForeignField Fault = "foreign_field" // it is there and ought not to be
+	StaleView    Fault = "stale_view"    // all of it is of an older version
+	WrongDerived Fault = "wrong_derived" // what is derived step by step is not what the facts make
+)
+
+// Difference is the first of a hospital: where what was written, or what is
+// served, is not what the log makes. It names keys, versions and places, never a
+// value of a patient.
+type Difference struct {
+	Fault    Fault  `json:"fault"`
+	Hospital string `json:"hospital"`
+	Key      string `json:"key"` // of the record, or of the field of the view after "view "
+	Version  int64  `json:"version"`
+	Input    string `json:"input,omitempty"` // partition:offset in the observations
+	Detail   string `json:"detail,omitempty"`
+}
+
+// Error says it in a line.
+func (d *Difference) Error() string {
+	text := fmt.Sprintf("%s: %s at %s, version %d", d.Hospital, d.Fault, d.Key, d.Version)
+	if d.Input != "" {
+		text += ", input " + d.Input
+	}
+	if d.Detail != "" {
+		text += ": " + d.Detail
+	}
+	return text
+}
+
+func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
+
+// changedFields names the fields of two changes that differ; what the wire has
+// no words for is no difference.
+func changedFields(got, want *acuity.Change) string {
+	a, b := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
+	text := ""
+	for i := range a.NumField() {
+		if !a.Type().Field(i).IsExported() || reflect.DeepEqual(a.Field(i).Interface(), b.Field(i).Interface()) {
+			continue
+		}
+		if a.Field(i).Kind() == reflect.Slice && a.Field(i).Len()+b.Field(i).Len() == 0 {
+			continue
+		}
+		if text != "" {
+			text += ", "
+		}
+		text += a.Type().Field(i).Name
+	}
+	if got.Level != want.Level {
+		text += fmt.Sprintf(": level %s, the log makes %s", got.Level, want.Level)
+	}
+	return text
+}
+
+// sameRecord reports whether a state record as it was written says what another
+// one does, of whatever versions of the schema they are.
+func sameRecord(written, made []byte) bool {
+	if string(written) == string(made) {
+		return true
+	}
+	s, err := schemas.DecodeState(written)
+	if err != nil {
+		return false
+	}
+	again, err := schemas.EncodeState(nil, s)
+	return err == nil && string(again) == string(made)
+}

@@ -1,0 +1,172 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"svc/acuity"
+	"svc/schemas"
+)
+
+// viewOf is what ought to be served of a unit.
+func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
+	chart := unit.Chart()
+	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
+	whole, err := schemas.EncodeUnitChart(nil, &chart.Unit)
+	if err != nil {
+		return nil, fmt.Errorf("encode a chart: %w", err)
+	}
+	v.Unit = string(whole)
+	for i := range chart.Rooms {
+		room, fault := schemas.EncodeRoomChart(nil, &chart.Rooms[i])
+		if fault != nil {
+			return nil, fmt.Errorf("encode a chart: %w", fault)
+		}
+		v.Rooms[chart.Rooms[i].ID] = string(room)
+	}
+	unit.Site(func(key []byte, s acuity.State) {
+		value, fault := schemas.EncodeState(nil, s)
+		err = errors.Join(err, fault)
+		v.Site[strings.TrimPrefix(string(key), hospital+"/")] = string(value)
+	})
+	return v, err
+}
+
+// firstField returns the first field of a view that is not what it ought to be.
+func firstField(served, ought *View) (field string, fault Fault) {
+	if served.Unit != ought.Unit {
+		if served.Unit == "" {
+			return "unit", MissingField
+		}
+		return "unit", StaleField
+	}
+	if id, fault := firstKey(served.Rooms, ought.Rooms); fault != "" {
+		return fmt.Sprintf("room/%d", id), fault
+	}
+	if name, fault := firstKey(served.Site, ought.Site); fault != "" {
+		return name, fault
+	}
+	if len(served.Foreign) > 0 {
+		return served.Foreign[0], ForeignField
+	}
+	return "", ""
+}
+
+func firstKey[K int32 | string](served, ought map[K]string) (key K, fault Fault) {
+	for _, key := range slices.Sorted(maps.Keys(ought)) {
+		if value, there := served[key]; !there {
+			return key, MissingField
+		} else if value != ought[key] {
+			return key, StaleField
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(served)) {
+		if _, there := ought[key]; !there {
+			return key, ForeignField
+		}
+	}
+	return key, ""
+}
+
+// compareView holds a view against the fold at its version.
+func (u *unitCheck) compareView(served *View) {
+	u.Served = served.Version
+	ought, err := viewOf(u.Hospital, u.unit)
+	if err != nil {
+		u.differ(&Difference{Fault: WrongDerived, Key: u.Hospital, Version: served.Version, Detail: err.Error()})
+		return
+	}
+	if field, fault := firstField(served, ought); fault != "" {
+		u.differ(&Difference{Fault: fault, Key: "view " + field, Version: served.Version})
+	}
+}
+
+// look reads what is served of the hospitals of the partition.
+func (p *partitionCheck) look(ctx context.Context, only []string) (map[string]*View, error) {
+	if p.v.View == nil {
+		return nil, nil
+	}
+	hospitals := only
+	if only == nil {
+		var err error
+		if hospitals, err = p.v.Shown(ctx, p.partition); err != nil {
+			return nil, err //nolint:wrapcheck // of the caller's own
+		}
+	}
+	views := map[string]*View{}
+	for _, h := range hospitals {
+		view, err := p.v.View(ctx, h)
+		switch {
+		case errors.Is(err, ErrNoView):
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("read the view: %w", err)
+		}
+		views[h] = view
+		u := p.unit(h, only)
+		if u.view = view; u.version() == view.Version { // nothing has come since the last round
+			u.compareView(view)
+			u.view = nil
+		}
+	}
+	return views, nil
+}
+
+// conclude compares state and view at the end of what is committed.
+func (p *partitionCheck) conclude(ctx context.Context, views map[string]*View) error {
+	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
+		u := p.units[hospital]
+		u.deriveAnew()
+		u.compareState()
+		if p.v.View == nil || u.Difference != nil {
+			continue
+		}
+		if err := p.served(ctx, u, views[hospital]); err != nil {
+			return err
+		}
+		u.view = nil
+	}
+	return nil
+}
+
+// askAgain is how often a view that is behind is asked again.
+const askAgain = 50 * time.Millisecond
+
+// served wants the view of a hospital to be that of its newest change, or newer:
+// it may be written a moment after the commit.
+func (p *partitionCheck) served(ctx context.Context, u *unitCheck, view *View) error {
+	want := u.version()
+	if want == 0 {
+		u.differ(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, p.v.Patience)
+	defer cancel()
+	tick := time.NewTicker(askAgain) //nolint:forbidigo // patience with Redis, not a moment of the domain
+	defer tick.Stop()
+	for view == nil || view.Version < want {
+		select {
+		case <-ctx.Done():
+			if view == nil {
+				u.differ(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
+			} else {
+				u.differ(&Difference{Fault: StaleView, Key: "view " + u.Hospital, Version: view.Version, Detail: fmt.Sprintf("version %d is in the log", want)})
+			}
+			return nil
+		case <-tick.C:
+		}
+		again, err := p.v.View(ctx, u.Hospital)
+		if err != nil && !errors.Is(err, ErrNoView) && ctx.Err() == nil {
+			return fmt.Errorf("read the view: %w", err)
+		}
+		if view = again; view != nil && view.Version == want {
+			u.compareView(view)
+		}
+	}
+	return nil
+}
