@@ -182,6 +182,10 @@ func NewUnit(hospital string) *Unit {
 // Apply, Advance or Reject, and the caller does not change it.
 func (u *Unit) Chart() *Chart { return &u.chart }
 
+// Verdict returns the verdict as of the last step. It is valid until the next
+// call of Apply, Advance or Reject, and the caller does not change it.
+func (u *Unit) Verdict() *Verdict { return &u.verdict }
+
 // Due returns the instant from which on the wall clock is to call Advance; 0
 // means never. It may have passed. It is when time alone will change the verdict
 // next, or some seconds after a full hour, which is cut sooner by what comes

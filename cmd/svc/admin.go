@@ -31,6 +31,7 @@ type admin struct {
 	json    bool
 	data    string
 	config  *config
+	needs   need  // of further options of the configuration
 	nowhere error // no Kafka is named; told with the other faults of the command line
 }
 
@@ -51,7 +52,7 @@ func (a *admin) parse(args []string) error {
 	for i := 0; i < len(args); i++ {
 		name, _, inline := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
 		into := &own
-		if slices.ContainsFunc(options, func(o option) bool { return o.only == 0 && o.name == name }) {
+		if slices.ContainsFunc(options, func(o option) bool { return a.knows(&o) && o.name == name }) {
 			into = &rest
 		}
 		*into = append(*into, args[i])
@@ -69,7 +70,7 @@ func (a *admin) parse(args []string) error {
 	if a.flags.NArg() > 0 {
 		return usageError{fmt.Errorf("unexpected argument %q", a.flags.Arg(0))}
 	}
-	c, err := parseConfig(a.command, 0, rest, a.env, a.stdout)
+	c, err := parseConfig(a.command, a.needs, rest, a.env, a.stdout)
 	if err != nil {
 		return err
 	}
@@ -83,9 +84,12 @@ func (a *admin) parse(args []string) error {
 		a.nowhere = fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)
 		return nil
 	}
-	c.Kafka = []string{running.Kafka}
+	c.Kafka, c.Redis = []string{running.Kafka}, running.Redis
 	return nil
 }
+
+// knows reports whether an option of the configuration is one of the command.
+func (a *admin) knows(o *option) bool { return o.only == 0 || a.needs&o.only != 0 }
 
 // isSwitch reports whether a flag of the command stands alone.
 func (a *admin) isSwitch(name string) bool {
@@ -104,7 +108,7 @@ func (a *admin) help() {
 	a.flags.PrintDefaults()
 	fmt.Fprint(a.stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
 	for _, o := range options {
-		if o.only == 0 {
+		if a.knows(&o) {
 			o.print(a.stdout)
 		}
 	}

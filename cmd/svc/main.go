@@ -67,6 +67,11 @@ func commands() map[string]command {
 		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
 		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
 
+		"export": {"export -topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},
+		"import": {"import DIR [flags]", "write exported observations into an empty system", runImport},
+		"replay": {"replay -hospital H [-rules FILE] [flags]", "make the verdicts anew from the log", runReplay},
+		"verify": {"verify [-hospital H] [flags]", "hold what was written and is served against the log", runVerify},
+
 		"backtest": {"backtest -hospital H -out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
 
 		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
@@ -115,10 +120,7 @@ func isHelp(arg string) bool {
 
 func printCommands(out io.Writer, all map[string]command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{
-		"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status",
-		"keys", "hospitals", "terminology", "webhooks", "alerts", "dead-letters", "backtest",
-	} {
+	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status", "keys", "hospitals", "terminology", "webhooks", "alerts", "dead-letters", "backtest", "export", "import", "replay", "verify"} {
 		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")

@@ -108,14 +108,19 @@ func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 		return
 	}
 	o := f.rules.strip(in.Observation)
-	for c, more := f.unit.Advance(max(o.ReceivedAt, o.AppliedAt)); more; c, more = f.unit.Advance(max(o.ReceivedAt, o.AppliedAt)) {
-		each(&c)
-	}
+	f.advance(max(o.ReceivedAt, o.AppliedAt), each)
 	c := f.unit.Apply(o, in.Offset)
 	each(&c)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
 		f.unit.Dirty(func([]byte, acuity.State) {})
 		f.unit.View(func(int32, *acuity.RoomChart) {})
+	}
+}
+
+// advance hands all to each that is due up to an instant.
+func (f *Refold) advance(to acuity.Instant, each func(*acuity.Change)) {
+	for c, more := f.unit.Advance(to); more; c, more = f.unit.Advance(to) {
+		each(&c)
 	}
 }
 

@@ -2,6 +2,8 @@ package replay_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"testing"
 	"time"
@@ -192,4 +194,9 @@ func TestInputsByTime(t *testing.T) {
 	if len(want) == 0 || len(got) != len(want) || got[0] != want[0] || got[len(got)-1] != want[len(want)-1] || reasons != "malformed_record" {
 		t.Errorf("%d inputs from %v to %v, want %d; not read: %q", len(got), from.Time(), to.Time(), len(want), reasons)
 	}
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
 }

@@ -230,7 +230,7 @@ func (p *partitionCheck) round(ctx context.Context, r *round, only []string) err
 		p.take(&c, only)
 		return true
 	}
-	p.pending = 0
+	p.pending, p.err = 0, nil
 	r.tell(0, inputs.End-inputs.From)
 	said := int64(0)
 	err = p.v.Inputs.Read(ctx, inputs, func(record stream.Record) error {

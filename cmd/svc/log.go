@@ -1,0 +1,188 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/internal/replay"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// logCommand is what the commands have that read the log: export, import, replay
+// and verify.
+type logCommand struct {
+	*admin
+	hospitals string
+	from, to  string
+	rate      int
+	nice      int
+
+	partitions int // import
+
+	span    [2]time.Time
+	cluster *stream.Cluster
+	log     *replay.Log
+}
+
+// defaultNice leaves the processor to whoever serves.
+const defaultNice = 10
+
+func newLogCommand(command string, w world) *logCommand {
+	c := &logCommand{admin: newAdmin(command, w)}
+	c.flags.IntVar(&c.rate, "rate", 0, "records to read in a second at most (default: as many as can be)")
+	c.flags.IntVar(&c.nice, "nice", defaultNice, "priority of the process, 0 to 19: the higher, the more it gives way to what serves beside it")
+	return c
+}
+
+// spanFlags adds -from and -to.
+func (c *logCommand) spanFlags() {
+	c.flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
+	c.flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
+}
+
+// read parses the flags and returns all faults of those that all have.
+func (c *logCommand) read(args []string) []error {
+	if err := c.parse(args); err != nil {
+		return []error{err}
+	}
+	var faults []error
+	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
+		var err error
+		if c.span[i], err = parseInstant(at.text); err != nil {
+			faults = append(faults, fmt.Errorf("-%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
+		}
+	}
+	if c.rate < 0 {
+		faults = append(faults, errors.New("-rate: must not be negative"))
+	}
+	if c.nice < 0 || c.nice > 19 {
+		faults = append(faults, errors.New("-nice: must be a number from 0 to 19"))
+	}
+	if c.nowhere != nil {
+		faults = append(faults, c.nowhere)
+	}
+	return faults
+}
+
+// parseInstant reads a date, in UTC, or an instant; the zero time: none is named.
+func parseInstant(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		t, err = time.Parse(time.RFC3339, text)
+	}
+	return t, err
+}
+
+// wrong makes one fault of the command line of several. A command line that
+// could not be parsed at all, or asked for help, is told as it is.
+func (c *logCommand) wrong(faults []error) error {
+	err := errors.Join(faults...)
+	if err == nil || c.config == nil {
+		return err
+	}
+	return usageError{err}
+}
+
+// connect opens both clients, and gives way to what serves.
+func (c *logCommand) connect(ctx context.Context) error {
+	giveWay(c.nice)
+	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	options := c.config.kafka(log)
+	dial, cancel := context.WithTimeout(ctx, adminWithin)
+	defer cancel()
+	var err error
+	if c.cluster, err = stream.Dial(dial, options); err != nil {
+		return err
+	}
+	c.log, err = replay.OpenLog(&options, c.topic(schemas.Observations()))
+	return err
+}
+
+func (c *logCommand) close() {
+	if c.log != nil {
+		c.log.Close()
+	}
+	if c.cluster != nil {
+		c.cluster.Close()
+	}
+}
+
+func (c *logCommand) topic(t schemas.Topic) string { return c.config.TopicPrefix + t.Name }
+
+// inputs is the observations, by the second client.
+func (c *logCommand) inputs() replay.Source {
+	return replay.Source{Spans: c.log.Spans, Read: c.log.Read}
+}
+
+// committed is a topic that is written in transactions.
+func (c *logCommand) committed(t schemas.Topic) replay.Source {
+	topic := c.topic(t)
+	return replay.Source{
+		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
+			return c.cluster.Spans(ctx, topic, from, to)
+		},
+		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
+			return c.cluster.Range(ctx, topic, s, each)
+		},
+	}
+}
+
+func (c *logCommand) hospitalList() []string {
+	var list []string
+	for h := range strings.SplitSeq(c.hospitals, ",") {
+		if h = strings.TrimSpace(h); h != "" {
+			list = append(list, h)
+		}
+	}
+	return list
+}
+
+// progress tells on standard error how far a command is.
+type progress struct {
+	out  io.Writer
+	what string
+	now  func() time.Time
+
+	mu    sync.Mutex
+	begun time.Time
+	first int64 // done when it began: what an earlier start did
+	told  time.Time
+}
+
+func (c *logCommand) progress() func(done, total int64) {
+	p := &progress{out: c.stderr, what: c.command, now: c.now}
+	return p.tell
+}
+
+// tellEvery is how often progress is told.
+const tellEvery = 2 * time.Second
+
+func (p *progress) tell(done, total int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.begun.IsZero() {
+		p.begun, p.told, p.first = now, now, done
+		return
+	}
+	if now.Sub(p.told) < tellEvery {
+		return
+	}
+	p.told = now
+	rate := float64(done-p.first) / now.Sub(p.begun).Seconds()
+	left := "?"
+	if rate > 0 {
+		left = (time.Duration(float64(total-done)/rate) * time.Second).Round(time.Second).String()
+	}
+	fmt.Fprintf(p.out, "%s: %d of %d records, %.0f/s, %s left\n", p.what, done, total, rate, left)
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/board"
+	"svc/internal/replay"
+	"svc/schemas"
+)
+
+// errDiffers is that verify has found a difference, which it has told.
+var errDiffers = errors.New("what was written or is served differs from what the log makes")
+
+// runVerify folds the log and holds changelog and view against it.
+func runVerify(ctx context.Context, args []string, w world) error {
+	var all, continuous, plain bool
+	var every, patience time.Duration
+	var listen string
+	c := newLogCommand("verify", w)
+	c.needs = needRedis
+	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
+	c.flags.BoolVar(&all, "all", false, "all hospitals; the same as none named")
+	c.flags.BoolVar(&continuous, "continuous", false, "go on with what comes, and serve the findings as metrics")
+	c.flags.DurationVar(&every, "every", time.Minute, "continuous: between two rounds")
+	c.flags.StringVar(&listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
+	c.flags.DurationVar(&patience, "patience", 5*time.Second, "how long the view may be behind the log")
+	c.flags.BoolVar(&plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
+	faults := c.read(args)
+	if c.config != nil && all && c.hospitals != "" {
+		faults = append(faults, errors.New("-all: leave out -hospital"))
+	}
+	if err := c.wrong(faults); err != nil {
+		return err
+	}
+	if err := c.connect(ctx); err != nil {
+		return err
+	}
+	defer c.close()
+	partitions, err := c.cluster.Partitions(ctx, c.topic(schemas.Verdicts()))
+	if err != nil {
+		return err
+	}
+	view, err := board.Open(board.Config{
+		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.now,
+		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
+	})
+	if err != nil {
+		return err
+	}
+	defer view.Close() //nolint:errcheck // the process ends
+	v := &replay.Verify{
+		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
+		Patience: patience, Hospitals: c.hospitalList(), Plain: plain, Rate: c.rate, Progress: c.progress(),
+	}
+	if !c.cluster.Embedded() {
+		v.Held = acuity.At(c.now().Add(-schemas.Verdicts().CompactionLag))
+	}
+	if continuous {
+		return c.follow(ctx, v, every, listen)
+	}
+	report, err := v.Round(ctx)
+	if err != nil {
+		return err
+	}
+	if err := c.report(report); err != nil {
+		return err
+	}
+	if report.First() != nil {
+		return errDiffers
+	}
+	for _, h := range v.Hospitals {
+		if !slices.ContainsFunc(report.Hospitals, func(c replay.Checked) bool { return c.Hospital == h }) {
+			return fmt.Errorf("nothing was ever applied for hospital %q", h)
+		}
+	}
+	return nil
+}
+
+func (c *logCommand) report(r *replay.Report) error {
+	if c.json {
+		return printValue(c.stdout, r)
+	}
+	for i := range r.Hospitals {
+		h := &r.Hospitals[i]
+		if h.Difference != nil {
+			fmt.Fprintln(c.stdout, "DIFFERS", h.Difference)
+			continue
+		}
+		fmt.Fprintf(c.stdout, "ok %s: %d inputs, %d changes", h.Hospital, h.Inputs, h.Changes)
+		if h.Unheld > 0 {
+			fmt.Fprintf(c.stdout, " (%d more are compacted away)", h.Unheld)
+		}
+		fmt.Fprintf(c.stdout, ", version %d, served %d\n", h.Version, h.Served)
+	}
+	if r.Pending > 0 {
+		fmt.Fprintf(c.stdout, "%d inputs are not applied yet\n", r.Pending)
+	}
+	return nil
+}
+
+// viewOf reads what is served of a hospital.
+func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) {
+	return func(ctx context.Context, hospital string) (*replay.View, error) {
+		w, err := b.Whole(ctx, hospital)
+		switch {
+		case errors.Is(err, board.ErrNoUnit), errors.Is(err, board.ErrNotWhole): // the latter ends by itself, or patience does
+			return nil, replay.ErrNoView
+		case err != nil:
+			return nil, err
+		}
+		v := &replay.View{Version: w.Version, Unit: w.Chart, Rooms: make(map[int32]string, len(w.Rooms)), Site: w.Site, Foreign: w.Foreign}
+		for _, room := range w.Rooms {
+			v.Rooms[room.ID] = room.Chart
+		}
+		return v, nil
+	}
+}
+
+// follow verifies round after round and serves what it finds as metrics. A
+// difference stays until the process is started anew.
+func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Duration, listen string) error {
+	var checked, differing, pending, rounds, failed, last atomic.Int64
+	m := newMetrics()
+	m.gauge("svc_verify_hospitals", "Hospitals that were folded.", checked.Load)
+	m.gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", differing.Load)
+	m.gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", pending.Load)
+	m.gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", last.Load)
+	m.counter("svc_verify_rounds_total", "Rounds that were finished.", rounds.Load)
+	m.counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", failed.Load)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return fmt.Errorf("-metrics: %s is in use or not ours", listen)
+	}
+	h := &house{config: c.config, metrics: m}
+	private := h.private()
+	private.listener, private.within = listener, time.Second
+	fmt.Fprintf(c.stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
+	named := map[string]bool{}
+	return runAll(ctx, []func(context.Context) error{private.run}, []func(context.Context) error{func(ctx context.Context) error {
+		for {
+			report, err := v.Round(ctx)
+			if ctx.Err() != nil {
+				return nil //nolint:nilerr // asked to end
+			}
+			if err != nil {
+				failed.Add(1)
+				fmt.Fprintf(c.stderr, "verify: %v\n", err)
+			} else {
+				n := int64(0)
+				for i := range report.Hospitals {
+					if d := report.Hospitals[i].Difference; d != nil {
+						if n++; !named[d.Hospital] {
+							named[d.Hospital] = true
+							fmt.Fprintln(c.stdout, "DIFFERS", d)
+						}
+					}
+				}
+				checked.Store(int64(len(report.Hospitals)))
+				differing.Store(n)
+				pending.Store(report.Pending)
+				rounds.Add(1)
+				last.Store(c.now().UnixMilli())
+			}
+			if err := pause(ctx, every); err != nil {
+				return nil //nolint:nilerr // asked to end
+			}
+		}
+	}})
+}

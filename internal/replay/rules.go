@@ -1,0 +1,143 @@
+package replay
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"svc/acuity"
+)
+
+// ruleEntry is a rule as the API has it: what GET /api/admin/rules answers and
+// PUT takes.
+type ruleEntry struct {
+	FactorID string             `json:"factorId"`
+	Values   map[string]*string `json:"values"` // by line; null: without such a line
+	Comment  *string            `json:"comment"`
+	Delete   bool               `json:"delete"` // as the catalogue has it, whatever the log says
+}
+
+// ReadRules reads a file of rule overrides: JSON as the API has it (one rule, a
+// list of them, or an object with them under rules, items or data), or CSV with
+// the columns factorId, line, text named in its first line; an empty text is a
+// factor without such a line, and a row without a line is the factor as the
+// catalogue has it. All faults are returned at once.
+func ReadRules(r io.Reader) (Override, error) {
+	content, err := io.ReadAll(io.LimitReader(r, 4<<20))
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	var entries []ruleEntry
+	content = bytes.TrimPrefix(bytes.TrimSpace(content), []byte("\xef\xbb\xbf"))
+	if len(content) > 0 && (content[0] == '{' || content[0] == '[') {
+		entries, err = jsonRules(content)
+	} else {
+		entries, err = csvRules(content)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var rules Override
+	var faults []error
+	for i := range entries {
+		rule, err := entries[i].rule()
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		if slices.ContainsFunc(rules, func(o acuity.Rule) bool { return o.Factor == rule.Factor }) {
+			faults = append(faults, fmt.Errorf("factor %s comes twice", rule.Factor.ID()))
+		}
+		rules = append(rules, rule)
+	}
+	if len(entries) == 0 {
+		faults = append(faults, errors.New("no rule in the file"))
+	}
+	return rules, errors.Join(faults...)
+}
+
+func jsonRules(content []byte) (entries []ruleEntry, err error) {
+	if content[0] == '[' {
+		if err := json.Unmarshal(content, &entries); err != nil {
+			return nil, fmt.Errorf("read rules: %w", err)
+		}
+		return entries, nil
+	}
+	var object struct {
+		ruleEntry
+		Rules json.RawMessage `json:"rules"`
+		Items json.RawMessage `json:"items"`
+		Data  json.RawMessage `json:"data"`
+	}
+	if err := json.Unmarshal(content, &object); err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	for _, inner := range []json.RawMessage{object.Rules, object.Items, object.Data} {
+		if inner = bytes.TrimSpace(inner); len(inner) > 0 && (inner[0] == '[' || inner[0] == '{') {
+			return jsonRules(inner)
+		}
+	}
+	if object.FactorID == "" {
+		return nil, errors.New("read rules: neither a rule nor a list of rules")
+	}
+	return []ruleEntry{object.ruleEntry}, nil
+}
+
+func csvRules(content []byte) (entries []ruleEntry, err error) {
+	in := csv.NewReader(bytes.NewReader(content))
+	in.TrimLeadingSpace = true
+	rows, err := in.ReadAll()
+	if err != nil {
+		return nil, fmt.Errorf("read rules: %w", err)
+	}
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	column := func(name string) int {
+		return slices.IndexFunc(rows[0], func(s string) bool { return strings.EqualFold(strings.TrimSpace(s), name) })
+	}
+	factor, line, text := column("factorId"), column("line"), column("text")
+	if factor < 0 || line < 0 || text < 0 {
+		return nil, errors.New("read rules: the first line must name the columns factorId, line and text")
+	}
+	for _, row := range rows[1:] {
+		i := slices.IndexFunc(entries, func(e ruleEntry) bool { return e.FactorID == row[factor] })
+		if i < 0 {
+			i = len(entries)
+			entries = append(entries, ruleEntry{FactorID: row[factor], Values: map[string]*string{}})
+		}
+		if row[line] == "" {
+			entries[i].Delete = true
+			continue
+		}
+		entries[i].Values[row[line]] = &row[text]
+	}
+	return entries, nil
+}
+
+// rule checks an entry by the rules of the API.
+func (e *ruleEntry) rule() (acuity.Rule, error) {
+	factor, known := acuity.FactorByID(e.FactorID)
+	if !known {
+		return acuity.Rule{}, fmt.Errorf("factor %q is not in the catalogue", e.FactorID)
+	}
+	rule := acuity.Rule{Factor: factor, Delete: e.Delete}
+	for name, text := range e.Values {
+		line := acuity.RuleLine{Name: name}
+		if text != nil {
+			line.Text = *text
+		}
+		rule.Lines = append(rule.Lines, line)
+	}
+	slices.SortFunc(rule.Lines, acuity.RuleLine.Compare)
+	var faults []error
+	for _, f := range rule.Faults() {
+		faults = append(faults, fmt.Errorf("factor %s, line %q: %s", e.FactorID, f.Line, f.Rule))
+	}
+	return rule, errors.Join(faults...)
+}
