@@ -65,7 +65,7 @@ func runExport(ctx context.Context, args []string, w world) error {
 	if c.json && out != "-" {
 		return printValue(c.stdout, m)
 	}
-	told(c.stderr, m)
+	sayExported(c.stderr, m)
 	return nil
 }
 
@@ -80,8 +80,8 @@ func tableNames() (names []string) {
 // manifest names all.
 const namedAtMost = 20
 
-// told says what an export has written, and what it could not.
-func told(out io.Writer, m *replay.Manifest) {
+// sayExported says what an export has written, and what it could not.
+func sayExported(out io.Writer, m *replay.Manifest) {
 	fmt.Fprintf(out, "export: %d rows in %d files, of %d records", m.Counts.Rows, len(m.Files), m.Counts.Read)
 	if m.Counts.Undecoded > 0 {
 		fmt.Fprintf(out, "; %d could not be decoded", m.Counts.Undecoded)
