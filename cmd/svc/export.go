@@ -22,6 +22,7 @@ func runExport(ctx context.Context, args []string, w world) error {
 	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
 	c.flags.StringVar(&format, "format", string(replay.Parquet), "parquet, ndjson or csv")
 	c.flags.StringVar(&out, "o", "", "`folder`; each topic has its own in it; - is standard output")
+	segment := c.flags.Int64("segment", 100_000, "offsets written at once: what an interruption loses")
 	faults := c.read(args)
 	i := slices.Index(tableNames(), name)
 	if c.config != nil && i < 0 {
@@ -32,6 +33,9 @@ func runExport(ctx context.Context, args []string, w world) error {
 	}
 	if c.config != nil && out == "" {
 		faults = append(faults, errors.New("-o: name a folder, or - for standard output"))
+	}
+	if *segment < 1 {
+		faults = append(faults, errors.New("-segment: must be at least 1"))
 	}
 	if err := c.wrong(faults); err != nil {
 		return err
@@ -47,7 +51,7 @@ func runExport(ctx context.Context, args []string, w world) error {
 	}
 	x := &replay.Export{
 		Table: table, Topic: c.topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: replay.Format(format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Rate: c.rate,
+		Format: replay.Format(format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Rate: c.rate, Segment: *segment,
 	}
 	var m *replay.Manifest
 	var err error
