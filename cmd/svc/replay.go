@@ -61,9 +61,9 @@ func runReplay(ctx context.Context, args []string, w world) error {
 	}
 	if diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
-		summary, err := d.Write(ctx, to, replay.Format(format))
-		if err = errors.Join(err, to.Close()); err != nil {
-			return err
+		summary, fault := d.Write(ctx, to, replay.Format(format))
+		if fault = errors.Join(fault, to.Close()); fault != nil {
+			return fault
 		}
 		fmt.Fprintln(c.stderr, "replay:", summary)
 		return nil

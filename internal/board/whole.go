@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 
@@ -30,9 +31,7 @@ func (b *Board) Whole(ctx context.Context, hospital string) (*Whole, error) {
 		return nil, err
 	}
 	w := &Whole{Snapshot: s, Site: site.Val()}
-	for name, record := range codes.Val() {
-		w.Site[name] = record
-	}
+	maps.Copy(w.Site, codes.Val())
 	for name := range fields.Val() {
 		if !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart}, name) && !isRoom(name) {
 			w.Foreign = append(w.Foreign, name)

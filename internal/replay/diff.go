@@ -103,7 +103,7 @@ func (d *Diff) Run(ctx context.Context, each func(*DiffRow) error) (*DiffSummary
 		}
 		return t.err
 	}
-	if _, err := d.inputs(ctx, func(in *Input) error {
+	if err := d.inputs(ctx, func(in *Input) error {
 		return take(func(f *Refold, tell func(*acuity.Change)) { f.Take(in, tell) })
 	}); err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (d *Diff) recorded(ctx context.Context) (told []step, held acuity.Instant, 
 		if string(r.Key) != d.Hospital {
 			return nil
 		}
-		c, err := schemas.DecodeChange(r.Value)
-		if err != nil || c.Version <= version {
-			return nil //nolint:nilerr // svc verify names it; a copy that a checkpoint wrote
+		c, fault := schemas.DecodeChange(r.Value)
+		if fault != nil || c.Version <= version {
+			return nil // svc verify names it; or a copy that a checkpoint wrote
 		}
 		if c.Version != version+1 || held == never {
 			held, told = c.AppliedAt, told[:0]
@@ -243,7 +243,7 @@ func (t *timeline) set(s *step, axesOnly bool) {
 	}
 	if s.axes != nil {
 		for i, level := range s.axes {
-			t.put(subject{ofAxis, int32(i)}, s.side, uint8(level), s.at) //nolint:gosec // seven
+			t.put(subject{ofAxis, int32(i)}, s.side, uint8(level), s.at)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 	if m.Table != "observations" {
 		return nil, fmt.Errorf("the folder holds an export of %s, not of observations", m.Table)
 	}
-	if err := m.Sum(im.Dir); err != nil {
+	if err = m.Sum(im.Dir); err != nil {
 		return nil, err
 	}
 	spans, err := im.Spans(ctx, time.Time{}, time.Time{})

@@ -40,13 +40,13 @@ func (r *Rerun) span(ctx context.Context) (stream.Span, error) {
 }
 
 // inputs hands the inputs of the hospital to each, in order.
-func (r *Rerun) inputs(ctx context.Context, each func(in *Input) error) (partition int32, err error) {
+func (r *Rerun) inputs(ctx context.Context, each func(in *Input) error) error {
 	s, err := r.span(ctx)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	done, pace := int64(0), newPace(r.Rate)
-	return s.Partition, r.Inputs.Read(ctx, s, func(record stream.Record) error {
+	return r.Inputs.Read(ctx, s, func(record stream.Record) error {
 		if done++; done%toldEvery == 0 && r.Progress != nil {
 			r.Progress(done, s.End-s.From)
 		}
@@ -90,7 +90,7 @@ func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Ch
 		return err
 	}
 	partition = s.Partition
-	if _, err = r.inputs(ctx, func(in *Input) error {
+	if err = r.inputs(ctx, func(in *Input) error {
 		f.Take(in, tell)
 		return fault
 	}); err != nil {
