@@ -136,7 +136,7 @@ func (d *Diff) recorded(ctx context.Context) (told []step, held acuity.Instant, 
 		}
 		c, fault := schemas.DecodeChange(r.Value)
 		if fault != nil || c.Version <= version {
-			return nil // svc verify names it; or a copy that a checkpoint wrote
+			return nil //nolint:nilerr // svc verify names it; or a copy that a checkpoint wrote
 		}
 		if c.Version != version+1 || held == never {
 			held, told = c.AppliedAt, told[:0]
