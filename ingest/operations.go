@@ -127,7 +127,7 @@ type resourceShape struct {
 }
 
 type resourceListShape struct {
-	Resources any `json:"resources" types:"array,object"`
+	Resources any `json:"resources" types:"array,object,null"`
 }
 
 type adtShape struct {

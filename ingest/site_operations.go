@@ -110,7 +110,7 @@ type mappingShape struct {
 
 type mappingLimit struct {
 	Op   string  `json:"op" enum:"<,<=,>,>="`
-	Than float64 `json:"than"`
+	Than float64 `json:"than" minimum:"-1000000000" maximum:"1000000000"`
 }
 
 type marksShape struct {

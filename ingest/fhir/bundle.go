@@ -58,6 +58,9 @@ func (d *decoder) untyped() {
 				continue
 			}
 			said = true
+			if c := d.space(); c != '[' && c != '{' && c != 'n' {
+				d.refuse(Fault{Path: "resources", Rule: "type:array"})
+			}
 			c := d.contain("resources", "")
 			n := int32(0)
 			for l := d.list(); d.next(&l); n++ {

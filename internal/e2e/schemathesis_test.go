@@ -2,7 +2,10 @@ package e2e
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -42,8 +45,8 @@ func TestSchemathesis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
 	text := string(config)
+	ids, counts := furnished(t, d, p)
 	for name, id := range ids {
 		text = strings.ReplaceAll(text, "{{"+name+"}}", id)
 	}
@@ -65,7 +68,7 @@ func TestSchemathesis(t *testing.T) {
 		t.Errorf("%v\n%s", failed, out)
 	}
 	t.Log(summary(string(out)))
-	counts := map[string]int{}
+	counts["GET /api/openapi.json"]++ // with which it began
 	raw, err := os.ReadFile(filepath.Join(dir, "counts.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +93,72 @@ func summary(said string) string {
 		return said[i:]
 	}
 	return ""
+}
+
+// furnished gives the hospital something of everything that is asked for by its id,
+// and returns the ids, and which operations have succeeded by that.
+func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts map[string]int) {
+	t.Helper()
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(receiver.Close)
+	counts = map[string]int{}
+	do := func(method, path, body string) (data struct {
+		ID, MappingID, CommandID, DeliveryID string
+		Mappings                             []struct{ ID string }
+		Items                                []struct{ ID string }
+		Keys                                 []struct{ ID, Name string }
+	}) {
+		t.Helper()
+		a, err := p.do(method, path, "application/json", body)
+		if err != nil || a.status != http.StatusOK {
+			t.Fatalf("%s %s: %v %d %s", method, path, err, a.status, a.raw)
+		}
+		counts[method+" "+path]++
+		into(t, a.Data, &data)
+		return data
+	}
+	ids = map[string]string{"DEAD_LETTER": readableLetter(t, d, p)}
+	do("PUT", "/api/admin/rules/high-mag", `{"values":{"floor":"1 until 90m, 1/2"}}`)
+	do("POST", "/api/admin/terminology", `{"system":"local","code":"OB_HEM","factorId":"high-hemorrhage"}`)
+	ids["MAPPING"] = do("GET", "/api/admin/terminology", "").Mappings[0].ID
+	// Facts of a day and a half, so that there is a forecast.
+	var events []string
+	for hours := 36; hours > 0; hours -= 6 {
+		events = append(events, fmt.Sprintf(`{"eventType":"A01","visitId":"V%d","occurredAt":%q,"roomId":%d,"patientClass":"I"}`,
+			hours, time.Now().Add(-time.Duration(hours)*time.Hour).Format(time.RFC3339), hours))
+	}
+	p.accepted(t, "batch", `{"events":[`+strings.Join(events, ",")+`]}`)
+	// Somebody to be called, and a reason.
+	reader := ""
+	for _, key := range do("GET", "/api/admin/keys", "").Keys {
+		if key.Name == "contract" {
+			reader = key.ID
+		}
+	}
+	ids["WEBHOOK"] = do("POST", "/api/admin/webhooks", fmt.Sprintf(`{"url":%q,"readerKeyIds":[%q]}`, receiver.URL, reader)).ID
+	recipient := do("POST", "/api/admin/alerts/recipients", `{"label":"House supervisor","email":"supervisor@hospital.example"}`).ID
+	for _, tier := range []string{"T1", "T2", "T3"} {
+		do("PUT", "/api/admin/alerts/tiers/"+tier, fmt.Sprintf(`{"recipients":[%q]}`, recipient))
+	}
+	p.accepted(t, "staffing", `{"nursesOnDuty":0}`)
+	tried := do("POST", "/api/admin/webhooks/"+ids["WEBHOOK"]+"/test", "")
+	ids["DELIVERY"] = tried.DeliveryID
+	ids["COMMAND"] = do("POST", "/api/admin/webhooks/"+ids["WEBHOOK"]+"/replay", `{"since":"2026-03-01T14:00:00Z"}`).CommandID
+	eventually(t, time.Minute, func() error {
+		for _, path := range []string{"/api/v1/predict", "/api/admin/deliveries/" + ids["DELIVERY"], "/api/admin/commands/" + ids["COMMAND"]} {
+			if a, err := p.do("GET", path, "", ""); err != nil || a.status != http.StatusOK {
+				return fmt.Errorf("%s: %w %d %s", path, err, a.status, a.raw)
+			}
+		}
+		episodes := do("GET", "/api/admin/alerts/episodes", "").Items
+		if len(episodes) == 0 {
+			return errors.New("nobody was called")
+		}
+		ids["EPISODE"] = episodes[0].ID
+		return nil
+	})
+	do("POST", "/api/admin/alerts/test", fmt.Sprintf(`{"recipientId":%q,"channel":"email"}`, recipient))
+	return ids, counts
 }
 
 // readableLetter writes a dead letter of a record that can be read, as one is after
