@@ -51,8 +51,8 @@ func TestRetryIsTheSame(t *testing.T) {
 		r.receiver.set("whk_1", always(status(422)))
 		bad := r.change("north")[0]
 		r.settle(time.Minute)
-		if r.board.states("whk_1")[outbound.Rejected] != 1 {
-			t.Fatalf("states %v", r.board.states("whk_1"))
+		if r.board.states()[outbound.Rejected] != 1 {
+			t.Fatalf("states %v", r.board.states())
 		}
 		r.receiver.set("whk_1", always(ok()))
 		next := r.change("north")

@@ -71,11 +71,11 @@ func TestMatrix500AndPoison(t *testing.T) {
 			rest = append(rest, r.change("north")...)
 		}
 		r.settle(29 * time.Minute)
-		if n := r.board.states("whk_1")[outbound.Delivered]; n != 1 {
+		if n := r.board.states()[outbound.Delivered]; n != 1 {
 			t.Fatalf("%d delivered within half an hour", n)
 		}
 		r.settle(15 * time.Minute)
-		states := r.board.states("whk_1")
+		states := r.board.states()
 		if states[outbound.Poison] != 1 || states[outbound.Delivered] != 1+len(rest) {
 			t.Fatalf("states %v", states)
 		}
@@ -210,7 +210,7 @@ func TestMatrixDeleted(t *testing.T) {
 		r.settle(time.Second)
 		r.unhook("north", "whk_1")
 		r.settle(time.Hour)
-		if states := r.board.states("whk_1"); states[outbound.Cancelled] != 5 {
+		if states := r.board.states(); states[outbound.Cancelled] != 5 {
 			t.Errorf("states %v", states)
 		}
 		if n := len(r.receiver.of("whk_1")); n != 1 {

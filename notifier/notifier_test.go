@@ -51,7 +51,7 @@ func TestEveryChangeInOrder(t *testing.T) {
 		r.want("whk_2", levels)
 		r.want("whk_3", room)
 		r.want("whk_4", south)
-		if n := r.board.states("whk_1")[outbound.Delivered]; n != len(all) {
+		if n := r.board.states()[outbound.Delivered]; n != len(all) {
 			t.Errorf("the lists show %d delivered", n)
 		}
 		r.end()
@@ -130,7 +130,7 @@ func TestCheckpointRepeatsNothing(t *testing.T) {
 }
 
 func TestNewEndpointStartsAtTheEnd(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		r.change("north")

@@ -236,13 +236,13 @@ func (s *shelf) Progress(p outbound.Progress) {
 	s.progress[p.ID] = p
 }
 
-// states counts the deliveries of an endpoint by state.
-func (s *shelf) states(endpoint string) map[outbound.State]int {
+// states counts the deliveries of whk_1 by state.
+func (s *shelf) states() map[outbound.State]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := map[outbound.State]int{}
 	for _, d := range s.deliveries {
-		if d.EndpointID == endpoint {
+		if d.EndpointID == "whk_1" {
 			n[d.State]++
 		}
 	}

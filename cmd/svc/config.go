@@ -338,7 +338,7 @@ func duration(field func(*config) *time.Duration, least, most time.Duration) fun
 func file(field func(*config) *string) func(*config, string) error {
 	return func(c *config, value string) error {
 		if value != "" {
-			if _, err := os.Stat(value); err != nil { //nolint:gosec // the file that the operator named
+			if _, err := os.Stat(value); err != nil {
 				return errors.New("no such file")
 			}
 		}

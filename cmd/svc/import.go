@@ -30,7 +30,7 @@ func runImport(ctx context.Context, args []string, w world) error {
 	if err := c.wrong(faults); err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil { // what -o named
+	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil { //nolint:gosec // the folder that the operator named: what -o named
 		dir = filepath.Join(dir, "observations")
 	}
 	if err := c.connect(ctx); err != nil {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -43,8 +44,8 @@ func TestDevHook(t *testing.T) {
 		}
 		into(t, answer.raw, &page)
 		clear(seen)
-		for i := len(page.Items) - 1; i >= 0; i-- {
-			seen[page.Items[i].Payload.Event] = page.Items[i].Payload.Level
+		for _, item := range slices.Backward(page.Items) {
+			seen[item.Payload.Event] = item.Payload.Level
 		}
 		if seen["surge.level_changed"] != level || seen["room.rescored"] == "" {
 			return fmt.Errorf("the page has told %v, the unit is %s", seen, level)

@@ -73,10 +73,13 @@ func receive(t testing.TB, hospitals ...string) *partnerSide {
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(file, ca, 0o600); err != nil {
+	if err = os.WriteFile(file, ca, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(p.address)
+	_, port, err := net.SplitHostPort(p.address)
+	if err != nil {
+		t.Fatal(err)
+	}
 	var allow []string
 	for _, h := range hospitals {
 		allow = append(allow, h+"="+ip.String()+"/32:"+port)

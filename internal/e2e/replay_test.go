@@ -20,7 +20,7 @@ import (
 
 // verifies runs svc verify and wants it to find nothing, or what it says to be
 // the difference.
-func verifies(t *testing.T, args []string, env []string, want string) {
+func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
 	cmd := exec.Command(binary(t), append([]string{"verify", "-patience", "2s"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)

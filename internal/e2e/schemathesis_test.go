@@ -52,8 +52,8 @@ func TestSchemathesis(t *testing.T) {
 	}
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
+		if fault := os.WriteFile(path, []byte(content), 0o600); fault != nil {
+			t.Fatal(fault)
 		}
 		return path
 	}
@@ -107,7 +107,8 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 		Mappings                             []struct{ ID string }
 		Items                                []struct{ ID string }
 		Keys                                 []struct{ ID, Name string }
-	}) {
+	},
+	) {
 		t.Helper()
 		a, err := p.do(method, path, "application/json", body)
 		if err != nil || a.status != http.StatusOK {
