@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"svc/acuity"
@@ -36,6 +35,10 @@ func (nothingLearned) Zone(string) *time.Location { return time.UTC }
 // predictStep is how often a forecast is made anew while nothing happens: those
 // who ask within the same minute get the same one.
 const predictStep = acuity.Instant(60_000)
+
+// PredictAt is from when the forecast is that is made at a time, if nothing has
+// happened within its minute.
+func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
 // horizonMinutes is how far ahead a forecast looks.
 const horizonMinutes = forecast.Horizon * 60
@@ -145,14 +148,12 @@ func (s *server) forecast(ctx context.Context, hospital string) (rendered, error
 	if err != nil {
 		return rendered{}, err //nolint:wrapcheck // it says all
 	}
-	at := max(acuity.At(s.shell.Now())/predictStep*predictStep, j.from)
+	at := max(PredictAt(s.shell.Now()), j.from)
 	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
 	for i, sheet := range j.rooms {
 		chart.Rooms[i] = sheet.chart
 	}
-	snapshot := chart.Snapshot(at)
-	ahead := j.head.Staffing[planned(j.head.Staffing, at):]
-	f, err := forecast.Predict(model, &forecast.Unit{At: at, Snapshot: &snapshot, Staffing: ahead, Zone: s.forecasts.Zone(hospital)})
+	f, err := forecast.Predict(model, forecast.UnitOf(&chart, at, s.forecasts.Zone(hospital)))
 	if err != nil {
 		return rendered{}, err //nolint:wrapcheck // it says all
 	}
@@ -161,14 +162,6 @@ func (s *server) forecast(ctx context.Context, hospital string) (rendered, error
 		return rendered{}, fmt.Errorf("write forecast: %w", err)
 	}
 	return tagged(data), nil
-}
-
-// planned returns where the plans begin that are ahead of an instant.
-func planned(list []acuity.Staffing, at acuity.Instant) int {
-	if n := slices.IndexFunc(list, func(s acuity.Staffing) bool { return s.AsOf > at }); n >= 0 {
-		return n
-	}
-	return len(list)
 }
 
 func predictOf(v *acuity.Verdict, f *forecast.Forecast) *predict {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"svc/acuity"
+	"svc/acuity/forecast"
 	"svc/internal/outbound"
 	"svc/internal/subscribers"
 	"svc/notifier/alert"
@@ -63,28 +64,43 @@ func (h *house) unit(hospital string) (name string, zone *time.Location) {
 	return cmp.Or(known.Name, hospital), h.settings.register.Zone(hospital)
 }
 
-// rooms looks up how the rooms of a unit stand now.
+// rooms looks up how the rooms of a unit stand now, and what is expected.
 func (h *house) rooms(ctx context.Context, hospital string) (*alert.Rooms, error) {
 	read, err := h.redis.Read(ctx, hospital)
 	if err != nil {
 		return nil, err
 	}
-	var unit acuity.UnitChart
+	chart := acuity.Chart{Hospital: hospital, Rooms: make([]acuity.RoomChart, len(read.Rooms))}
 	var decode charts
-	if err := decode.DecodeUnit(read.Chart, &unit); err != nil {
+	if err := decode.DecodeUnit(read.Chart, &chart.Unit); err != nil {
 		return nil, err
 	}
-	now := max(acuity.At(h.now()), unit.Clock)
-	rules := unit.Catalogue()
-	rooms := make([]acuity.RoomVerdict, 0, len(read.Rooms))
-	for _, r := range read.Rooms {
-		var chart acuity.RoomChart
-		if err := decode.DecodeRoom(r.Chart, &chart); err != nil {
+	now := max(acuity.At(h.now()), chart.Unit.Clock)
+	rules := chart.Unit.Catalogue()
+	rooms := make([]acuity.RoomVerdict, len(read.Rooms))
+	for i, r := range read.Rooms {
+		if err := decode.DecodeRoom(r.Chart, &chart.Rooms[i]); err != nil {
 			return nil, err
 		}
-		rooms = append(rooms, rules.RoomVerdict(&chart, now))
+		rooms[i] = rules.RoomVerdict(&chart.Rooms[i], now)
 	}
-	return summary(rooms), nil
+	s := summary(rooms)
+	s.Peak = expected(ctx, forecasts{h.models(), h.settings.register.Zone}, &chart, readapi.PredictAt(h.now()))
+	return s, nil
+}
+
+// expected is the peak of the forecast that GET /api/v1/predict answers; nil
+// without one: there is too little history, or the model does not come in time.
+func expected(ctx context.Context, learned readapi.Forecasts, chart *acuity.Chart, at acuity.Instant) *alert.Peak {
+	model, err := learned.Model(ctx, chart.Hospital)
+	if err != nil {
+		return nil
+	}
+	f, err := forecast.Predict(model, forecast.UnitOf(chart, at, learned.Zone(chart.Hospital)))
+	if err != nil {
+		return nil
+	}
+	return &alert.Peak{At: f.Peak.At.Time(), Nurses: f.Peak.P90}
 }
 
 // summary counts the open rooms and picks those with the highest score.
