@@ -53,7 +53,10 @@ func TestExpected(t *testing.T) {
 		if peak == nil {
 			continue
 		}
-		model, _ := tt.learned.Model(tt.ctx, "north")
+		model, err := tt.learned.Model(tt.ctx, "north")
+		if err != nil {
+			t.Fatal(err)
+		}
 		f, err := forecast.Predict(model, forecast.UnitOf(chart, at, time.UTC))
 		if err != nil || !peak.At.Equal(f.Peak.At.Time()) || peak.Nurses != f.Peak.P90 {
 			t.Errorf("%s: %+v, forecast %+v, %v", name, peak, f.Peak, err)

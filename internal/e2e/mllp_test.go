@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"bufio"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -32,6 +33,7 @@ func arrival(n int, at time.Time) string {
 // acknowledged, and connects anew as often as it must.
 type engine struct {
 	address func() string // of the server, which may have another after a restart
+	secured *tls.Config   // nil: plain TCP
 	conn    net.Conn
 	in      *mllp.Reader
 	again   int // messages that were sent more than once
@@ -59,6 +61,9 @@ func (e *engine) try(message string) (code string, err error) {
 		if e.conn, err = net.DialTimeout("tcp", e.address(), 5*time.Second); err != nil {
 			e.conn = nil
 			return "", err
+		}
+		if e.secured != nil {
+			e.conn = tls.Client(e.conn, e.secured)
 		}
 		e.in = mllp.NewReader(e.conn, 1<<20)
 	}

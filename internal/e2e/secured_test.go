@@ -37,7 +37,7 @@ func TestSecuredServers(t *testing.T) {
 	if rights := strings.Join(redisRights, " "); !strings.Contains(string(page), rights) {
 		t.Errorf("docs/configuration.md does not list the rights %s", rights)
 	}
-	certs := makeCertificates(t)
+	certs, _ := makeCertificates(t)
 	secure := startSecureKafka(t, plain.pool, certs)
 	redis := startSecureRedis(t, plain.pool, certs)
 
@@ -72,8 +72,9 @@ func notStatus(p *partner, status int) error {
 	return nil
 }
 
-// makeCertificates writes an authority and a server certificate for 127.0.0.1.
-func makeCertificates(t *testing.T) (dir string) {
+// makeCertificates writes an authority and a server certificate for 127.0.0.1, and
+// returns who signs.
+func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := os.Chmod(dir, 0o755); err != nil {
@@ -87,11 +88,13 @@ func makeCertificates(t *testing.T) (dir string) {
 	}
 	authorityKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
-	authority := &x509.Certificate{
+	root := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "test authority"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	authorityDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &authorityKey.PublicKey, authorityKey)
+	authorityDER, err := x509.CreateCertificate(rand.Reader, root, root, &authorityKey.PublicKey, authorityKey)
+	must(err)
+	parsed, err := x509.ParseCertificate(authorityDER)
 	must(err)
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	must(err)
@@ -99,7 +102,7 @@ func makeCertificates(t *testing.T) (dir string) {
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "test server"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
-	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, &key.PublicKey, authorityKey)
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, root, &key.PublicKey, authorityKey)
 	must(err)
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	must(err)
@@ -111,7 +114,7 @@ func makeCertificates(t *testing.T) (dir string) {
 	} {
 		must(os.WriteFile(filepath.Join(dir, name), content, 0o644))
 	}
-	return dir
+	return dir, &authority{parsed, authorityKey}
 }
 
 // startSecureKafka returns the address of a listener that wants TLS and SASL.

@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/ingest/mllp"
+)
+
+// authority signs the certificates of a test.
+type authority struct {
+	certificate *x509.Certificate
+	key         *ecdsa.PrivateKey
+}
+
+// trusted is TLS towards a server of the authority.
+func (a *authority) trusted(own ...tls.Certificate) *tls.Config {
+	roots := x509.NewCertPool()
+	roots.AddCert(a.certificate)
+	return &tls.Config{RootCAs: roots, ServerName: "127.0.0.1", Certificates: own, MinVersion: tls.VersionTLS12}
+}
+
+// bridge makes the client certificate of a sender; the files are as svc send
+// takes them.
+func (a *authority) bridge(t *testing.T, name string) (pair tls.Certificate, certFile, keyFile string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(3), Subject: pkix.Name{CommonName: name}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, leaf, a.certificate, &key.PublicKey, a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	certFile, keyFile = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	for file, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: der}, keyFile: {Type: "PRIVATE KEY", Bytes: keyDER}} {
+		if err := os.WriteFile(file, pem.EncodeToMemory(block), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, certFile, keyFile
+}
+
+// TestMLLPOverTLS: with client certificates, who has the right one is answered and
+// is in the verdict; without one, with one of another authority, of another name,
+// or without TLS nobody is, and nothing of theirs is taken.
+func TestMLLPOverTLS(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("p1")
+	certs, ours := makeCertificates(t)
+	_, theirs := makeCertificates(t)
+	ca := filepath.Join(certs, "ca.pem")
+	address, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	n := start(t, "mllps", []string{
+		"ingest", "-listen", "127.0.0.1:0", "-private-listen", private,
+		"-mllp", "addr=" + address + ",client=bridge.north.example,key=" + s.keyID("north"),
+		"-mllp-tls-cert", filepath.Join(certs, "cert.pem"), "-mllp-tls-key", filepath.Join(certs, "key.pem"), "-mllp-tls-client-ca", ca,
+	}, s.env...)
+	n.await("http://" + private + "/readyz")
+
+	right, certFile, keyFile := ours.bridge(t, "bridge.north.example")
+	foreign, foreignCert, foreignKey := theirs.bridge(t, "bridge.north.example")
+	other, _, _ := ours.bridge(t, "bridge.south.example")
+	sender := &engine{address: func() string { return address }, secured: ours.trusted(right)}
+	defer sender.close()
+	if code, err := sender.send(arrival(1, time.Now())); err != nil || code != "AA" {
+		t.Fatal(code, err)
+	}
+	for name, tt := range map[string]struct {
+		secured *tls.Config // nil: plain TCP
+		ended   string
+	}{
+		"no certificate":                  {ours.trusted(), "no_handshake"},
+		"a certificate of others":         {ours.trusted(foreign), "no_handshake"},
+		"no TLS":                          {nil, "no_handshake"},
+		"TLS 1.1":                         {older(ours.trusted(right)), "no_handshake"},
+		"a certificate with another name": {ours.trusted(other), "sender_refused"},
+	} {
+		before := strings.Count(n.logged(), `"ended":"`+tt.ended+`"`)
+		if answer := offer(t, address, tt.secured, arrival(2, time.Now())); answer != "" {
+			t.Errorf("%s: answered %q", name, answer)
+		}
+		eventually(t, 10*time.Second, func() error {
+			if strings.Count(n.logged(), `"ended":"`+tt.ended+`"`) == before {
+				return fmt.Errorf("%s: no line %s", name, tt.ended)
+			}
+			return nil
+		})
+	}
+	// The one that was let in goes on, and svc send comes in the same way.
+	if code, err := sender.try(arrival(3, time.Now())); err != nil || code != "AA" {
+		t.Errorf("after the refusals: %s %v", code, err)
+	}
+	for _, tt := range []struct {
+		cert, key string
+		codes     int
+	}{{certFile, keyFile, 1}, {foreignCert, foreignKey, 0}} {
+		cmd := exec.Command(binary(t), "send", "-json", "-to", "mllps://"+address, "-tls-ca", ca, "-tls-cert", tt.cert, "-tls-key", tt.key, "-retry-for", "100ms", "-")
+		cmd.Stdin = strings.NewReader(arrival(4, time.Now()))
+		out, _ := cmd.Output() //nolint:errcheck // what was acknowledged is looked at
+		var got struct{ Codes map[string]int }
+		if err := json.Unmarshal(out, &got); err != nil || got.Codes["AA"] != tt.codes {
+			t.Errorf("svc send: %s %v", out, err)
+		}
+	}
+	log := eventuallyApplied(t, func() *ledger { return readLog(t, s.kafka.address, s.prefix) })
+	if n := len(log.observations); n != 3 {
+		t.Errorf("%d messages in the log, want those of the right sender, 3", n)
+	}
+}
+
+// older allows what was before TLS 1.2 only.
+func older(c *tls.Config) *tls.Config {
+	c.MinVersion, c.MaxVersion = tls.VersionTLS10, tls.VersionTLS11
+	return c
+}
+
+// offer sends a message on a connection of its own and returns what comes back
+// until it is closed, which it has to be.
+func offer(t *testing.T, address string, secured *tls.Config, message string) string {
+	t.Helper()
+	raw, err := net.DialTimeout("tcp", address, 5*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer raw.Close()
+	if err = raw.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	conn := raw
+	if secured != nil {
+		conn = tls.Client(raw, secured)
+	}
+	if _, err = conn.Write(mllp.Append(nil, []byte(message))); err != nil {
+		return "" // a handshake that failed
+	}
+	answer, err := io.ReadAll(conn)
+	if err, ok := err.(net.Error); ok && err.Timeout() { //nolint:errorlint // as the connection returns it
+		t.Errorf("%v: the connection stays open", address)
+	}
+	if secured == nil && len(answer) > 0 && answer[0] == 0x15 {
+		return "" // an alert of TLS
+	}
+	return string(answer)
+}
