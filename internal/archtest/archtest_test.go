@@ -72,6 +72,7 @@ var rooms = map[string]room{
 
 	"notifier/webhook":           {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
 	"notifier/egress":            {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
+	"internal/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/replay", "internal/stream"}},
 	"notifier/sendertest":        {imports: []string{"internal/outbound"}, goroutines: true},
 	"notifier/egress/egresstest": {imports: []string{"notifier/egress"}, goroutines: true},
 	"internal/signature":         {imports: []string{"internal/outbound"}}, // signs what leaves; checks what our own receivers and the receipts of providers get

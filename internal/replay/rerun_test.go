@@ -58,17 +58,17 @@ func TestReplayIsRepeatable(t *testing.T) {
 
 // diff runs a difference against what a processor has recorded.
 func (l *lived) diff(b *bed, rules replay.Override) (rows []replay.DiffRow, summary *replay.DiffSummary) {
-	l.tb.Helper()
+	l.TB.Helper()
 	v := l.verifier(b)
 	r := b.rerun(victim)
 	r.Rules = rules
 	d := &replay.Diff{Rerun: r, Changes: v.Changes}
-	summary, err := d.Run(l.tb.Context(), func(row *replay.DiffRow) error {
+	summary, err := d.Run(l.TB.Context(), func(row *replay.DiffRow) error {
 		rows = append(rows, *row)
 		return nil
 	})
 	if err != nil {
-		l.tb.Fatal(err)
+		l.TB.Fatal(err)
 	}
 	return rows, summary
 }
@@ -85,12 +85,12 @@ func TestReplayDiff(t *testing.T) {
 	}
 
 	spoilt := live(t, list)
-	p, i, next := spoilt.at(func(c, n *acuity.Change) bool {
+	p, i, next := spoilt.Pair(func(c, n *acuity.Change) bool {
 		return n.AppliedAt-c.AppliedAt > 60_000 && c.AppliedAt/3_600_000 == n.AppliedAt/3_600_000
 	})
-	c, n := spoilt.change(p, i), spoilt.change(p, next)
+	c, n := spoilt.Change(p, i), spoilt.Change(p, next)
 	wrong := (c.Level + 1) % 4
-	spoilt.edit(p, i, func(c *acuity.Change) { c.Level = wrong })
+	spoilt.Edit(p, i, func(c *acuity.Change) { c.Level = wrong })
 	b2 := newBed(t)
 	spoilt.verify(b2)
 	rows, _ := spoilt.diff(b2, nil)

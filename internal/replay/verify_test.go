@@ -11,6 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/replay"
+	"svc/internal/replay/replaytest"
 	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/schemas"
@@ -19,10 +20,8 @@ import (
 // lived is what a live processor has made of some inputs: its changelog and what
 // it has shown, before it is written anywhere, so that a test can spoil it.
 type lived struct {
-	tb      testing.TB
-	inputs  [][]stream.Record // by partition
-	changes [][]stream.Record
-	views   map[string]*replay.View
+	replaytest.Lived
+	inputs  [][]stream.Record  // by partition
 	foreign map[int32][]string // further hospitals that the view has
 }
 
@@ -31,8 +30,8 @@ type lived struct {
 func live(tb testing.TB, list []*acuity.Observation) *lived {
 	tb.Helper()
 	l := &lived{
-		tb: tb, inputs: make([][]stream.Record, partitions), changes: make([][]stream.Record, partitions),
-		views: map[string]*replay.View{}, foreign: map[int32][]string{},
+		Lived:  replaytest.Lived{TB: tb, Changes: make([][]stream.Record, partitions), Views: map[string]*replay.View{}},
+		inputs: make([][]stream.Record, partitions), foreign: map[int32][]string{},
 	}
 	var tasks [partitions]stream.Task
 	for n := range tasks {
@@ -72,11 +71,11 @@ func live(tb testing.TB, list []*acuity.Observation) *lived {
 }
 
 func (l *lived) commit(n int32, task stream.Task, at time.Time) {
-	l.tb.Helper()
+	l.TB.Helper()
 	if err := task.Outputs(func(key, value []byte) {
-		l.changes[n] = append(l.changes[n], stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at})
+		l.Changes[n] = append(l.Changes[n], stream.Record{Partition: n, Key: bytes.Clone(key), Value: bytes.Clone(value), Timestamp: at})
 	}); err != nil {
-		l.tb.Fatal(err)
+		l.TB.Fatal(err)
 	}
 	task.Committed()
 }
@@ -85,10 +84,10 @@ func (l *lived) Own(int32, int64, []verdict.Chart) {}
 func (l *lived) Disown(int32)                      {}
 func (l *lived) Show(_ int32, _ int64, charts []verdict.Chart) {
 	for _, c := range charts {
-		v := l.views[c.Hospital]
+		v := l.Views[c.Hospital]
 		if v == nil {
 			v = &replay.View{Rooms: map[int32]string{}, Site: map[string]string{}}
-			l.views[c.Hospital] = v
+			l.Views[c.Hospital] = v
 		}
 		v.Version, v.Unit = c.Version, string(c.Unit)
 		for id, room := range c.Rooms {
@@ -106,9 +105,9 @@ func (l *lived) Show(_ int32, _ int64, charts []verdict.Chart) {
 
 // verify writes all of it to a Kafka and verifies it.
 func (l *lived) verify(b *bed) *replay.Verify {
-	l.tb.Helper()
+	l.TB.Helper()
 	b.write(schemas.Observations().Name, slices.Concat(l.inputs...))
-	b.write(schemas.Verdicts().Name, slices.Concat(l.changes...))
+	b.write(schemas.Verdicts().Name, slices.Concat(l.Changes...))
 	return l.verifier(b)
 }
 
@@ -125,14 +124,14 @@ func (l *lived) verifier(b *bed) *replay.Verify {
 			},
 		},
 		View: func(_ context.Context, hospital string) (*replay.View, error) {
-			if v := l.views[hospital]; v != nil {
+			if v := l.Views[hospital]; v != nil {
 				return v, nil
 			}
 			return nil, replay.ErrNoView
 		},
 		Shown: func(_ context.Context, partition int32) ([]string, error) {
 			list := l.foreign[partition]
-			for h := range l.views {
+			for h := range l.Views {
 				if schemas.Partition([]byte(h), partitions) == partition {
 					list = append(list, h)
 				}
@@ -141,40 +140,6 @@ func (l *lived) verifier(b *bed) *replay.Verify {
 		},
 		Patience: 100 * time.Millisecond,
 	}
-}
-
-// changesOf are the places of the changes of a hospital in its partition.
-func (l *lived) changesOf(hospital string) (partition int32, places []int) {
-	partition = schemas.Partition([]byte(hospital), partitions)
-	for i, r := range l.changes[partition] {
-		if string(r.Key) == hospital {
-			places = append(places, i)
-		}
-	}
-	return partition, places
-}
-
-// edit changes one change of the changelog.
-func (l *lived) edit(partition int32, place int, edit func(c *acuity.Change)) {
-	l.tb.Helper()
-	r := &l.changes[partition][place]
-	c, err := schemas.DecodeChange(r.Value)
-	if err != nil {
-		l.tb.Fatal(err)
-	}
-	edit(c)
-	if r.Value, err = schemas.EncodeChange(nil, c); err != nil {
-		l.tb.Fatal(err)
-	}
-}
-
-func (l *lived) change(partition int32, place int) *acuity.Change {
-	l.tb.Helper()
-	c, err := schemas.DecodeChange(l.changes[partition][place].Value)
-	if err != nil {
-		l.tb.Fatal(err)
-	}
-	return c
 }
 
 // What a processor has written and shown is what the log makes; also for the
@@ -196,7 +161,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 			t.Errorf("report %+v", report)
 		}
 		for _, h := range report.Hospitals {
-			_, places := l.changesOf(h.Hospital)
+			_, places := l.ChangesOf(h.Hospital)
 			if h.Changes != int64(len(places)) || h.Served != h.Version || h.Unheld != 0 || h.Inputs < 600 {
 				t.Errorf("round %d: %+v, of %d changes", round, h, len(places))
 			}
@@ -217,144 +182,53 @@ type planted struct {
 	fault replay.Fault
 }
 
-const victim = "h001"
+const victim = replaytest.Victim
 
-// at picks a change by input of the victim, with another one after it.
-func (l *lived) at(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
-	l.tb.Helper()
-	partition, places := l.changesOf(victim)
-	for i := len(places) / 2; i+1 < len(places); i++ {
-		c, n := l.change(partition, places[i]), l.change(partition, places[i+1])
-		if c.Cause == acuity.CauseIngest && n.Cause == acuity.CauseIngest && want(c, n) {
-			return partition, places[i], places[i+1]
-		}
-	}
-	l.tb.Fatal("no such change")
-	return 0, 0, 0
-}
-
-func anyChange(_, _ *acuity.Change) bool { return true }
-
-// renumber gives the changes of the victim from a place on other versions.
-func (l *lived) renumber(partition int32, from int, by int64) {
-	for i := from; i < len(l.changes[partition]); i++ {
-		if string(l.changes[partition][i].Key) == victim {
-			l.edit(partition, i, func(c *acuity.Change) { c.Version += by })
-		}
-	}
-}
-
-var faults = map[string]planted{
-	"a lost input": {func(l *lived) (string, int64) {
-		p, i, _ := l.at(anyChange)
-		version := l.change(p, i).Version
-		l.changes[p] = slices.Delete(l.changes[p], i, i+1)
-		l.renumber(p, i, -1)
-		return victim, version
-	}, replay.LostInput},
-	"one applied twice": {func(l *lived) (string, int64) {
-		p, i, _ := l.at(anyChange)
-		again := l.changes[p][i]
-		l.changes[p] = slices.Insert(l.changes[p], i+1, again)
-		l.renumber(p, i+1, +1)
-		return victim, l.change(p, i).Version + 1
-	}, replay.AppliedTwice},
-	"two swapped": {func(l *lived) (string, int64) {
-		p, i, j := l.at(anyChange)
-		version := l.change(p, i).Version
-		l.changes[p][i], l.changes[p][j] = l.changes[p][j], l.changes[p][i]
-		l.edit(p, i, func(c *acuity.Change) { c.Version-- })
-		l.edit(p, j, func(c *acuity.Change) { c.Version++ })
-		return victim, version
-	}, replay.Swapped},
-	"a missing version": {func(l *lived) (string, int64) {
-		p, i, _ := l.at(anyChange)
-		version := l.change(p, i).Version
-		l.changes[p] = slices.Delete(l.changes[p], i, i+1)
-		return victim, version
-	}, replay.MissingVersion},
-	"a doubled version": {func(l *lived) (string, int64) {
-		p, i, j := l.at(anyChange)
-		l.renumber(p, j, -1)
-		return victim, l.change(p, i).Version
-	}, replay.DoubledVersion},
-	"a stale field": {func(l *lived) (string, int64) {
-		v := l.views[victim]
-		ids := slices.Sorted(maps.Keys(v.Rooms))
-		v.Rooms[ids[1]] = v.Rooms[ids[0]]
-		return "view room/2", v.Version
-	}, replay.StaleField},
-	"a missing field": {func(l *lived) (string, int64) {
-		v := l.views[victim]
-		delete(v.Rooms, 3)
-		return "view room/3", v.Version
-	}, replay.MissingField},
-	"a foreign field": {func(l *lived) (string, int64) {
-		v := l.views[victim]
-		v.Rooms[99] = v.Rooms[1]
-		return "view room/99", v.Version
-	}, replay.ForeignField},
-	"a wrong level": {func(l *lived) (string, int64) {
-		p, i, _ := l.at(anyChange)
-		l.edit(p, i, func(c *acuity.Change) { c.Level = (c.Level + 1) % 4 })
-		return victim, l.change(p, i).Version
-	}, replay.WrongChange},
-	"a lost tombstone": {func(l *lived) (string, int64) {
-		p, _ := l.changesOf(victim)
-		for i, r := range l.changes[p] {
-			if r.Value == nil && string(schemas.HospitalOf(r.Key)) == victim {
-				l.changes[p] = slices.Delete(l.changes[p], i, i+1)
-				return string(r.Key), l.views[victim].Version
-			}
-		}
-		l.tb.Fatal("no tombstone")
-		return "", 0
-	}, replay.LostTomb},
-
-	// Beyond the ten.
+// further are the faults beyond those of [replaytest.Faults].
+var further = map[string]planted{
 	"an input that nobody sent": {func(l *lived) (string, int64) {
-		p, places := l.changesOf(victim)
+		p, places := l.ChangesOf(victim)
 		last := places[len(places)-1]
-		c := l.change(p, last)
-		l.changes[p] = append(l.changes[p], l.changes[p][last])
-		l.edit(p, len(l.changes[p])-1, func(again *acuity.Change) {
+		c := l.Change(p, last)
+		l.Changes[p] = append(l.Changes[p], l.Changes[p][last])
+		l.Edit(p, len(l.Changes[p])-1, func(again *acuity.Change) {
 			again.Cause, again.Version, again.Offset = acuity.CauseIngest, c.Version+1, 1_000_000
 		})
 		return victim, c.Version + 1
 	}, replay.ForeignInput},
 	"a stale state": {func(l *lived) (string, int64) {
-		p, _ := l.changesOf(victim)
+		p, _ := l.ChangesOf(victim)
 		key, older := victim+"/unit", -1
-		for i, r := range l.changes[p] {
+		for i, r := range l.Changes[p] {
 			if string(r.Key) == key {
 				if older >= 0 {
-					l.changes[p][i].Value = l.changes[p][older].Value
+					l.Changes[p][i].Value = l.Changes[p][older].Value
 				} else {
 					older = i
 				}
 			}
 		}
-		return key, l.views[victim].Version
+		return key, l.Views[victim].Version
 	}, replay.WrongState},
 	"a state that is not there": {func(l *lived) (string, int64) {
-		p, _ := l.changesOf(victim)
+		p, _ := l.ChangesOf(victim)
 		key := victim + "/room/5"
-		l.changes[p] = slices.DeleteFunc(l.changes[p], func(r stream.Record) bool { return string(r.Key) == key })
-		return key, l.views[victim].Version
+		l.Changes[p] = slices.DeleteFunc(l.Changes[p], func(r stream.Record) bool { return string(r.Key) == key })
+		return key, l.Views[victim].Version
 	}, replay.MissingState},
 	"a view that was left behind": {func(l *lived) (string, int64) {
-		v := l.views[victim]
+		v := l.Views[victim]
 		// The newest view, under the number of an old one, would be stale in its
 		// fields; that of the beginning is what Redis had there.
 		*v = replay.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
-		first := live(l.tb, shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
-		*v = *first.views[victim]
+		first := live(l.TB, shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
+		*v = *first.Views[victim]
 		return "view " + victim, v.Version
 	}, replay.StaleView},
 	"a hospital that the view lacks": {func(l *lived) (string, int64) {
-		version := l.views[victim].Version
-		delete(l.views, victim)
+		version := l.Views[victim].Version
+		delete(l.Views, victim)
 		return "view " + victim, version
 	}, replay.MissingField},
 }
@@ -373,6 +247,10 @@ func firstOf(hospital string) int {
 // and version, and nothing said of the other hospitals.
 func TestVerifyFindsFaults(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
+	faults := maps.Clone(further)
+	for name, row := range replaytest.Faults {
+		faults[name] = planted{func(l *lived) (string, int64) { return row.Plant(&l.Lived) }, row.Fault}
+	}
 	for name, row := range faults {
 		t.Run(name, func(t *testing.T) {
 			l := live(t, list)
@@ -403,18 +281,18 @@ func TestVerifyAfterCompaction(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	l := live(t, list)
 	cut := list[1500].ReceivedAt
-	for p := range l.changes {
+	for p := range l.Changes {
 		newest := map[string]int{}
-		for i, r := range l.changes[p] {
+		for i, r := range l.Changes[p] {
 			newest[string(r.Key)] = i
 		}
-		kept := l.changes[p][:0:0]
-		for i, r := range l.changes[p] {
+		kept := l.Changes[p][:0:0]
+		for i, r := range l.Changes[p] {
 			if !r.Timestamp.Before(cut.Time()) || newest[string(r.Key)] == i {
 				kept = append(kept, r)
 			}
 		}
-		l.changes[p] = kept
+		l.Changes[p] = kept
 	}
 	b := newBed(t)
 	v := l.verify(b)
@@ -448,7 +326,7 @@ func TestVerifyInRounds(t *testing.T) {
 	first := live(t, list[:1200])
 	v := first.verify(b)
 	l := first // what is served now
-	v.View = func(_ context.Context, hospital string) (*replay.View, error) { return l.views[hospital], nil }
+	v.View = func(_ context.Context, hospital string) (*replay.View, error) { return l.Views[hospital], nil }
 	check := func(pending int64) {
 		t.Helper()
 		report, err := v.Round(t.Context())
@@ -466,14 +344,14 @@ func TestVerifyInRounds(t *testing.T) {
 	b.put(list[1200:])
 	check(1200)
 	var rest []stream.Record
-	for p := range whole.changes {
-		rest = append(rest, whole.changes[p][len(first.changes[p]):]...)
+	for p := range whole.Changes {
+		rest = append(rest, whole.Changes[p][len(first.Changes[p]):]...)
 	}
 	b.write(schemas.Verdicts().Name, rest)
 	l = whole
 	check(0)
 	// A fault that comes later is found later.
-	whole.views[victim].Rooms[99] = "x"
+	whole.Views[victim].Rooms[99] = "x"
 	report, err := v.Round(t.Context())
 	if err != nil {
 		t.Fatal(err)
