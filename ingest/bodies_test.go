@@ -221,7 +221,7 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 	t.Run("malformed comes first", func(t *testing.T) {
 		d := open(t)
 		body := mutate(mutate(adtBody, "primaryFactor", `"nothing"`), "visitId", "null")
-		d.refused(t, d.post(t, "adt", body), http.StatusBadRequest, "invalid_request", "visitId required")
+		d.refused(t, d.post(t, "adt", body), http.StatusBadRequest, "invalid_request", "visitId required, primaryFactor primaryFactor")
 	})
 	t.Run("modifier of another type", func(t *testing.T) {
 		d := open(t)
@@ -234,7 +234,7 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 	})
 	t.Run("room listed twice", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`), http.StatusBadRequest, "invalid_request", "rooms[1].roomId unique")
+		d.refused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`), http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 	})
 }
 

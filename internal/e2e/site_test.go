@@ -165,8 +165,8 @@ func siteRules(t *testing.T, p, admin *partner) {
 		t.Errorf("demand %v with the rule", got)
 	}
 	admin.act(t, http.MethodPut, "rules/high-mag", `{"values":{"floor":"2"}}`, http.StatusPreconditionFailed, "If-None-Match", "*")
-	admin.act(t, http.MethodPut, "rules/high-mag", `{"values":{"floor":"many"}}`, http.StatusBadRequest)
-	admin.act(t, http.MethodPut, "rules/labor-fhr-cat-iii", `{"values":{"floor":"1/2"}}`, http.StatusBadRequest)
+	admin.act(t, http.MethodPut, "rules/high-mag", `{"values":{"floor":"many"}}`, http.StatusUnprocessableEntity)
+	admin.act(t, http.MethodPut, "rules/labor-fhr-cat-iii", `{"values":{"floor":"1/2"}}`, http.StatusUnprocessableEntity)
 	admin.act(t, http.MethodPut, "rules/nothing", `{"values":{"floor":"1"}}`, http.StatusUnprocessableEntity)
 	var list struct {
 		Rules []struct {
@@ -223,7 +223,7 @@ func sitePlaces(t *testing.T, p, admin *partner) {
 
 func siteSettings(t *testing.T, p, admin *partner) {
 	t.Helper()
-	admin.act(t, http.MethodPut, "settings", `{"timezone":"Mars/Base","senders":[{"keyId":"key_0"}]}`, http.StatusBadRequest)
+	admin.act(t, http.MethodPut, "settings", `{"timezone":"Mars/Base","senders":[{"keyId":"key_0"}]}`, http.StatusUnprocessableEntity)
 	first := admin.act(t, http.MethodPut, "settings", `{"timezone":"America/New_York","staffingFromRoster":true}`, http.StatusOK)
 	admin.act(t, http.MethodPut, "settings", `{"timezone":"America/New_York"}`, http.StatusPreconditionFailed, "If-Match", `"1"`)
 	var settings struct {
