@@ -1,6 +1,8 @@
 package replay_test
 
 import (
+	"fmt"
+	"io"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -54,13 +56,11 @@ func BenchmarkExport(b *testing.B) {
 	l := bed.log()
 	for _, f := range replay.Formats() {
 		b.Run(string(f), func(b *testing.B) {
-			spent := cpu(b)
-			raw := bed.raw(l)
-			rawSpent := cpu(b) - spent
-			var peak peak
-			stop := peak.watch()
+			raw := readAll(b, bed, l)
+			var heap peak
+			stop := heap.watch()
 			bytes := int64(0)
-			spent = cpu(b)
+			spent := cpu(b)
 			for b.Loop() {
 				m, err := export(l, f).Run(b.Context(), b.TempDir())
 				if err != nil {
@@ -76,14 +76,8 @@ func BenchmarkExport(b *testing.B) {
 			}
 			stop()
 			spent = cpu(b) - spent
-			rate := n * float64(b.N) / b.Elapsed().Seconds()
-			b.ReportMetric(rate, "records/s")
-			b.ReportMetric(raw, "raw-records/s")
-			b.ReportMetric(float64(rawSpent.Nanoseconds())/n, "raw-cpu-ns/record")
-			b.ReportMetric(rate/raw, "of-raw")
-			b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/n, "cpu-ns/record")
+			raw.report(b, n, "records", spent, &heap)
 			b.ReportMetric(float64(bytes)/n, "written-B/record")
-			b.ReportMetric(float64(peak.bytes.Load())/(1<<20), "heap-MB")
 		})
 	}
 }
@@ -114,4 +108,101 @@ func (p *peak) watch() (stop func()) {
 // export is one of all observations.
 func export(l *replay.Log, f replay.Format) *replay.Export {
 	return &replay.Export{Table: replay.Tables()[0], Topic: schemas.Observations().Name, Format: f, Read: l.Read, Spans: l.Spans}
+}
+
+// all reads the records of the benchmarks by kafka-go alone; what follows is told
+// as a ratio to it.
+type all struct {
+	rate  float64       // records per second
+	spent time.Duration // of processor time
+}
+
+func readAll(b *testing.B, bed *bed, l *replay.Log) all {
+	b.Helper()
+	spent := cpu(b)
+	rate := bed.raw(l)
+	return all{rate, cpu(b) - spent}
+}
+
+// report tells what n records took, each time, beside the reading of them alone.
+func (a all) report(b *testing.B, n float64, unit string, spent time.Duration, heap *peak) {
+	b.Helper()
+	rate := n * float64(b.N) / b.Elapsed().Seconds()
+	b.ReportMetric(rate, unit+"/s")
+	b.ReportMetric(a.rate, "raw-records/s")
+	b.ReportMetric(rate/a.rate, "of-raw")
+	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N)/n, "cpu-ns/"+unit[:len(unit)-1])
+	b.ReportMetric(float64(a.spent.Nanoseconds())/n, "raw-cpu-ns/record")
+	b.ReportMetric(float64(heap.bytes.Load())/(1<<20), "heap-MB")
+}
+
+// BenchmarkReplay makes the verdicts of six hospitals anew and writes them as
+// Parquet, one hospital after the other and as many at once as there are
+// processors. Each reads its whole partition, two hospitals in the mean, so an
+// event is an input that is folded, not one that is passed over.
+func BenchmarkReplay(b *testing.B) {
+	const n, hospitals = 120_000, 6
+	bed := newBed(b)
+	list := shifts(n, hospitals, 6*time.Second)
+	bed.put(list)
+	names := map[string]bool{}
+	for _, o := range list {
+		names[o.Hospital] = true
+	}
+	l := bed.log()
+	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
+		b.Run(fmt.Sprintf("at-once=%d", workers), func(b *testing.B) {
+			raw := readAll(b, bed, l)
+			var heap peak
+			stop := heap.watch()
+			spent := cpu(b)
+			for b.Loop() {
+				var g errgroup.Group
+				g.SetLimit(workers)
+				for h := range names {
+					g.Go(func() error {
+						r := replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospital: h}
+						rows, err := r.Write(b.Context(), io.Discard, replay.Parquet)
+						if err == nil && rows < n/hospitals/2 {
+							err = fmt.Errorf("%d rows of %s", rows, h)
+						}
+						return err
+					})
+				}
+				if err := g.Wait(); err != nil {
+					b.Fatal(err)
+				}
+			}
+			spent = cpu(b) - spent
+			stop()
+			raw.report(b, n, "events", spent, &heap)
+		})
+	}
+}
+
+// BenchmarkVerify verifies a month of a hospital of 12 rooms that says something
+// every 40 seconds: what was written, and what is shown. A year is told as twelve
+// and a sixth of it: the time grows with the inputs and the days.
+func BenchmarkVerify(b *testing.B) {
+	const n, monthsInYear = 30 * 24 * 3600 / 40, 365.0 / 30
+	bed := newBed(b)
+	lived := live(b, shifts(n, 1, 40*time.Second))
+	lived.verify(bed)
+	raw := readAll(b, bed, bed.log())
+	var heap peak
+	stop := heap.watch()
+	spent := cpu(b)
+	for b.Loop() {
+		report, err := lived.verifier(bed).Round(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		if d := report.First(); d != nil || report.Pending != 0 || report.Hospitals[0].Inputs != n {
+			b.Fatal(d, report)
+		}
+	}
+	spent = cpu(b) - spent
+	stop()
+	raw.report(b, n, "events", spent, &heap)
+	b.ReportMetric(b.Elapsed().Seconds()/float64(b.N)*monthsInYear, "s/year")
 }
