@@ -62,7 +62,12 @@ func TestSchemathesis(t *testing.T) {
 		"run", d.BaseURL+"/api/openapi.json", "--header", "Authorization: Bearer "+key, "--checks", "all",
 		"--phases", "examples,coverage,fuzzing,stateful", "--mode", "all", "--max-examples", cmp.Or(os.Getenv("CASES"), "5"),
 		"--continue-on-failure", "--seed", "1", "--report", "json", "--report-json-path", report)
-	cmd.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=fuzzed", "PYTHONPATH=testdata", "COUNTS="+filepath.Join(dir, "counts.json"))
+	hooks, err := filepath.Abs("testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.Dir = dir // where it keeps what it has seen
+	cmd.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS=fuzzed", "PYTHONPATH="+hooks, "COUNTS="+filepath.Join(dir, "counts.json"))
 	out, failed := cmd.CombinedOutput()
 	if failed != nil {
 		t.Errorf("%v\n%s", failed, out)
