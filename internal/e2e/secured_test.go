@@ -9,22 +9,26 @@ import (
 	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
+	"maps"
 	"math/big"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/ory/dockertest/v3"
 	"github.com/ory/dockertest/v3/docker"
+	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestSecuredServers runs every role against a Kafka that wants TLS and SASL and
-// a Redis that wants TLS and a user with no more rights than it needs.
+// TestSecuredServers runs every role against a Kafka that wants TLS, SASL and
+// ACLs and a Redis that wants TLS and a user, each role with no more rights than
+// docs/configuration.md lists: the tour, a forecast, a delivery.
 func TestSecuredServers(t *testing.T) {
 	plain, _ := needServers(t)
 	if plain.pool == nil {
@@ -34,32 +38,135 @@ func TestSecuredServers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rights := strings.Join(redisRights, " "); !strings.Contains(string(page), rights) {
-		t.Errorf("docs/configuration.md does not list the rights %s", rights)
+	for _, rights := range append(slices.Collect(maps.Values(kafkaRights)), strings.Join(redisRights, " ")) {
+		if !strings.Contains(string(page), rights) {
+			t.Errorf("docs/configuration.md does not list the rights %s", rights)
+		}
 	}
 	certs, _ := makeCertificates(t)
-	secure := startSecureKafka(t, plain.pool, certs)
-	redis := startSecureRedis(t, plain.pool, certs)
+	prefixes := map[string]string{"PLAIN": "plain.", "SCRAM-SHA-512": "scram."}
+	secure := startSecureKafka(t, plain.pool, certs, slices.Collect(maps.Values(prefixes)))
+	view := startSecureRedis(t, plain.pool, certs, slices.Collect(maps.Values(prefixes)))
 
-	for name, kafkaEnv := range map[string][]string{
-		"PLAIN":         {"SVC_KAFKA_SASL=PLAIN", "SVC_KAFKA_SASL_USER=svc", "SVC_KAFKA_SASL_PASSWORD=plain-secret"},
-		"SCRAM-SHA-512": {"SVC_KAFKA_SASL=SCRAM-SHA-512", "SVC_KAFKA_SASL_USER=svc", "SVC_KAFKA_SASL_PASSWORD=scram-secret"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
-			env := append([]string{
-				"SVC_KAFKA=" + secure, "SVC_KAFKA_TLS=true", "SVC_KAFKA_TLS_CA=" + filepath.Join(certs, "ca.pem"),
-				"SVC_REDIS=rediss://svc:redis-secret@" + redis + "/0", "SVC_REDIS_CA=" + filepath.Join(certs, "ca.pem"),
-				"SVC_TOPIC_PREFIX=" + name + ".", "SVC_PARTITIONS=3", "SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef",
-			}, kafkaEnv...)
-			n := start(t, "all", []string{"run", "ingest,process,read", "-listen", listen, "-private-listen", private}, env...)
-			n.await("http://" + private + "/readyz")
-			cli(t, env, "hospitals", "create", "-id", "north", "-name", "North", "-timezone", "America/Chicago")
-			key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all", "-rate", "0")
-			p := newPartner("http://"+listen, "north", key)
-			eventually(t, 2*time.Second, func() error { return notStatus(p, 401) })
-			tour(t, p)
+	for mechanism, prefix := range prefixes {
+		t.Run(mechanism, func(t *testing.T) {
+			hooks := receive(t, "north")
+			as := func(user string) []string {
+				return append([]string{
+					"SVC_KAFKA=" + secure, "SVC_KAFKA_TLS=true", "SVC_KAFKA_TLS_CA=" + filepath.Join(certs, "ca.pem"),
+					"SVC_KAFKA_SASL=" + mechanism, "SVC_KAFKA_SASL_USER=" + user, "SVC_KAFKA_SASL_PASSWORD=" + user + "-secret",
+					"SVC_REDIS=rediss://svc:redis-secret@" + view + "/0", "SVC_REDIS_CA=" + filepath.Join(certs, "ca.pem"),
+					"SVC_TOPIC_PREFIX=" + prefix, "SVC_PARTITIONS=3", "SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef",
+				}, hooks.env...)
+			}
+			listen := "127.0.0.1:" + mustFreePort(t)
+			var nodes []*node
+			run := func(user string, args ...string) {
+				t.Helper()
+				private := "127.0.0.1:" + mustFreePort(t)
+				n := start(t, user, append(args, "-private-listen", private), as(user)...)
+				n.await("http://" + private + "/readyz")
+				nodes = append(nodes, n)
+			}
+			run("front", "run", "ingest,read", "-listen", listen)
+			run("process", "process", "-instance", "p1")
+			run("notify", "notify", "-instance", "n1")
+			s := &system{t: t, base: "http://" + listen, env: as("front")}
+			for _, hospital := range []string{"north", "south"} {
+				cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", hospital, "-timezone", "America/Chicago")
+				key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "1000")
+				p := newPartner(s.base, hospital, key)
+				eventually(t, 2*time.Second, func() error { return notStatus(p, 401) })
+				s.partners = append(s.partners, p)
+			}
+			north, south := s.partners[0], s.partners[1]
+			hooks.hook(t, s, "north", "/north")
+			south.tell(t, told(t, 1, 2))
+			tour(t, north)
+			south.predicted(t, time.Minute)
+			eventually(t, time.Minute, func() error {
+				if len(hooks.at("/north")) == 0 {
+					return errors.New("nothing was delivered")
+				}
+				return nil
+			})
+			noDenial(t, view, certs)
+			for _, n := range nodes {
+				n.stop()
+				if log := n.logged(); strings.Contains(log, "AUTHORIZATION_FAILED") || strings.Contains(log, "NOPERM") {
+					t.Errorf("%s is refused something", n.name)
+				}
+			}
 		})
+	}
+}
+
+// noDenial wants that Redis has refused nothing.
+func noDenial(t *testing.T, address, certs string) {
+	t.Helper()
+	options, err := redis.ParseURL("rediss://watcher:watcher-secret@" + address + "/0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ca, err := os.ReadFile(filepath.Join(certs, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.TLSConfig.RootCAs = x509.NewCertPool()
+	options.TLSConfig.RootCAs.AppendCertsFromPEM(ca)
+	client := redis.NewClient(options)
+	defer client.Close()
+	denied, err := client.ACLLog(t.Context(), 100).Result()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range denied {
+		t.Errorf("Redis has refused %s %s to %s, %d times", d.Reason, d.Object, d.Username, d.Count)
+	}
+}
+
+// kafkaRights are the rows of the rights of each role in docs/configuration.md;
+// allow grants the same.
+var kafkaRights = map[string]string{
+	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
+	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Describe on the group `svc-notifier`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
+	"notify":  "| `svc notify` | Read on the group `svc-notifier` |",
+}
+
+// kafkaUsers are the principals of the roles.
+var kafkaUsers = []string{"front", "process", "notify"}
+
+func principals(users ...string) (all []string) {
+	for _, u := range users {
+		all = append(all, "User:"+u)
+	}
+	return all
+}
+
+// allow grants kafkaRights under a topic prefix.
+func allow(t *testing.T, admin *kadm.Client, prefix string) {
+	t.Helper()
+	for _, b := range []*kadm.ACLBuilder{
+		kadm.NewACLs().Topics(prefix+"svc.v1.").ResourcePatternType(kadm.ACLPatternPrefixed).
+			Operations(kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite, kadm.OpCreate).Allow(principals(kafkaUsers...)...),
+		kadm.NewACLs().Groups(prefix+"svc-verdict", prefix+"svc-history").ResourcePatternType(kadm.ACLPatternLiteral).
+			Operations(kadm.OpRead).Allow(principals("process")...),
+		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
+			Operations(kadm.OpDescribe).Allow(principals("process")...),
+		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-").ResourcePatternType(kadm.ACLPatternPrefixed).
+			Operations(kadm.OpWrite).Allow(principals("process")...),
+		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
+			Operations(kadm.OpRead).Allow(principals("notify")...),
+	} {
+		created, err := admin.CreateACLs(t.Context(), b.AllowHosts("*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range created {
+			if c.Err != nil {
+				t.Fatal(c.Err)
+			}
+		}
 	}
 }
 
@@ -117,8 +224,9 @@ func makeCertificates(t *testing.T) (dir string, signer *authority) {
 	return dir, &authority{parsed, authorityKey}
 }
 
-// startSecureKafka returns the address of a listener that wants TLS and SASL.
-func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string) string {
+// startSecureKafka returns the address of a listener that wants TLS and SASL, and
+// allows what kafkaRights list under the prefixes.
+func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port, securePort := mustFreePort(t), mustFreePort(t)
 	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
@@ -131,8 +239,9 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string) string 
 			"KAFKA_LISTENER_NAME_SECURE_SSL_KEYSTORE_TYPE=PEM",
 			"KAFKA_LISTENER_NAME_SECURE_SSL_KEYSTORE_LOCATION=/certs/keystore.pem",
 			"KAFKA_LISTENER_NAME_SECURE_SASL_ENABLED_MECHANISMS=PLAIN,SCRAM-SHA-512",
-			`KAFKA_LISTENER_NAME_SECURE_PLAIN_SASL_JAAS_CONFIG=org.apache.kafka.common.security.plain.PlainLoginModule required user_svc="plain-secret";`,
+			`KAFKA_LISTENER_NAME_SECURE_PLAIN_SASL_JAAS_CONFIG=org.apache.kafka.common.security.plain.PlainLoginModule required user_front="front-secret" user_process="process-secret" user_notify="notify-secret";`,
 			"KAFKA_LISTENER_NAME_SECURE_SCRAM___SHA___512_SASL_JAAS_CONFIG=org.apache.kafka.common.security.scram.ScramLoginModule required;",
+			"KAFKA_AUTHORIZER_CLASS_NAME=org.apache.kafka.metadata.authorizer.StandardAuthorizer", "KAFKA_SUPER_USERS=User:ANONYMOUS", // who comes without TLS
 		),
 		Mounts: []string{certs + ":/certs:ro"},
 		PortBindings: map[docker.Port][]docker.PortBinding{
@@ -154,14 +263,20 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string) string 
 		t.Fatal(err)
 	}
 	defer client.Close()
-	created, err := kadm.NewClient(client).AlterUserSCRAMs(context.Background(), nil, []kadm.UpsertSCRAM{{
-		User: "svc", Mechanism: kadm.ScramSha512, Iterations: 4096, Password: "scram-secret",
-	}})
+	admin := kadm.NewClient(client)
+	var users []kadm.UpsertSCRAM
+	for _, user := range kafkaUsers {
+		users = append(users, kadm.UpsertSCRAM{User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: user + "-secret"})
+	}
+	created, err := admin.AlterUserSCRAMs(context.Background(), nil, users)
 	if err == nil {
 		err = created.Error()
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, prefix := range prefixes {
+		allow(t, admin, prefix)
 	}
 	return "127.0.0.1:" + securePort
 }
@@ -172,16 +287,20 @@ var redisRights = []string{
 	"+multi", "+exec", "+script|load", "+evalsha", "+publish", "+subscribe", "+unsubscribe",
 }
 
-// startSecureRedis returns the address of a Redis that wants TLS and the user svc.
-func startSecureRedis(t *testing.T, pool *dockertest.Pool, certs string) string {
+// startSecureRedis returns the address of a Redis that wants TLS and the user svc,
+// whose keys and channels begin with one of the prefixes and "svc:".
+func startSecureRedis(t *testing.T, pool *dockertest.Pool, certs string, prefixes []string) string {
 	t.Helper()
 	port := mustFreePort(t)
 	repository, tag := image("E2E_REDIS_IMAGE", redisImage)
 	command := append([]string{
 		"--port", "0", "--tls-port", "6379", "--tls-cert-file", "/certs/cert.pem", "--tls-key-file", "/certs/key.pem",
 		"--tls-ca-cert-file", "/certs/ca.pem", "--tls-auth-clients", "no", "--user", "default", "off",
-		"--user", "svc", "on", ">redis-secret", "~*", "&*",
+		"--user", "watcher", "on", ">watcher-secret", "+@all", "--user", "svc", "on", ">redis-secret",
 	}, redisRights...)
+	for _, prefix := range prefixes {
+		command = append(command, "~"+prefix+"svc:*", "&"+prefix+"svc:*")
+	}
 	container, err := pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: repository, Tag: tag, Cmd: command, Mounts: []string{certs + ":/certs:ro"},
 		PortBindings: map[docker.Port][]docker.PortBinding{"6379/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
