@@ -126,6 +126,12 @@ type resourceShape struct {
 	ResourceType string `json:"resourceType" minLength:"1"`
 }
 
+// Open says that there are more fields than those named.
+func (resourceShape) Open() {}
+
+// Open says that there are more fields than those named.
+func (resourceListShape) Open() {}
+
 type resourceListShape struct {
 	Resources any `json:"resources" types:"array,object,null"`
 }

@@ -69,6 +69,17 @@ func documentOf(operations []api.Operation, docs string) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
+// groups says what the operations of a group are for.
+var groups = map[string]string{
+	"Feeds":          "What hospitals send, and how it arrives.",
+	"Reads":          "How much nursing each room needs, how the unit stands, and what comes next.",
+	"Administration": "How a hospital teaches the system its codes, rules, places and settings, and who may use it.",
+	"Webhooks":       "Partners who are told of every change, and what was delivered to them.",
+	"Alerts":         "People who are called, and when.",
+	"Discovery":      "What there is to know without a key.",
+	"Health":         "Whether the service runs.",
+}
+
 type writer struct {
 	doc     *huma.OpenAPI
 	docs    string
@@ -101,7 +112,7 @@ func (w *writer) operation(o *api.Operation) {
 		Responses: map[string]*huma.Response{"200": w.success(o)},
 	}
 	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
-		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group})
+		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group, Description: groups[o.Group]})
 	}
 	switch {
 	case o.Scope != "":

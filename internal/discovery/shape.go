@@ -77,8 +77,10 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 		name = s.name(t)
 		s.named[t], s.schemas[name] = name, o
 	}
-	if s.closed {
+	if _, open := reflect.Zero(t).Interface().(interface{ Open() }); s.closed {
 		o.AdditionalProperties = false
+	} else if open { // beside the fields that it names it has others, which count
+		o.AdditionalProperties = true
 	}
 	s.fields(o, t, true)
 	if name == "" {
@@ -173,24 +175,28 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 		p.UniqueItems = true
 	}
 	if tag.Get("open") != "" { // what breaks the shape is told one by one
-		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {}}}
+		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Anything else is rejected alone, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
 		p.Pattern = patterns[name]
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // or exactly this, beside the bounds
-		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
-		p.Minimum, p.Maximum = nil, nil
-	}
 	if kinds := tag.Get("types"); kinds != "" {
 		for kind := range strings.SplitSeq(kinds, ",") {
-			p.AnyOf = append(p.AnyOf, &huma.Schema{Type: kind})
+			one := &huma.Schema{Type: kind}
+			if kind == huma.TypeArray {
+				one.Items = &huma.Schema{}
+			}
+			p.AnyOf = append(p.AnyOf, one)
 		}
 	}
 	for name, to := range map[string]**float64{"minimum": &p.Minimum, "maximum": &p.Maximum} {
 		if n, err := strconv.ParseFloat(tag.Get(name), 64); err == nil {
 			*to = &n
 		}
+	}
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // or exactly this, beside the bounds
+		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
+		p.Minimum, p.Maximum = nil, nil
 	}
 	if p.Items != nil { // of what the list holds
 		p.Items.Minimum, p.Items.Maximum, p.Minimum, p.Maximum = p.Minimum, p.Maximum, nil, nil

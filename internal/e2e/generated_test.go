@@ -48,9 +48,49 @@ func TestGeneratedClient(t *testing.T) {
 	}
 	run("run", generator, "-generate", "types,client", "-package", "api", "-o", "api/client.go", "openapi.json")
 	run("mod", "tidy")
-	got := run("run", ".")
-	const want = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
-	if !strings.HasSuffix(got, want) {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
+	if got := run("run", "."); !strings.HasSuffix(got, toured) {
+		t.Errorf("got\n%s\nwant\n%s", got, toured)
+	}
+}
+
+// toured is what a program says that did the tour.
+const toured = "census true 1 labor-standard\nclinical high-mag 1:1\nhl7 AA M1\nread true 3 high-mag\nrefused unauthorized\n"
+
+// TestGeneratedPythonClient does the same in another language, after a validator
+// and a linter of such documents have read this one.
+func TestGeneratedPythonClient(t *testing.T) {
+	if os.Getenv("SVC_E2E") == "" {
+		t.Skip("needs the package registries: make e2e")
+	}
+	interpreter := python(t, "openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1")
+	dev := startDev(t, t.TempDir(), "-ephemeral")
+	dir := t.TempDir()
+	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
+	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), document, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	program, err := filepath.Abs("testdata/client/tour.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(name string, args ...string) string {
+		cmd := exec.Command(name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "SVC="+dev.BaseURL, "KEY="+dev.APIKey, "PYTHONPATH="+dir)
+		out, fault := cmd.CombinedOutput()
+		if fault != nil {
+			t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), fault, out)
+		}
+		return string(out)
+	}
+	run(interpreter, "-m", "openapi_spec_validator", "openapi.json")
+	if _, err := exec.LookPath("npx"); err == nil || os.Getenv("CI") == "true" {
+		run("npx", "--yes", "@redocly/cli@2.77.0", "lint", "openapi.json", "--max-problems", "1000")
+	} else {
+		t.Log("the linter did not read the document: it needs npx")
+	}
+	run(filepath.Join(filepath.Dir(interpreter), "openapi-python-client"), "generate", "--path", "openapi.json", "--meta", "none", "--output-path", "partner")
+	if got := run(interpreter, program); !strings.HasSuffix(got, toured) {
+		t.Errorf("got\n%s\nwant\n%s", got, toured)
 	}
 }
