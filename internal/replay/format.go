@@ -198,6 +198,8 @@ func typeName(t reflect.Type, options string) string {
 		return "BLOB" + null
 	case t == reflect.TypeFor[[]string]():
 		return "VARCHAR[]"
+	case t == reflect.TypeFor[[]int32]():
+		return "INTEGER[]"
 	case t.Kind() == reflect.Slice:
 		return "STRUCT[]"
 	}

@@ -76,5 +76,6 @@ func Tables() []Table {
 		tableOf("observations", false, observations()),
 		tableOf("verdicts", true, verdicts()),
 		tableOf("deliveries", true, deliveries()),
+		tableOf("snapshots", true, snapshots()),
 	}
 }
