@@ -243,7 +243,7 @@ func orNull(p *huma.Schema) *huma.Schema {
 		p.AnyOf = append(p.AnyOf, &huma.Schema{Type: "null"})
 		return p
 	}
-	if p.Ref != "" || p.Type == "" {
+	if p.Ref != "" || p.Type == "" || p.Type == huma.TypeInteger && p.Enum != nil {
 		return &huma.Schema{AnyOf: []*huma.Schema{p, {Type: "null"}}}
 	}
 	p.Nullable = true

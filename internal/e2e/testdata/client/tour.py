@@ -14,7 +14,7 @@ def client(key):
 ours = client(os.environ["KEY"])
 census = send_census.sync(client=ours, body=CensusShape.from_dict({"rooms": [
     {"roomId": 1, "status": "occupied", "primaryFactor": "labor-standard"}, {"roomId": 2, "status": "empty"}]}))
-print("census", census.data.applied, census.data.occupied, census.data.activated[0].factor_id)
+print("census", str(census.data.applied).lower(), census.data.occupied, census.data.activated[0].factor_id)
 send_staffing.sync(client=ours, body=StaffingShape.from_dict({"nursesOnDuty": 3}))
 clinical = send_clinical.sync(client=ours, body=ClinicalShape.from_dict({"roomId": 1, "signals": [
     {"kind": "medication", "system": "RxNorm", "code": "6585"}]}))
@@ -23,5 +23,5 @@ message = "MSH|^~\\&|A|B|C|D|||ADT^A01|M1|P|2.5.1\rPV1|1|I|L&D^LDR 9||||||||||||
 ack = send_hl7.sync(client=ours, body=Hl7Shape(message=message))
 print("hl7", ack.data.ack_code, ack.data.control_id)
 level, state = get_level.sync(client=ours), get_unit_state.sync(client=ours)
-print("read", level.data.level == state.data.level, len(state.data.rooms), state.data.rooms[0].factors[0].id)
+print("read", str(level.data.level == state.data.level).lower(), len(state.data.rooms), state.data.rooms[0].factors[0].id)
 print("refused", get_level.sync(client=client("svc_none")).error.code)
