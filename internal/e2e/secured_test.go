@@ -129,7 +129,7 @@ func noDenial(t *testing.T, address, certs string) {
 // allow grants the same.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
-	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Describe on the group `svc-notifier`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
+	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
 	"notify":  "| `svc notify` | Read on the group `svc-notifier` |",
 }
 
@@ -151,8 +151,6 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			Operations(kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite, kadm.OpCreate).Allow(principals(kafkaUsers...)...),
 		kadm.NewACLs().Groups(prefix+"svc-verdict", prefix+"svc-history").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpRead).Allow(principals("process")...),
-		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
-			Operations(kadm.OpDescribe).Allow(principals("process")...),
 		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpWrite).Allow(principals("process")...),
 		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
