@@ -123,7 +123,7 @@ var sampleFHIR = []api.Example{{Name: "Admission with a condition", Text: `{"res
 var resourcesShape = api.AnyOf{resourceShape{}, resourceListShape{}, []json.RawMessage{}}
 
 type resourceShape struct {
-	ResourceType string `json:"resourceType" minLength:"1"`
+	ResourceType any `json:"resourceType" doc:"Of a resource that is taken: its type, or Bundle."`
 }
 
 // Open says that there are more fields than those named.

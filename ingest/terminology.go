@@ -1,7 +1,9 @@
 package ingest
 
 import (
+	"math"
 	"net/http"
+	"strconv"
 
 	"github.com/go-chi/chi/v5"
 
@@ -151,7 +153,7 @@ func (o object) mapping() acuity.Mapping {
 		m.Than = value.limit("than")
 		value.close()
 		if m.Kind == acuity.KindCondition {
-			o.fault(o.at("value"), "signal") // a diagnosis has no value
+			o.unfit(o.at("value"), "signal") // a diagnosis has no value
 		}
 	}
 	m.ID = acuity.MappingID(&m)
@@ -169,10 +171,15 @@ func (o object) limit(name string) acuity.Milli {
 		return 0
 	}
 	v := acuity.ParseValue(string(raw))
-	if v.Kind != acuity.ValueNumber {
-		o.fault(o.at(name), "max:1e9")
+	if v.Kind == acuity.ValueNumber {
+		return v.Number
 	}
-	return v.Number
+	f, err := strconv.ParseFloat(string(raw), 64) // with an exponent
+	if err != nil || math.Abs(f) > 1e9 {
+		o.fault(o.at(name), "max:1e9")
+		return 0
+	}
+	return acuity.Milli(math.Round(f * 1000))
 }
 
 // maxMarks is how many codes one request may mark.

@@ -53,6 +53,30 @@ func readLog(t testing.TB, broker, prefix string) *ledger {
 	return l
 }
 
+// settled returns the ends of a topic once no transaction that had begun is under
+// way: the broker writes its mark after it has told the processor that it is
+// committed, and until then its records are not shown.
+func settled(ctx context.Context, t testing.TB, admin *kadm.Client, topic string) (ends kadm.ListedOffsets) {
+	t.Helper()
+	ends, err := admin.ListEndOffsets(ctx, topic)
+	if err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, 20*time.Second, func() error {
+		stable, err := admin.ListCommittedOffsets(ctx, topic)
+		if err != nil {
+			return err
+		}
+		for _, end := range ends[topic] {
+			if s, _ := stable.Lookup(topic, end.Partition); s.Offset < end.Offset {
+				return fmt.Errorf("partition %d is stable to %d of %d", end.Partition, s.Offset, end.Offset)
+			}
+		}
+		return nil
+	})
+	return ends
+}
+
 // readTopic hands each committed record of a topic to each, in the order of its
 // partition, up to the end at the start of the call.
 func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
@@ -68,10 +92,7 @@ func readTopic(t testing.TB, broker, topic string, each func(*kgo.Record)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ends, err := kadm.NewClient(admin).ListCommittedOffsets(ctx, topic)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ends := settled(ctx, t, kadm.NewClient(admin), topic)
 	left := map[int32]int64{} // end of the partitions that are not read yet
 	from := map[string]map[int32]kgo.Offset{topic: {}}
 	ends.Each(func(o kadm.ListedOffset) {

@@ -96,7 +96,6 @@ func liveOnServers(t *testing.T) *livedOnServers {
 		l.shown()
 	}
 	processor.stop()
-	l.ended(s.prefix + schemas.Verdicts().Name)
 	readTopic(t, s.kafka.address, s.prefix+schemas.Verdicts().Name, func(r *kgo.Record) {
 		l.Changes[r.Partition] = append(l.Changes[r.Partition], stream.Record{Partition: r.Partition, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp})
 	})
@@ -128,30 +127,6 @@ func (l *livedOnServers) shown() {
 			}
 			if at < count-1 {
 				return fmt.Errorf("partition %d is shown to %d of %d", n, at, count)
-			}
-		}
-		return nil
-	})
-}
-
-// ended waits until the last transaction has its mark: the broker writes it after
-// it has told the processor that the transaction is committed.
-func (l *livedOnServers) ended(topic string) {
-	l.TB.Helper()
-	eventually(l.TB, 10*time.Second, func() error {
-		admin, ctx := kadm.NewClient(l.client), context.Background()
-		stable, err := admin.ListCommittedOffsets(ctx, topic)
-		if err != nil {
-			return err
-		}
-		ends, err := admin.ListEndOffsets(ctx, topic)
-		if err != nil {
-			return err
-		}
-		for n := range int32(partitions) {
-			s, _ := stable.Lookup(topic, n)
-			if e, ok := ends.Lookup(topic, n); !ok || s.Offset != e.Offset {
-				return fmt.Errorf("partition %d is stable to %d of %d", n, s.Offset, e.Offset)
 			}
 		}
 		return nil
