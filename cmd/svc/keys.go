@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"svc/internal/access"
+	"svc/internal/board"
 	"svc/internal/audit"
 	"svc/internal/keys"
 )
@@ -67,24 +68,50 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 	if err := a.usage(); err != nil {
 		return err
 	}
-	return a.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, _ *keys.Ring) error {
 		all := s.register.Keys(*hospital)
+		rows, ids := make([]keyRow, len(all)), make([]string, len(all))
+		for i := range all {
+			rows[i], ids[i] = rowOf(&all[i], a.now()), all[i].ID
+		}
+		used := a.used(ctx, ids)
+		for i := range rows {
+			rows[i].LastUsedAt = stamp(used[ids[i]])
+		}
 		if a.json {
-			rows := make([]keyRow, len(all))
-			for i := range all {
-				rows[i] = rowOf(&all[i], a.now())
-			}
 			return a.printJSON(rows)
 		}
 		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
-		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tCREATED\tENDS")
-		for i := range all {
-			row := rowOf(&all[i], a.now())
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
-				strings.Join(row.Scopes, ","), row.CreatedAt, row.ends())
+		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tRATE\tCREATED\tENDS\tUSED")
+		for i := range rows {
+			row := &rows[i]
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", row.ID, row.Hospital, row.Name, row.Status,
+				strings.Join(row.Scopes, ","), row.rate(), row.CreatedAt, row.ends(), row.LastUsedAt)
 		}
 		return table.Flush()
 	})
+}
+
+// used returns when keys were used last, to the minute. The list is of use without
+// it: Redis may be away, or have forgotten.
+func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
+	url := a.config.Redis
+	if url == "" {
+		url, _ = a.env("SVC_REDIS")
+	}
+	if url == "" {
+		return nil
+	}
+	view, err := board.Open(board.Config{URL: url, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.now})
+	if err == nil {
+		defer view.Close() //nolint:errcheck // the command ends
+		var used map[string]time.Time
+		if used, err = view.Used(ctx, ids); err == nil {
+			return used
+		}
+	}
+	fmt.Fprintln(a.stderr, "When the keys were used is not known:", err)
+	return nil
 }
 
 func revokeKey(ctx context.Context, a *admin, args []string) error {
@@ -158,7 +185,11 @@ type keyRow struct {
 	CreatedAt string   `json:"createdAt"`
 	ExpiresAt string   `json:"expiresAt,omitempty"`
 	RevokedAt string   `json:"revokedAt,omitempty"`
-	Token     string   `json:"key,omitempty"` // only when it was just made
+	Rate      float64  `json:"rate"` // requests per second; 0: no limit
+	Burst     int      `json:"burst"`
+
+	LastUsedAt string `json:"lastUsedAt,omitempty"` // to the minute; "": not known
+	Token      string `json:"key,omitempty"`        // only when it was just made
 }
 
 // ends is when the key stops to be valid, or stopped; "" if it never will.
@@ -169,10 +200,19 @@ func (r *keyRow) ends() string {
 	return r.ExpiresAt
 }
 
+// rate is how often the key may be used.
+func (r *keyRow) rate() string {
+	if r.Rate == 0 {
+		return "no limit"
+	}
+	return strconv.FormatFloat(r.Rate, 'g', -1, 64) + "/s"
+}
+
 func rowOf(key *access.Key, now time.Time) keyRow {
 	row := keyRow{
 		ID: key.ID, Hospital: key.Hospital, Name: key.Name, Status: keys.Status(key, now),
 		CreatedAt: stamp(key.CreatedAt), ExpiresAt: stamp(key.ExpiresAt), RevokedAt: stamp(key.RevokedAt),
+		Rate: key.Rate, Burst: key.Burst,
 	}
 	for _, scope := range key.Scopes {
 		row.Scopes = append(row.Scopes, string(scope))
