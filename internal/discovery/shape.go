@@ -62,6 +62,7 @@ func (s *shapes) of(t reflect.Type) *huma.Schema {
 
 var (
 	marshaler = reflect.TypeFor[json.Marshaler]()
+	open      = reflect.TypeFor[interface{ Open() }]()
 	rawJSON   = reflect.TypeFor[json.RawMessage]()
 )
 
@@ -77,9 +78,9 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 		name = s.name(t)
 		s.named[t], s.schemas[name] = name, o
 	}
-	if _, open := reflect.Zero(t).Interface().(interface{ Open() }); s.closed {
+	if s.closed {
 		o.AdditionalProperties = false
-	} else if open { // beside the fields that it names it has others, which count
+	} else if t.Implements(open) { // beside the fields that it names it has others, which count
 		o.AdditionalProperties = true
 	}
 	s.fields(o, t, true)

@@ -27,7 +27,7 @@ func python(t testing.TB, packages ...string) string {
 	}
 	for _, command := range [][]string{
 		{"python3", "-m", "venv", "--clear", dir},
-		append([]string{interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"}, packages...),
+		append([]string{interpreter, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "10"}, packages...),
 	} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
 			if os.Getenv("CI") == "true" {

@@ -173,7 +173,7 @@ type loop struct {
 
 // run opens the session and turns until it breaks or ctx ends.
 func (l *loop) run(ctx context.Context) error {
-	if err := l.open(ctx); err != nil {
+	if err := l.open(); err != nil {
 		return err
 	}
 	defer l.close(ctx)
@@ -193,7 +193,7 @@ func (l *loop) run(ctx context.Context) error {
 
 // open starts the session of the stable name; the restores run in its group's
 // goroutine, before the first record of a partition is fetched.
-func (l *loop) open(ctx context.Context) error {
+func (l *loop) open() error {
 	opts := l.cluster.with(
 		kgo.ConsumerGroup(l.cfg.Group),
 		kgo.ConsumeTopics(l.cfg.Input),
