@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"svc/internal/access"
-	"svc/internal/board"
 	"svc/internal/audit"
+	"svc/internal/board"
 	"svc/internal/keys"
 )
 
