@@ -167,8 +167,8 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 				t.Fatalf("event %d is %v late behind endpoints that hang", i, late)
 			}
 		}
-		if r.receiver.most > 40 {
-			t.Errorf("%d at once", r.receiver.most)
+		if most := r.receiver.atOnce(); most > 40 {
+			t.Errorf("%d at once", most)
 		}
 		r.end()
 	})
@@ -185,8 +185,8 @@ func TestMatrixPerHost(t *testing.T) {
 			r.change(fmt.Sprintf("h%d", i))
 		}
 		r.settle(time.Second)
-		if r.receiver.most != 32 {
-			t.Errorf("%d at once to one host", r.receiver.most)
+		if most := r.receiver.atOnce(); most != 32 {
+			t.Errorf("%d at once to one host", most)
 		}
 		r.settle(time.Minute) // each had its turn
 		for i := range 100 {
@@ -424,7 +424,7 @@ func TestMatrixClockJump(t *testing.T) {
 				r.receiver.set("whk_1", always(refused()))
 				ids := r.change("north")
 				r.settle(time.Minute)
-				r.skew = jump
+				r.skew.Store(int64(jump))
 				r.settle(6 * time.Minute)
 				tried := len(r.receiver.of("whk_1"))
 				r.settle(6 * time.Minute)
@@ -432,7 +432,7 @@ func TestMatrixClockJump(t *testing.T) {
 					t.Error("no attempt after the jump")
 				}
 				r.end()
-				r.skew = 0
+				r.skew.Store(0)
 				r.receiver.set("whk_1", always(ok()))
 				r.start()
 				r.settle(61 * time.Minute)

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,6 +149,13 @@ type receiver struct {
 	most   int
 }
 
+// atOnce is how many attempts were in flight at most.
+func (r *receiver) atOnce() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.most
+}
+
 func (r *receiver) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	r.mu.Lock()
 	r.seen = append(r.seen, got{time.Now(), m.Webhook.ID, m.EventID, string(m.Body), m.Attempt})
@@ -268,7 +276,7 @@ type rig struct {
 	board    *shelf
 	people   notifier.People
 	limits   notifier.Limits
-	skew     time.Duration // of the machine's clock
+	skew     atomic.Int64 // nanoseconds, of the machine's clock
 	log      bytes.Buffer
 
 	n        *notifier.Notifier
@@ -327,7 +335,7 @@ func (r *rig) start() {
 	r.n = notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: r.board, People: r.people,
 		Metrics: nothing{}, Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: r.receiver}, Limits: r.limits,
-		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(r.skew) },
+		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})
 	ctx, cancel := context.WithCancel(r.t.Context())
 	r.stop, r.done = cancel, make(chan error, 1)

@@ -99,7 +99,9 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 	t.saving, t.lost = context.WithCancel(life)
 	t.attempts, t.cut = context.WithCancel(life)
 	t.catching = true
+	number, hospitals := t.number, len(t.hospitals)
 	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
+		next, side = t.next, t.end // from then on they move
 		if old := n.terms[partition]; old != nil {
 			old.lose()
 		}
@@ -114,9 +116,9 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 	if !ok {
 		return 0, 0, context.Canceled
 	}
-	n.log.InfoContext(ctx, "partition restored", "partition", partition, "term", t.number,
-		"hospitals", len(t.hospitals), "entries", f.entries, "ms", n.clock.tell().Sub(began).Milliseconds())
-	return t.next, t.end, nil
+	n.log.InfoContext(ctx, "partition restored", "partition", partition, "term", number,
+		"hospitals", hospitals, "entries", f.entries, "ms", n.clock.tell().Sub(began).Milliseconds())
+	return next, side, nil
 }
 
 // Give ends terms in order: nothing new begins, what is in flight has a few

@@ -154,18 +154,19 @@ func sweep(dir string) error {
 
 // segments writes those that are not done.
 func (e *exporter) segments(ctx context.Context, j *journal) error {
-	pieces := j.plan.pieces()
+	var left []Piece
 	total := int64(0)
-	for _, p := range pieces {
+	for _, p := range j.plan.pieces() {
 		total += p.End - p.From
+		if _, done := j.done[p]; done {
+			e.done.Add(p.End - p.From)
+		} else {
+			left = append(left, p)
+		}
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.workers())
-	for _, p := range pieces {
-		if _, done := j.done[p]; done {
-			e.done.Add(p.End - p.From)
-			continue
-		}
+	for _, p := range left {
 		g.Go(func() error {
 			if ctx.Err() != nil {
 				return ctx.Err()
