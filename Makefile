@@ -1,6 +1,8 @@
 # svc: `make run` starts everything in one process, `make test` tests it.
 export GOTOOLCHAIN := auto
 export GOFLAGS := -buildvcs=false
+# What is tested is what runs in the image: one static binary, names resolved by Go itself.
+export CGO_ENABLED := 0
 
 GOLANGCI := github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOTEST ?= go test
@@ -10,7 +12,7 @@ FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
 .DEFAULT_GOAL := help
-.PHONY: run test check race e2e contract bench fuzz backtest build help
+.PHONY: run test check race e2e contract bench fuzz backtest build image help
 
 run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
@@ -27,7 +29,7 @@ check: ## vet, format and lint
 ALONE := svc/(acuity/forecast|internal/backtest|internal/simulate)$$
 
 race: ## run all tests with the race detector, but for those of forecast and simulator, which have no goroutines
-	@$(GOTEST) $(TAGS) -race $$(go list ./... | grep -vE '$(ALONE)')
+	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race $$(go list ./... | grep -vE '$(ALONE)')
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
 	@SVC_E2E=1 $(GOTEST) -count=1 -timeout 30m ./internal/e2e
@@ -47,6 +49,10 @@ backtest: ## measure the forecast on years of simulated units, minutes; its gate
 
 build: ## build bin/svc
 	@go build -o bin/svc ./cmd/svc
+
+image: ## build the container image svc:latest (Docker)
+	@go build -ldflags='-s -w' -o bin/image/svc ./cmd/svc
+	@docker build -q -t svc:latest -f deploy/Dockerfile bin/image
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -27,6 +27,8 @@ import (
 	"time"
 	_ "time/tzdata" // the zones of hospitals, also where the system has none
 
+	_ "golang.org/x/crypto/x509roots/fallback" // the authorities of certificates, where the system has none
+
 	"svc/internal/stream"
 )
 

@@ -165,9 +165,11 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.run("settings", h.settings.table.Run)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready())
-	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins}
+	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
+	h.metrics.health(h.checks)
+	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
 	h.checks["kafka"] = func(context.Context) error {
 		if since := h.cluster.Away(); !since.IsZero() {
 			return fmt.Errorf("away since %s", stamp(since))

@@ -126,14 +126,8 @@ func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) 
 // follow verifies round after round and serves what it finds as metrics. A
 // difference stays until the process is started anew.
 func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Duration, listen string) error {
-	var checked, differing, pending, rounds, failed, last atomic.Int64
 	m := newMetrics()
-	m.gauge("svc_verify_hospitals", "Hospitals that were folded.", checked.Load)
-	m.gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", differing.Load)
-	m.gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", pending.Load)
-	m.gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", last.Load)
-	m.counter("svc_verify_rounds_total", "Rounds that were finished.", rounds.Load)
-	m.counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", failed.Load)
+	seen := m.verify()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fmt.Errorf("-metrics: %s is in use or not ours", listen)
@@ -150,7 +144,7 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 				return nil //nolint:nilerr // asked to end
 			}
 			if err != nil {
-				failed.Add(1)
+				seen.failed.Add(1)
 				fmt.Fprintf(c.stderr, "verify: %v\n", err)
 			} else {
 				n := int64(0)
@@ -162,15 +156,30 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 						}
 					}
 				}
-				checked.Store(int64(len(report.Hospitals)))
-				differing.Store(n)
-				pending.Store(report.Pending)
-				rounds.Add(1)
-				last.Store(c.now().UnixMilli())
+				seen.hospitals.Store(int64(len(report.Hospitals)))
+				seen.differences.Store(n)
+				seen.pending.Store(report.Pending)
+				seen.rounds.Add(1)
+				seen.last.Store(c.now().UnixMilli())
 			}
 			if err := pause(ctx, every); err != nil {
 				return nil //nolint:nilerr // asked to end
 			}
 		}
 	}})
+}
+
+// verifyFigures are what svc verify -continuous has seen.
+type verifyFigures struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
+
+// verify registers them.
+func (m *metrics) verify() *verifyFigures {
+	f := &verifyFigures{}
+	m.gauge("svc_verify_hospitals", "Hospitals that were folded.", f.hospitals.Load)
+	m.gauge("svc_verify_differences", "Hospitals whose changelog or view differs from what the log makes.", f.differences.Load)
+	m.gauge("svc_verify_pending_records", "Observations not yet applied at the last round.", f.pending.Load)
+	m.gauge("svc_verify_last_round_timestamp_ms", "End of the last round, Unix ms.", f.last.Load)
+	m.counter("svc_verify_rounds_total", "Rounds that were finished.", f.rounds.Load)
+	m.counter("svc_verify_failed_rounds_total", "Rounds that were not, because a server was away.", f.failed.Load)
+	return f
 }

@@ -24,6 +24,10 @@ type Shell struct {
 	Limits  *limit.Limiter     // of the rates of keys; nil: none
 	Used    func(keyID string) // told of each request with a valid key; nil: nobody is
 	Origins []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
+	// Answered is told of every answer, with the pattern of its route ("" where
+	// nobody serves the path); nil: nobody is. It runs before the next request of
+	// the connection, so it must not wait.
+	Answered func(method, route string, status int, took time.Duration)
 }
 
 // Router returns a router in which every answer has its envelope, that of a path
@@ -92,7 +96,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			} else if fault != nil {
 				s.fault(seen, r, fault)
 			}
-			s.line(seen, r, q, s.Now().Sub(start))
+			s.answered(seen, r, q, s.Now().Sub(start))
 			if seen.aborted {
 				panic(http.ErrAbortHandler) // half an answer was sent: cut the connection
 			}
@@ -116,13 +120,22 @@ func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	Fail(seen, r, Problem{Kind: Internal})
 }
 
-// line writes the access log: route, never path; no id that a client made up,
-// unless it is a UUID.
-func (s *Shell) line(seen *recorder, r *http.Request, q *request, took time.Duration) {
-	route, id := "", ""
+// answered counts the answer and logs it.
+func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.Duration) {
+	route := ""
 	if c := chi.RouteContext(r.Context()); c != nil {
 		route = c.RoutePattern()
 	}
+	if s.Answered != nil {
+		s.Answered(method(r.Method), route, seen.status, took)
+	}
+	s.line(seen, r, q, route, took)
+}
+
+// line writes the access log: route, never path; no id that a client made up,
+// unless it is a UUID.
+func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
+	id := ""
 	if _, err := uuid.Parse(q.id); err == nil {
 		id = q.id
 	}

@@ -171,16 +171,7 @@ func (n *node) await(url string) {
 			n.t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
 		default:
 		}
-		answer, err := http.Get(url)
-		if err != nil {
-			return err
-		}
-		defer answer.Body.Close()
-		if answer.StatusCode != http.StatusOK {
-			body, failed := io.ReadAll(answer.Body)
-			return errors.Join(failed, fmt.Errorf("%d: %s", answer.StatusCode, body))
-		}
-		return nil
+		return ready(url)
 	})
 	if err != nil {
 		n.t.Fatalf("%s is not ready: %v\n%s", n.name, err, tail(n.logged(), 20))
@@ -204,6 +195,20 @@ func until(ctx context.Context, try func() error) error {
 }
 
 // eventually fails the test unless try succeeds in time.
+// ready asks a page of health once.
+func ready(url string) error {
+	answer, err := http.Get(url)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		body, failed := io.ReadAll(answer.Body)
+		return errors.Join(failed, fmt.Errorf("%d: %s", answer.StatusCode, body))
+	}
+	return nil
+}
+
 func eventually(t testing.TB, within time.Duration, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)

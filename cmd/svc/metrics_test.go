@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"svc/internal/board"
+	"svc/internal/stream"
+)
+
+// TestMetricsPage holds docs/operations.md against the figures that a process
+// with every role registers, and svc verify.
+func TestMetricsPage(t *testing.T) {
+	registered := registeredMetrics(t)
+	var table strings.Builder
+	table.WriteString("| metric | what |\n|---|---|\n")
+	for _, name := range slices.Sorted(maps.Keys(registered)) {
+		labels := ""
+		if l := registered[name].labels; l != "" {
+			labels = "{" + l + "}"
+		}
+		fmt.Fprintf(&table, "| `%s%s` | %s |\n", name, labels, registered[name].help)
+	}
+	holdPage(t, "../../docs/operations.md", "metrics", table.String())
+}
+
+// TestDeployAsksForMetricsThatExist reads every name of a metric in the rules and
+// the dashboard of deploy/.
+func TestDeployAsksForMetricsThatExist(t *testing.T) {
+	registered := registeredMetrics(t)
+	for _, file := range []string{"prometheus/rules.yaml", "grafana/svc.json"} {
+		names := regexp.MustCompile(`\bsvc_[a-z_]+`).FindAllString(deployFile(t, file), -1)
+		if len(names) == 0 {
+			t.Errorf("deploy/%s asks for nothing", file)
+		}
+		for _, name := range names {
+			whole := name
+			for _, part := range []string{"_bucket", "_sum", "_count"} {
+				whole = strings.TrimSuffix(whole, part)
+			}
+			_, direct := registered[name]
+			if _, histogram := registered[whole]; !direct && !histogram {
+				t.Errorf("deploy/%s asks for %s, which nothing shows", file, name)
+			}
+		}
+	}
+}
+
+// TestAlertsHaveARunbook wants a section of docs/operations.md for every alert
+// of deploy/, and no section without its alert.
+func TestAlertsHaveARunbook(t *testing.T) {
+	page, err := os.ReadFile("../../docs/operations.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := func(pattern, text string) (names []string) {
+		for _, m := range regexp.MustCompile(pattern).FindAllStringSubmatch(text, -1) {
+			names = append(names, m[1])
+		}
+		slices.Sort(names)
+		return names
+	}
+	rules := deployFile(t, "prometheus/rules.yaml")
+	alerts := all(`(?m)^ +- alert: (\w+)$`, rules)
+	if sections := all(`(?m)^### (Svc\w+)$`, string(page)); len(alerts) == 0 || !slices.Equal(alerts, sections) {
+		t.Errorf("the alerts are %v, the sections %v", alerts, sections)
+	}
+	if links := all(`(?m)runbook: docs/operations\.md#(\w+)$`, rules); !slices.EqualFunc(alerts, links, strings.EqualFold) {
+		t.Errorf("the alerts are %v, their runbooks %v", alerts, links)
+	}
+}
+
+// TestDeployGivesOptionsThatExist reads every variable of svc in deploy/.
+func TestDeployGivesOptionsThatExist(t *testing.T) {
+	known := map[string]bool{"SVC_IMAGE": true} // of the Compose file itself
+	for _, o := range options {
+		known[o.variable()] = true
+		if o.secret {
+			known[o.variable()+"_FILE"] = true
+		}
+	}
+	given := 0
+	err := filepath.WalkDir("../../deploy", func(path string, entry os.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		for _, name := range regexp.MustCompile(`\bSVC_[A-Z_]+`).FindAllString(string(content), -1) {
+			if given++; !known[name] {
+				t.Errorf("%s gives %s, which no option reads", path, name)
+			}
+		}
+		return err
+	})
+	if err != nil || given == 0 {
+		t.Fatalf("%d variables: %v", given, err)
+	}
+}
+
+func deployFile(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile(filepath.Join("../../deploy", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+type metric struct{ help, labels string }
+
+// registeredMetrics are those of a process that is wired with every role, and
+// of svc verify, by name.
+func registeredMetrics(t *testing.T) map[string]metric {
+	t.Helper()
+	kafka, err := stream.Embed(t.TempDir(), 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer kafka.Close()
+	redis, err := board.Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer redis.Close()
+	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
+	defer stop()
+	h, err := build(ctx, &config{
+		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
+		PseudonymKey: key32, SecretsKey: key32, MLLP: mllpConfig{Senders: []mllpSender{{addr: "127.0.0.1:0"}}},
+	}, slices.Sorted(maps.Keys(roles())), slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.close()
+	verify := newMetrics()
+	verify.verify()
+
+	all := map[string]metric{}
+	for _, registry := range []*prometheus.Registry{h.metrics.registry, verify.registry} {
+		described := make(chan *prometheus.Desc)
+		go func() { registry.Describe(described); close(described) }()
+		for d := range described {
+			// The client tells name and help of a Desc in its String alone.
+			m := regexp.MustCompile(`fqName: "(svc_\w+)", help: "([^"]*)".* variableLabels: {([^}]*)}`).FindStringSubmatch(d.String())
+			if m != nil {
+				all[m[1]] = metric{help: m[2], labels: m[3]}
+			}
+		}
+	}
+	return all
+}

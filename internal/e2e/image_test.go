@@ -1,0 +1,60 @@
+package e2e
+
+import (
+	"context"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+)
+
+// TestImage runs the container image with every role: as its own user, on a file
+// system that cannot be written to, until it is asked to stop.
+func TestImage(t *testing.T) {
+	kafka, redis := needServers(t)
+	if kafka.pool == nil {
+		t.Skip("needs Docker to build and run an image")
+	}
+	if out, err := exec.Command("make", "-C", "../..", "image").CombinedOutput(); err != nil {
+		t.Fatalf("make image: %v\n%s", err, out)
+	}
+	private, listen := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	env := []string{
+		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=image.", "SVC_PARTITIONS=3",
+		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
+	}
+	container, err := kafka.pool.RunWithOptions(&dockertest.RunOptions{
+		Repository: "svc", Tag: "latest", Env: env,
+		Cmd: []string{"run", "-listen", listen, "-private-listen", private},
+	}, func(c *docker.HostConfig) { c.NetworkMode, c.ReadonlyRootfs, c.CapDrop = "host", true, []string{"ALL"} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := kafka.pool.Purge(container); err != nil {
+			t.Error(err)
+		}
+	})
+	eventually(t, time.Minute, func() error { return ready("http://" + private + "/readyz") })
+	cli(t, env, "hospitals", "create", "-id", "north", "-name", "north", "-timezone", "America/Chicago")
+	key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all")
+	p := newPartner("http://"+listen, "north", key)
+	eventually(t, 5*time.Second, func() error { return notStatus(p, 401) })
+	tour(t, p)
+
+	if user := container.Container.Config.User; user != "65532:65532" {
+		t.Errorf("it runs as %q", user)
+	}
+	// Not StopContainer: dockertest has its containers stopped by SIGWINCH.
+	client, id := kafka.pool.Client, container.Container.ID
+	if err := client.KillContainer(docker.KillContainerOptions{ID: id, Signal: docker.SIGTERM}); err != nil {
+		t.Fatal(err)
+	}
+	within, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if code, err := client.WaitContainerWithContext(id, within); code != 0 || err != nil {
+		t.Errorf("asked to stop it ended with %d, %v", code, err)
+	}
+}
