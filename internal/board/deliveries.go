@@ -152,7 +152,8 @@ func (d *Deliveries) Run(ctx context.Context) error {
 }
 
 // flush writes all there is; what was not written is put back under what came
-// meanwhile.
+// meanwhile. Deliveries go before notes: who reads that a command is done finds
+// what it delivered.
 func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	deliveries, notes := d.deliveries, d.notes
@@ -169,7 +170,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 		p := place{one.Hospital, one.Endpoint}
 		at[p] = append(at[p], one)
 	}
-	err := d.board.putNotes(ctx, notes)
+	var err error
 	for p, list := range at {
 		if err != nil {
 			break
@@ -183,6 +184,9 @@ func (d *Deliveries) flush(ctx context.Context) error {
 				delete(deliveries, one.Hospital+"/"+one.ID)
 			}
 		}
+	}
+	if err == nil {
+		err = d.board.putNotes(ctx, notes)
 	}
 	if err == nil {
 		return nil

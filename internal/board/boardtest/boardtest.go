@@ -42,6 +42,7 @@ func Run(t *testing.T, s Server) {
 		"how far a partition is":                    progressed,
 		"lists of deliveries":                       delivered,
 		"notes beside the lists":                    noted,
+		"a command is done behind its deliveries":   ordered,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)

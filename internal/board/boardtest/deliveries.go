@@ -11,10 +11,13 @@ import (
 	"svc/internal/board"
 )
 
-// deliveries is a writer that runs until the test ends.
-func deliveries(t *testing.T, b *board.Board) *board.Deliveries {
+// deliveries is a writer that runs until the test ends; first is put before it runs.
+func deliveries(t *testing.T, b *board.Board, first ...func(*board.Deliveries)) *board.Deliveries {
 	t.Helper()
 	d := b.Deliveries()
+	for _, put := range first {
+		put(d)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- d.Run(ctx) }()
@@ -148,6 +151,33 @@ func noted(t *testing.T, s Server) {
 	})
 	if none, err := b.Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
 		t.Errorf("another hospital sees %q, %v", none, err)
+	}
+}
+
+// ordered: who reads that a command is done finds all that it delivered.
+func ordered(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	const count = 2000
+	id := func(n int) string { return fmt.Sprintf("dlv_%04d", n) }
+	deliveries(t, b, func(d *board.Deliveries) {
+		d.PutCommand("north", "cmd_1", []byte("done"))
+		for n := range count {
+			d.Put(board.Delivery{
+				Hospital: "north", Endpoint: fmt.Sprint("whk_", n%50), ID: id(n), OccurredAt: time.UnixMilli(int64(n + 1)).UTC(), Final: true, Value: []byte("ok"),
+			})
+		}
+	})
+	settled(t, func() error {
+		command, err := b.Command(t.Context(), "north", "cmd_1")
+		if command == nil {
+			return fmt.Errorf("no command: %w", err)
+		}
+		return err
+	})
+	for n := range count {
+		if one, err := b.Delivery(t.Context(), "north", id(n)); string(one) != "ok" || err != nil {
+			t.Fatalf("done, and %s is %q: %v", id(n), one, err)
+		}
 	}
 }
 
