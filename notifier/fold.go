@@ -1,6 +1,10 @@
 package notifier
 
 import (
+	"cmp"
+	"maps"
+	"slices"
+
 	"svc/internal/outbound"
 	"svc/notifier/event"
 )
@@ -12,7 +16,15 @@ type fold struct {
 	term    *term
 	source  int64 // highest offset of the verdicts that an event is of
 	ids     map[string]bool
+	over    map[*hospital]map[string]ended // letters that are final, by id
 	entries int
+}
+
+// end hands on what takes the whole fold to know.
+func (f *fold) end() {
+	for h, letters := range f.over {
+		h.ended = slices.SortedFunc(maps.Values(letters), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
+	}
 }
 
 func (f *fold) take(offset int64, entry any) {
@@ -76,9 +88,9 @@ func (f *fold) event(offset int64, e *outbound.Event) {
 	h.log = append(h.log, one)
 	h.bytes += one.size()
 	if e.Event == outbound.LevelChanged && e.Command == "" {
-		if effect, ok := event.LevelOf(e.Body); ok {
+		if effect, cause, ok := event.LevelOf(e.Body); ok {
 			h.level, h.known = effect.Level, true
-			h.untold = append(h.untold, untold{at: offset, change: LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Effect: effect}})
+			h.untold = append(h.untold, untold{at: offset, change: LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Cause: cause, Effect: effect}})
 		}
 	}
 }
@@ -103,6 +115,7 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 		case d.State != outbound.Pending:
 			delete(h.letters, d.ID)
 			h.sent[d.ID] = true
+			f.letterEnded(h, offset, e)
 		case !h.sent[d.ID] && (old == nil || e.Term >= old.entry.Term):
 			h.letters[d.ID] = &letter{h: h, entry: *e, at: offset}
 		}
@@ -120,6 +133,18 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
+}
+
+// letterEnded notes a letter that is final. Whether People have heard of it is not
+// known, so they hear of it again. Of two records of one the later counts: a receipt
+// may say that what was delivered did not arrive.
+func (f *fold) letterEnded(h *hospital, offset int64, e *outbound.Entry) {
+	if f.over[h] == nil {
+		f.over[h] = map[string]ended{}
+	}
+	one := *e
+	one.Sealed = nil // its words are of no use any more
+	f.over[h][e.Delivery.ID] = ended{offset, one}
 }
 
 func (f *fold) order(offset int64, o *outbound.Order) {

@@ -27,6 +27,12 @@ type untold struct {
 	change LevelChange
 }
 
+// ended is a letter that became final and that People have not seen since.
+type ended struct {
+	at    int64 // of what the ledger knows of it, or older
+	entry outbound.Entry
+}
+
 // hospital is one tenant of a term.
 type hospital struct {
 	t  *term
@@ -54,11 +60,14 @@ type hospital struct {
 	unitTerm int64
 	unitSet  time.Time // when that was given to the ledger
 
-	policy   []byte // what People remember
+	policy   []byte  // what People remember
+	storing  []int64 // versions whose change of the level is on its way to the ledger
 	untold   []untold
 	commands []outbound.Command
-	ended    []outbound.Entry
+	ended    []ended
 	notices  []Notice
+	handed   int64   // oldest entry of the ledger that the step under way is about
+	unsaved  []int64 // the same of steps whose outcome is on its way to the ledger
 	stepping bool
 	look     bool // People are asked even if nothing happened
 	wake     timer
@@ -74,7 +83,7 @@ type foldedLane struct {
 
 func newHospital(t *term, id string) *hospital {
 	return &hospital{
-		t: t, id: id, floor: t.floor, ids: map[string]bool{}, unitAt: -1,
+		t: t, id: id, floor: t.floor, ids: map[string]bool{}, unitAt: -1, handed: nothing,
 		endpoints: map[string]*endpoint{}, folded: map[string]*foldedLane{},
 		letters: map[string]*letter{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
 	}
@@ -85,7 +94,7 @@ func (h *hospital) resume() {
 	h.t.n.memory += h.bytes
 	h.untold = slices.DeleteFunc(h.untold, func(u untold) bool { return u.change.Version <= h.whole })
 	if h.t.n.cfg.People == nil {
-		h.untold = nil
+		h.untold, h.ended = nil, nil
 	}
 	h.look = h.policy != nil // its timers are not in the ledger
 	h.reconcile()
@@ -161,11 +170,18 @@ func (h *hospital) take(c *acuity.Change, events []outbound.Event) {
 func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 	e.Term = h.t.number
 	h.t.n.cfg.Metrics.Event(e.Event)
+	if h.t.n.cfg.People == nil {
+		change = nil
+	}
+	if change != nil {
+		h.storing = append(h.storing, change.Version)
+	}
 	h.t.append(e, func(at int64) {
 		if h.unitAt < 0 {
 			h.unitAt = at
 		}
-		if change != nil && h.t.n.cfg.People != nil {
+		if change != nil {
+			h.storing = h.storing[1:]
 			h.untold = append(h.untold, untold{at, *change})
 		}
 		if e.Command == "" {
@@ -227,14 +243,17 @@ func (h *hospital) drop(k int) {
 	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
 }
 
+// nothing is behind every entry of the ledger.
+const nothing = int64(1<<63 - 1)
+
 // low is the oldest entry of the ledger that a restore needs of this hospital.
 func (h *hospital) low() int64 {
-	low := int64(1<<63 - 1)
+	low := min(h.asked(), h.handed)
 	if h.unitAt >= 0 {
-		low = h.unitAt
+		low = min(low, h.unitAt)
 	}
-	if len(h.untold) > 0 {
-		low = min(low, h.untold[0].at)
+	for _, at := range h.unsaved {
+		low = min(low, at)
 	}
 	for _, e := range h.endpoints {
 		low = min(low, e.low())
@@ -248,14 +267,35 @@ func (h *hospital) low() int64 {
 	return low
 }
 
+// asked is the oldest entry of what the next step will be about.
+func (h *hospital) asked() int64 {
+	low := nothing
+	if len(h.untold) > 0 {
+		low = h.untold[0].at
+	}
+	for i := range h.ended {
+		low = min(low, h.ended[i].at)
+	}
+	return low
+}
+
 // write stores what we know of the hospital.
-func (h *hospital) write() {
+func (h *hospital) write() { h.writeThen(func() {}) }
+
+func (h *hospital) writeThen(stored func()) {
 	u := &outbound.Unit{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
+	// Of those from here on a restore makes changes that People have not seen.
 	if len(h.untold) > 0 {
 		u.Version = min(u.Version, h.untold[0].change.Version-1)
 	}
+	if len(h.storing) > 0 {
+		u.Version = min(u.Version, h.storing[0]-1)
+	}
 	h.unitSet = h.t.n.clock.tell()
-	h.t.append(u, func(at int64) { h.unitAt = at })
+	h.t.append(u, func(at int64) {
+		h.unitAt = at
+		stored()
+	})
 }
 
 // rewrite stores anew what would make a restore begin far back.

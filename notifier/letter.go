@@ -178,7 +178,7 @@ func (l *letter) end(state outbound.State, reason string) {
 		}
 		c.finish("")
 	}
-	h.ended = append(h.ended, l.entry)
+	h.ended = append(h.ended, ended{l.at, l.entry})
 	h.consider()
 }
 

@@ -23,15 +23,18 @@ func (h *hospital) consider() {
 	if !h.look && len(h.untold)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
 		return
 	}
-	h.stepping, h.look = true, false
+	h.stepping, h.look, h.handed = true, false, h.asked()
 	now := n.clock.tell()
 	happening := Happening{
 		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
-		Commands: h.commands, Ended: h.ended, Notices: h.notices,
+		Commands: h.commands, Notices: h.notices,
 	}
 	told := len(h.untold)
 	for _, u := range h.untold {
 		happening.Changes = append(happening.Changes, u.change)
+	}
+	for i := range h.ended {
+		happening.Ended = append(happening.Ended, h.ended[i].entry)
 	}
 	for _, id := range slices.Sorted(maps.Keys(h.letters)) {
 		happening.Waiting = append(happening.Waiting, h.letters[id].entry)
@@ -47,7 +50,8 @@ func (h *hospital) consider() {
 
 // stepped does what People decided. What they remember is stored behind what they
 // want sent: after a crash between the two they decide the same again, and what
-// has the same id is not sent twice.
+// has the same id is not sent twice. Until it is stored a restore finds what they
+// decided about.
 func (h *hospital) stepped(s Step, told int) {
 	t := h.t
 	n := t.n
@@ -79,8 +83,10 @@ func (h *hospital) stepped(s Step, told int) {
 			h.policy = s.Memory
 		}
 		h.untold = h.untold[told:]
-		h.write()
+		h.unsaved = append(h.unsaved, h.handed)
+		h.writeThen(func() { h.unsaved = h.unsaved[1:] })
 	}
+	h.handed = nothing
 	for _, a := range s.Answers {
 		if c := h.orders[a.Command]; c != nil {
 			c.finish(a.Reason)

@@ -75,7 +75,7 @@ type Happening struct {
 
 	Changes  []LevelChange      // of the level, since the last Step, in order
 	Commands []outbound.Command // acks and receipts since the last Step, in order
-	Ended    []outbound.Entry   // mail and SMS that became final since the last Step
+	Ended    []outbound.Entry   // mail and SMS that became final since the last Step; after a restart some of before, too
 	Waiting  []outbound.Entry   // mail and SMS not final yet
 	Notices  []Notice           // about endpoints, since the last Step
 }

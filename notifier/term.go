@@ -83,7 +83,7 @@ func (n *Notifier) lowOf(note string) int64 {
 func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	began := n.clock.tell()
 	t := &term{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
-	f := fold{term: t, ids: map[string]bool{}}
+	f := fold{term: t, ids: map[string]bool{}, over: map[*hospital]map[string]ended{}}
 	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
 		f.take(offset, entry)
 		return true
@@ -91,6 +91,7 @@ func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, n
 	if err != nil {
 		return 0, 0, fmt.Errorf("read ledger of partition %d: %w", partition, err)
 	}
+	f.end()
 	t.number++
 	// Not the one after: a change has several events, and the last of them may
 	// not have been written.

@@ -149,11 +149,12 @@ func (a *Alert) Subject() string {
 }
 
 // Event returns the surge.alert of the alert; its id is derived of the number of
-// the decision, so a decision taken again after a crash is the same event. A part
-// is a further event of the same decision, for other endpoints.
+// the decision and of what was decided, so a decision taken again after a crash is
+// the same event, and another one in its place is another. A part is a further event
+// of the same decision, for other endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
-		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, part),
+		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject()+part),
 		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
 	}
 	data := event.AlertData{
@@ -184,7 +185,13 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	return e, nil
 }
 
-// EventID is the id of the surge.alert of a decision.
-func EventID(hospital string, decision int64) string {
-	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, "")
+// EventID is the id of the surge.alert of the decision, to which its letters belong.
+func (a *Alert) EventID(hospital string, decision int64) string {
+	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject())
+}
+
+// subject is what tells decisions of one number apart: of a hospital whose level has
+// moved on between a crash and the restart another one is taken.
+func (a *Alert) subject() string {
+	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

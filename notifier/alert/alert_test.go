@@ -206,8 +206,15 @@ func TestEventIsStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if one.ID == other.ID || one.ID != EventID("mercy", 7) || one.Event != outbound.Alert {
+	if one.ID == other.ID || one.ID != a.EventID("mercy", 7) || one.Event != outbound.Alert {
 		t.Errorf("ids %s, %s", one.ID, other.ID)
+	}
+	later := raised()
+	later.At = later.At.Add(time.Minute)
+	worse := raised()
+	worse.Tier, worse.Level = 3, acuity.LevelRed
+	if later.EventID("mercy", 7) != one.ID || worse.EventID("mercy", 7) == one.ID {
+		t.Error("the id does not tell what was decided, or tells when")
 	}
 	var body struct{ Data map[string]any }
 	if err := json.Unmarshal(one.Body, &body); err != nil {

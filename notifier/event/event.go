@@ -194,8 +194,9 @@ func digest(parts ...string) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// LevelOf reads what changed back from the body of a surge.level_changed.
-func LevelOf(body []byte) (effect acuity.Effect, ok bool) {
+// LevelOf reads what changed, and what made it change, back from the body of a
+// surge.level_changed.
+func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
 		Data struct {
 			Level            string   `json:"level"`
@@ -203,10 +204,11 @@ func LevelOf(body []byte) (effect acuity.Effect, ok bool) {
 			DrivingAxis      string   `json:"drivingAxis"`
 			NurseAcuityRatio *float64 `json:"nurseAcuityRatio"`
 			RatioShortfall   int32    `json:"ratioShortfall"`
+			Cause            string   `json:"cause"`
 		} `json:"data"`
 	}
 	if json.Unmarshal(body, &e) != nil {
-		return effect, false
+		return effect, cause, false
 	}
 	effect = acuity.Effect{Kind: acuity.LevelChanged, Ratio: -1, Shortfall: e.Data.RatioShortfall}
 	level, known := levels[e.Data.Level]
@@ -216,7 +218,12 @@ func LevelOf(body []byte) (effect acuity.Effect, ok bool) {
 	if e.Data.NurseAcuityRatio != nil {
 		effect.Ratio = int32(math.Round(*e.Data.NurseAcuityRatio * 100))
 	}
-	return effect, known && knownPrior && knownAxis
+	for one, name := range causes {
+		if name == e.Data.Cause {
+			cause = one
+		}
+	}
+	return effect, cause, known && knownPrior && knownAxis
 }
 
 var levels, axes = func() (map[string]acuity.Level, map[string]acuity.Axis) {

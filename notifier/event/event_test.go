@@ -194,17 +194,18 @@ func TestLevelIsReadBack(t *testing.T) {
 			Driving: acuity.Axis(rapid.Uint8Range(0, uint8(acuity.AxisCount)-1).Draw(t, "axis")),
 			Ratio:   rapid.Int32Range(-1, 100_000).Draw(t, "ratio"), Shortfall: rapid.Int32Range(0, 99).Draw(t, "shortfall"),
 		}
-		events, err := event.Of(&acuity.Change{Hospital: "h", Version: 1, Level: want.Level, Effects: []acuity.Effect{want}}, 1)
+		cause := rapid.SampledFrom([]acuity.Cause{acuity.CauseIngest, acuity.CauseTime}).Draw(t, "cause")
+		events, err := event.Of(&acuity.Change{Hospital: "h", Version: 1, Cause: cause, Level: want.Level, Effects: []acuity.Effect{want}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := event.LevelOf(events[0].Body)
-		if !ok || got.Level != want.Level || got.Prior != want.Prior || got.Driving != want.Driving || got.Ratio != want.Ratio || got.Shortfall != want.Shortfall {
+		got, why, ok := event.LevelOf(events[0].Body)
+		if !ok || why != cause || got.Level != want.Level || got.Prior != want.Prior || got.Driving != want.Driving || got.Ratio != want.Ratio || got.Shortfall != want.Shortfall {
 			t.Fatalf("%+v, want %+v", got, want)
 		}
 	})
 	for _, bad := range []string{"", "{}", `{"data":{"level":"blue"}}`} {
-		if _, ok := event.LevelOf([]byte(bad)); ok {
+		if _, _, ok := event.LevelOf([]byte(bad)); ok {
 			t.Errorf("%q is read", bad)
 		}
 	}

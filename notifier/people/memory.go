@@ -39,6 +39,31 @@ type sent struct {
 	Channel   outbound.Channel `json:"channel"`
 	State     outbound.State   `json:"state"`
 	At        time.Time        `json:"at"`
+	// Refused says that a receipt came first: how the attempt ended is not known yet.
+	Refused bool `json:"refused,omitempty"`
+	// Attempts are those of an SMS that its provider took: a receipt that says it
+	// did not arrive writes its record anew.
+	Attempts []outbound.Attempt `json:"attempts,omitempty"`
+}
+
+// What is remembered of the attempts of one SMS: the memory of a hospital is one
+// record, of up to a hundred of them.
+const (
+	attemptsKept = 5
+	responseKept = 80 // characters: the id that the provider gave it
+)
+
+// taken remembers the attempts of an SMS that its provider took, the last few.
+func (s *sent) taken(d *outbound.Delivery) {
+	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
+		return
+	}
+	for _, a := range d.Attempts[max(0, len(d.Attempts)-attemptsKept):] {
+		if r := []rune(a.Response); len(r) > responseKept {
+			a.Response = string(r[:responseKept])
+		}
+		s.Attempts = append(s.Attempts, a)
+	}
 }
 
 func decode(b []byte) (*memory, error) {

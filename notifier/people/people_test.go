@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/mail"
 	"strings"
 	"testing"
 	"time"
@@ -101,21 +100,6 @@ func TestSMS4xx(t *testing.T) {
 			r.want() // T1 has nobody to escalate to but the next tier
 			r.level(orange)
 			r.want("mail director ORANGE")
-		})
-	})
-	t.Run("a receipt says so later", func(t *testing.T) {
-		run(t, func(r *rig) {
-			r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
-			r.level(yellow)
-			sent := r.provider.taken()
-			r.want("sms charge YELLOW")
-			r.order(outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: sent[0].ID, Receipt: outbound.Failed})
-			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Failed {
-				t.Errorf("state %s", got)
-			}
-			if got := r.board.open(t); got.Reason != "escalated" {
-				t.Errorf("episode %+v", got)
-			}
 		})
 	})
 }
@@ -228,55 +212,6 @@ func TestSuperseded(t *testing.T) {
 				t.Errorf("told %q", m)
 			}
 		}
-	})
-}
-
-// TestKilledBeforeTheOutcome: what is sent again carries the same ids.
-func TestKilledBeforeTheOutcome(t *testing.T) {
-	run(t, func(r *rig) {
-		ids := map[string]int{}
-		r.level(orange)
-		// The process dies with its ledger as it was before any outcome: all is
-		// decided and sent again.
-		r.kill()
-		r.ledger.mu.Lock()
-		r.ledger.records = r.ledger.records[:1] // the event of the level alone
-		r.ledger.mu.Unlock()
-		r.start()
-		r.wait(time.Second)
-		for _, raw := range r.relay.taken() {
-			m, err := mail.ReadMessage(strings.NewReader(raw))
-			if err != nil {
-				t.Fatal(err)
-			}
-			ids["mail "+m.Header.Get("Message-Id")]++
-		}
-		for _, m := range r.provider.taken() {
-			ids["sms "+m.ID]++
-		}
-		if len(ids) != 4 {
-			t.Errorf("%d ids for four letters: %v", len(ids), ids)
-		}
-		for id, n := range ids {
-			if n != 2 {
-				t.Errorf("%s was sent %d times; the test means twice", id, n)
-			}
-		}
-	})
-}
-
-// TestKilledWithATimer: the escalation comes though the process that decided the
-// raise is gone.
-func TestKilledWithATimer(t *testing.T) {
-	run(t, func(r *rig) {
-		r.level(orange)
-		r.relay.forget()
-		r.provider.forget()
-		r.kill()
-		r.wait(time.Hour) // nobody runs
-		r.start()
-		r.wait(time.Second)
-		r.want("mail director ORANGE", "sms director ORANGE")
 	})
 }
 

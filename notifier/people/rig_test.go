@@ -3,17 +3,7 @@ package people_test
 import (
 	"bytes"
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
-	"crypto/x509"
-	"encoding/json"
-	"io"
 	"log/slog"
-	"math/big"
-	"net"
-	"net/http"
 	netmail "net/mail"
 	"slices"
 	"strings"
@@ -21,8 +11,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/emersion/go-smtp"
 
 	"svc/acuity"
 	"svc/internal/outbound"
@@ -72,10 +60,10 @@ func run(t *testing.T, play func(r *rig)) {
 		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge"} })
 		r.tier("T2", func(t *outbound.Tier) { t.Recipients, t.EscalateTo = []string{"manager"}, []string{"director"} })
 		r.tier("T3", func(t *outbound.Tier) { t.Recipients = []string{"director"} })
+		defer r.relay.close()
 		r.start()
+		defer r.kill()
 		play(r)
-		r.kill()
-		r.relay.close()
 	})
 }
 
@@ -152,6 +140,27 @@ func (r *rig) kill() {
 	}
 }
 
+// survive begins another process if one died behind the last entry that its ledger
+// took, with the position committed as it stood then.
+func (r *rig) survive() (died bool) {
+	r.t.Helper()
+	if died = r.ledger.died(); died {
+		r.commit()
+		r.kill()
+		r.ledger.until(nil)
+		r.start()
+		r.wait(time.Second)
+	}
+	return died
+}
+
+// commit is what the group does every so often.
+func (r *rig) commit() {
+	if m, ok := r.n.Positions()[0]; ok {
+		r.mark = m
+	}
+}
+
 // level commits a change of the level, and waits until what follows at once is done.
 func (r *rig) level(l acuity.Level) {
 	r.t.Helper()
@@ -223,159 +232,6 @@ func (r *rig) want(told ...string) {
 	r.provider.forget()
 }
 
-// ledger stores entries as their bytes.
-type ledger struct {
-	mu      sync.Mutex
-	records [][2]string
-}
-
-func (l *ledger) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
-	key, value, err := schemas.EncodeLedger(nil, entry)
-	if err != nil {
-		panic(err)
-	}
-	if ctx.Err() != nil {
-		stored(-1, ctx.Err())
-		return
-	}
-	stored(l.put(key.String(), value), nil)
-}
-
-func (l *ledger) put(key string, value []byte) int64 {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.records = append(l.records, [2]string{key, string(value)})
-	return int64(len(l.records) - 1)
-}
-
-func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
-	l.mu.Lock()
-	all := l.records
-	l.mu.Unlock()
-	for at := max(from, 0); at < int64(len(all)); at++ {
-		if !strings.HasPrefix(all[at][0], prefix) {
-			if !each(at, nil) {
-				break
-			}
-			continue
-		}
-		entry, err := schemas.DecodeLedger([]byte(all[at][0]), []byte(all[at][1]))
-		if err != nil {
-			return 0, err
-		}
-		if !each(at, entry) {
-			break
-		}
-	}
-	return int64(len(all)), nil
-}
-
-func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
-	return l.Read(ctx, partition, from, "", each)
-}
-
-func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
-
-// whole is all of the ledger as text.
-func (l *ledger) whole() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var b strings.Builder
-	for _, r := range l.records {
-		b.WriteString(r[0] + "\n" + r[1] + "\n")
-	}
-	return b.String()
-}
-
-type settings struct {
-	tiers      map[string]outbound.Tier
-	recipients map[string]outbound.Recipient
-	webhooks   []*outbound.Webhook
-}
-
-func (s *settings) Tiers(string) (all []outbound.Tier) {
-	for _, id := range outbound.TierIDs() {
-		all = append(all, s.tiers[id])
-	}
-	return all
-}
-
-func (s *settings) Recipient(_, id string) (outbound.Recipient, bool) {
-	r, ok := s.recipients[id]
-	return r, ok
-}
-func (s *settings) Unit(string) (string, *time.Location) { return "Mercy L&D", time.UTC }
-func (s *settings) Webhooks(string) []*outbound.Webhook  { return s.webhooks }
-func (s *settings) Webhook(_, id string) (*outbound.Webhook, bool) {
-	for _, w := range s.webhooks {
-		if w.ID == id {
-			return w, true
-		}
-	}
-	return nil, false
-}
-
-type board struct {
-	mu         sync.Mutex
-	deliveries []outbound.Delivery
-	episodes   map[string]outbound.Episode
-	links      map[string]outbound.AckLink
-	progress   []outbound.Progress
-}
-
-func (b *board) Delivery(e *outbound.Entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	d := e.Delivery
-	b.deliveries = slices.DeleteFunc(b.deliveries, func(old outbound.Delivery) bool { return old.ID == d.ID })
-	b.deliveries = append(b.deliveries, d)
-}
-
-func (b *board) Health(string, string, outbound.Health) {}
-
-func (b *board) Progress(p outbound.Progress) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.progress = append(b.progress, p)
-}
-
-func (b *board) Episode(e outbound.Episode) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.episodes[e.ID] = e
-}
-
-func (b *board) Link(token string, l outbound.AckLink) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.links[token] = l
-}
-
-func (b *board) open(t *testing.T) outbound.Episode {
-	t.Helper()
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, e := range b.episodes {
-		if e.ClosedAt.IsZero() {
-			return e
-		}
-	}
-	t.Fatal("no episode is open")
-	return outbound.Episode{}
-}
-
-// charge is the state of the newest delivery to the charge nurse by a channel.
-func (b *board) charge(channel outbound.Channel) (s outbound.State) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, d := range b.deliveries {
-		if d.EndpointID == "charge" && d.Channel == channel {
-			s = d.State
-		}
-	}
-	return s
-}
-
 type nothing struct{}
 
 func (nothing) Event(string)                                            {}
@@ -406,182 +262,6 @@ func (h *hooked) of(event string) []string {
 	defer h.mu.Unlock()
 	return slices.Clone(h.bodies[event])
 }
-
-// relay is a real SMTP server behind pipes.
-type relay struct {
-	t      *testing.T
-	roots  *x509.CertPool
-	conns  chan net.Conn
-	ended  chan struct{}
-	server *smtp.Server
-
-	mu     sync.Mutex
-	answer func(to string) error
-	got    []string
-	tries  int
-}
-
-func newRelay(t *testing.T) *relay {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plan := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(1000 * time.Hour), DNSNames: []string{"localhost"}, IsCA: true, BasicConstraintsValid: true}
-	raw, err := x509.CreateCertificate(rand.Reader, plan, plan, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := &relay{t: t, roots: x509.NewCertPool(), conns: make(chan net.Conn), ended: make(chan struct{})}
-	r.roots.AddCert(leaf)
-	r.server = smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return &session{relay: r}, nil }))
-	r.server.TLSConfig = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{raw}, PrivateKey: key}}}
-	r.server.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)
-	go func() {
-		defer close(r.ended)
-		r.server.Serve(r) //nolint:errcheck // ends by close
-	}()
-	return r
-}
-
-func (r *relay) Accept() (net.Conn, error) {
-	if c, ok := <-r.conns; ok {
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-func (r *relay) Close() error   { return nil }
-func (r *relay) Addr() net.Addr { return &net.TCPAddr{} }
-
-func (r *relay) close() {
-	close(r.conns)
-	r.server.Close()
-	<-r.ended
-}
-
-func (r *relay) dial(context.Context, string, string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	r.conns <- theirs
-	return ours, nil
-}
-
-func (r *relay) answers(answer func(to string) error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.answer = answer
-}
-
-func (r *relay) taken() []string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return slices.Clone(r.got)
-}
-
-func (r *relay) forget() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.got = nil
-}
-
-type session struct {
-	relay *relay
-	to    string
-}
-
-func (s *session) Reset()                               {}
-func (s *session) Logout() error                        { return nil }
-func (s *session) Mail(string, *smtp.MailOptions) error { return nil }
-
-func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	s.to = to
-	s.relay.mu.Lock()
-	defer s.relay.mu.Unlock()
-	s.relay.tries++
-	if s.relay.answer != nil {
-		return s.relay.answer(to)
-	}
-	return nil
-}
-
-func (s *session) Data(r io.Reader) error {
-	raw, err := io.ReadAll(r)
-	s.relay.mu.Lock()
-	defer s.relay.mu.Unlock()
-	s.relay.got = append(s.relay.got, string(raw))
-	return err
-}
-
-// provider speaks the protocol of the generic gateway.
-type provider struct {
-	t      *testing.T
-	mu     sync.Mutex
-	status int
-	got    []text
-}
-
-type text struct{ ID, To, Text, Callback string }
-
-func (p *provider) dial(context.Context, string, string) (net.Conn, error) {
-	ours, theirs := net.Pipe()
-	go func() {
-		server := http.Server{Handler: p, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
-		server.SetKeepAlivesEnabled(false)
-		server.Serve(&once{conn: theirs}) //nolint:errcheck // one connection
-	}()
-	return ours, nil
-}
-
-func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	var one text
-	if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
-		p.t.Error(err)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.status != 0 {
-		w.WriteHeader(p.status)
-		return
-	}
-	p.got = append(p.got, one)
-	w.WriteHeader(http.StatusAccepted)
-}
-
-func (p *provider) answers(status int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.status = status
-}
-
-func (p *provider) taken() []text {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return slices.Clone(p.got)
-}
-
-func (p *provider) forget() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.got = nil
-}
-
-// once is a listener of one connection.
-type once struct {
-	conn net.Conn
-}
-
-func (o *once) Accept() (net.Conn, error) {
-	if c := o.conn; c != nil {
-		o.conn = nil
-		return c, nil
-	}
-	return nil, net.ErrClosed
-}
-func (o *once) Close() error   { return nil }
-func (o *once) Addr() net.Addr { return &net.TCPAddr{} }
 
 // notifierStep is one step of a desk of its own.
 func notifierStep(r *rig, notice notifier.Notice) notifier.Step {

@@ -8,7 +8,6 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/alert"
-	"svc/notifier/event"
 	"svc/notifier/policy"
 )
 
@@ -40,22 +39,17 @@ func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) n
 		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: "memory_lost"})
 	}
 	s.observe(&in)
-	for i := range in.Commands {
-		s.command(&in.Commands[i])
-	}
-	for i := range in.Ended {
-		s.ended(&in.Ended[i].Delivery)
-	}
-	if h := &m.History; h.Told > 0 && h.AckedAt.IsZero() && m.unreached() {
-		h.Unreached = true
-	}
-	s.decide()
+	s.hear(&in)
 	for i := range in.Notices {
 		letters, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
 			s.out.Letters = append(s.out.Letters, letters...)
 		}
 	}
+	// A step that is repeated finds its own letters waiting.
+	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
+		return slices.ContainsFunc(s.out.Letters, func(l notifier.Letter) bool { return l.Delivery.ID == id })
+	})
 	s.show()
 	if b, err := m.encode(); err == nil && string(b) != string(in.Memory) {
 		s.out.Memory = b
@@ -74,63 +68,6 @@ func (s *step) observe(in *notifier.Happening) {
 	if in.Known {
 		h.Observe(in.Level, s.now)
 	}
-}
-
-// command takes in an answer or a receipt.
-func (s *step) command(c *outbound.Command) {
-	reason := ""
-	switch c.Verb { //nolint:exhaustive // the notifier does the others itself
-	case outbound.VerbAck:
-		if h := &s.memory.History; c.Episode == "" || c.Episode != h.Episode {
-			reason = reasonEpisode
-		} else {
-			h.Ack(c.Episode, c.By, stamp(c.At))
-		}
-	case outbound.VerbReceipt:
-		s.receipt(c)
-	}
-	s.out.Answers = append(s.out.Answers, notifier.Answer{Command: c.ID, Reason: reason})
-}
-
-// receipt takes in that an SMS which the provider had taken did not arrive.
-func (s *step) receipt(c *outbound.Command) {
-	one := s.memory.find(c.Delivery)
-	if one == nil || one.State != outbound.Delivered || c.Receipt != outbound.Failed {
-		return
-	}
-	d := outbound.Delivery{
-		ID: one.Delivery, Hospital: s.hospital, EventID: one.Event, Event: outbound.Alert, Channel: one.Channel, EndpointID: one.Recipient,
-		State: outbound.Failed, Reason: reasonReceipt, OccurredAt: one.At,
-	}
-	s.out.Letters = append(s.out.Letters, notifier.Letter{Delivery: d})
-	s.ended(&d)
-}
-
-// ended takes in what became of a letter: where one failed, another channel may
-// take its place.
-func (s *step) ended(d *outbound.Delivery) {
-	one := s.memory.find(d.ID)
-	if one == nil || one.State == d.State {
-		return
-	}
-	one.State = d.State
-	if d.State != outbound.Failed && d.State != outbound.Expired {
-		return
-	}
-	h := &s.memory.History
-	h.Missed(one.Recipient, one.Channel)
-	to, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient)
-	if !known || h.Told == 0 {
-		return
-	}
-	channel, ok := policy.Fallback(s.policy.Tier(h.Told), &to, one.Channel)
-	if !ok || s.memory.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
-		return
-	}
-	decision := policy.Decision{Reason: s.memory.Asked, Tier: h.Told}
-	a := s.alert(decision, h.Told)
-	s.letter(&a, one.Event, policy.Addressee{Recipient: one.Recipient, Channel: channel, State: outbound.Pending}, s.policy.Tier(h.Told))
-	h.Reached = append(slices.Clip(h.Reached), policy.Reached{Recipient: one.Recipient, Channel: channel})
 }
 
 // decide asks the policy until it is silent.
@@ -163,7 +100,7 @@ func (s *step) tell(d policy.Decision) {
 		s.memory.Sent = nil
 		s.closed(&before)
 	}
-	id := alert.EventID(s.hospital, h.Decisions)
+	id := a.EventID(s.hospital, h.Decisions)
 	asks := d.Reason == policy.Raised || d.Reason == policy.Escalated || d.Reason == policy.Repeated
 	if asks {
 		s.memory.Asked, s.memory.Sent = d.Reason, nil
@@ -206,7 +143,9 @@ func (s *step) letter(a *alert.Alert, id string, to policy.Addressee, tier *outb
 	s.out.Letters = append(s.out.Letters, l)
 	switch a.Reason { //nolint:exhaustive // the others ask for no answer
 	case policy.Raised, policy.Escalated, policy.Repeated:
-		s.memory.Sent = append(s.memory.Sent, sent{l.Delivery.ID, id, to.Recipient, to.Channel, l.Delivery.State, s.now})
+		s.memory.Sent = append(s.memory.Sent, sent{
+			Delivery: l.Delivery.ID, Event: id, Recipient: to.Recipient, Channel: to.Channel, State: l.Delivery.State, At: s.now,
+		})
 	}
 }
 

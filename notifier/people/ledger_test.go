@@ -1,0 +1,103 @@
+package people_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"svc/schemas"
+)
+
+// ledger stores entries as their bytes.
+type ledger struct {
+	mu      sync.Mutex
+	records [][2]string
+	last    func(entry any) bool // the process dies behind this entry: no later one arrives; nil: it lives
+	dead    bool
+}
+
+// until has the ledger take nothing behind the first entry that is so.
+func (l *ledger) until(last func(entry any) bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last, l.dead = last, false
+}
+
+// died says whether that entry came.
+func (l *ledger) died() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.dead
+}
+
+// takes says whether an entry still arrives.
+func (l *ledger) takes(entry any) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.dead {
+		return false
+	}
+	l.dead = l.last != nil && l.last(entry)
+	return true
+}
+
+func (l *ledger) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
+	key, value, err := schemas.EncodeLedger(nil, entry)
+	if err != nil {
+		panic(err)
+	}
+	if ctx.Err() != nil {
+		stored(-1, ctx.Err())
+		return
+	}
+	if l.takes(entry) {
+		stored(l.put(key.String(), value), nil)
+	}
+}
+
+func (l *ledger) put(key string, value []byte) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.records = append(l.records, [2]string{key, string(value)})
+	return int64(len(l.records) - 1)
+}
+
+func (l *ledger) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+	l.mu.Lock()
+	all := l.records
+	l.mu.Unlock()
+	for at := max(from, 0); at < int64(len(all)); at++ {
+		if !strings.HasPrefix(all[at][0], prefix) {
+			if !each(at, nil) {
+				break
+			}
+			continue
+		}
+		entry, err := schemas.DecodeLedger([]byte(all[at][0]), []byte(all[at][1]))
+		if err != nil {
+			return 0, err
+		}
+		if !each(at, entry) {
+			break
+		}
+	}
+	return int64(len(all)), nil
+}
+
+func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each func(int64, any) bool) (int64, error) {
+	return l.Read(ctx, partition, from, "", each)
+}
+
+func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
+
+// whole is all of the ledger as text.
+func (l *ledger) whole() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	for _, r := range l.records {
+		b.WriteString(r[0] + "\n" + r[1] + "\n")
+	}
+	return b.String()
+}
