@@ -294,6 +294,8 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 					e.reported = outbound.Health{}
 					e.report()
 				}
+				h.look = true // People list the episode, and where its link leads
+				h.consider()
 			}
 		}
 	})

@@ -86,6 +86,13 @@ func (b *board) open(t *testing.T) outbound.Episode {
 	return outbound.Episode{}
 }
 
+// lose forgets everything.
+func (b *board) lose() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.deliveries, b.episodes, b.links = nil, map[string]outbound.Episode{}, map[string]outbound.AckLink{}
+}
+
 // to is the newest delivery to a recipient by a channel.
 func (b *board) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
 	b.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -196,6 +197,24 @@ func TestCleared(t *testing.T) {
 				t.Errorf("episode %+v", e)
 			}
 		}
+	})
+}
+
+// TestListsLost: the lists are told anew, and so is where the link of an open episode
+// leads.
+func TestListsLost(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(orange)
+		before := maps.Clone(r.board.links)
+		r.board.lose()
+		if err := r.n.Tell(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
+		r.wait(time.Second)
+		if e := r.board.open(t); e.Reason != "raised" || len(before) != 1 || !maps.Equal(before, r.board.links) {
+			t.Errorf("episode %+v, links %v, before %v", e, r.board.links, before)
+		}
+		r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
 	})
 }
 
