@@ -1,18 +1,16 @@
 package replay
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
+	"strings"
 	"time"
 
 	"svc/internal/stream"
@@ -152,99 +150,29 @@ func (p Plan) text() string {
 	return string(b)
 }
 
-// journal is what is done of an export that is under way: the plan, then a line
-// for each segment once its files are in place.
-type journal struct {
-	file *os.File
-	plan Plan
-	done map[Piece]segment
-}
-
-// openJournal reads the journal of a folder, or begins one with the plan that
-// make returns. The end of a line that was torn by a crash is dropped.
-func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
-	name := filepath.Join(dir, journalName)
-	content, err := os.ReadFile(name) //nolint:gosec // in the folder that the user named
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read journal: %w", err)
-	}
-	content = content[:bytes.LastIndexByte(content, '\n')+1]
-	j := &journal{done: map[Piece]segment{}}
-	lines := bufio.NewScanner(bytes.NewReader(content))
-	lines.Buffer(nil, 1<<30)
-	first := true
-	for lines.Scan() {
-		if first {
-			if err = json.Unmarshal(lines.Bytes(), &j.plan); err != nil {
-				return nil, fmt.Errorf("read journal: %w", err)
-			}
-			if !j.plan.sameQuestion(question) {
-				return nil, ErrOther
-			}
-			first = false
-			continue
+// Sum checks the files of a manifest against their sums and returns the first
+// that is not what it was.
+func (m *Manifest) Sum(dir string) error {
+	for i := range m.Files {
+		f := &m.Files[i]
+		if !filepath.IsLocal(f.Path) {
+			return fmt.Errorf("file %q is not in the folder", f.Path)
 		}
-		var s segment
-		if err = json.Unmarshal(lines.Bytes(), &s); err != nil {
-			return nil, fmt.Errorf("read journal: %w", err)
+		in, err := os.Open(filepath.Join(dir, filepath.FromSlash(f.Path))) //nolint:gosec // in the folder that the user named
+		if err != nil {
+			return fmt.Errorf("check export: %w", err)
 		}
-		j.done[s.Piece] = s
-	}
-	if first {
-		plan, fault := begin()
-		if fault != nil {
-			return nil, fault
+		sum := sha256.New()
+		_, err = io.Copy(sum, in)
+		in.Close() //nolint:errcheck // only read
+		if err != nil {
+			return fmt.Errorf("check export: %w", err)
 		}
-		j.plan = *plan
-		content = append([]byte(plan.text()), '\n')
-		if err = durable(name+partialExt, content); err != nil {
-			return nil, fmt.Errorf("begin journal: %w", err)
-		}
-		if err = os.Rename(name+partialExt, name); err != nil {
-			return nil, fmt.Errorf("begin journal: %w", err)
+		if got := hex.EncodeToString(sum.Sum(nil)); !strings.EqualFold(got, f.SHA256) {
+			return fmt.Errorf("check export: %s is not what was written", f.Path)
 		}
 	}
-	if j.file, err = os.OpenFile(name, os.O_WRONLY, 0o600); err != nil { //nolint:gosec // likewise
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	if err = j.file.Truncate(int64(len(content))); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	if _, err = j.file.Seek(0, io.SeekEnd); err != nil {
-		return nil, fmt.Errorf("open journal: %w", err)
-	}
-	return j, nil
-}
-
-// note says that a segment is done.
-func (j *journal) note(s *segment) error {
-	line, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if _, err := j.file.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	if err := j.file.Sync(); err != nil {
-		return fmt.Errorf("write journal: %w", err)
-	}
-	j.done[s.Piece] = *s
 	return nil
-}
-
-// manifest puts together what the segments wrote.
-func (j *journal) manifest() *Manifest {
-	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
-	for _, s := range j.done {
-		m.Counts.add(&s.Counts)
-		m.Undecoded = append(m.Undecoded, s.Undecoded...)
-		m.Files = append(m.Files, s.Files...)
-	}
-	slices.SortFunc(m.Files, func(a, b File) int { return cmp.Compare(a.Path, b.Path) })
-	slices.SortFunc(m.Undecoded, func(a, b Unread) int {
-		return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
-	})
-	return m
 }
 
 // pieces cuts the spans into segments.

@@ -3,6 +3,7 @@ package replay
 import (
 	"context"
 	"fmt"
+	"sync"
 
 	"golang.org/x/time/rate"
 )
@@ -26,4 +27,29 @@ func (p *pace) wait(ctx context.Context) error {
 		return fmt.Errorf("keep to the rate: %w", err)
 	}
 	return nil
+}
+
+// share is what the readers of several partitions have together: a pace, and how
+// far they are.
+type share struct {
+	*pace
+	told func(done, total int64) // nil: nobody looks
+
+	mu          sync.Mutex
+	done, total int64
+}
+
+func newShare(perSecond int, told func(done, total int64)) *share {
+	return &share{pace: newPace(perSecond), told: told}
+}
+
+// tell adds to what is done, and to what there is to do.
+func (s *share) tell(done, total int64) {
+	if s.told == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done, s.total = s.done+done, s.total+total
+	s.told(s.done, s.total)
 }

@@ -1,0 +1,128 @@
+package replay
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"svc/internal/stream"
+)
+
+// segmentOf writes the rows of a segment, a file for each hospital and day.
+type segmentOf[R any] struct {
+	exporter *exporter
+	table    *table[R]
+	open     map[string]*outFile[R]
+	row      R
+	last     *outFile[R]
+}
+
+// outFile is a file that is being written.
+type outFile[R any] struct {
+	File
+	rows sink[R]
+	to   *os.File
+	sum  hash.Hash
+	size int64
+}
+
+// Write implements io.Writer.
+func (f *outFile[R]) Write(b []byte) (int, error) {
+	f.sum.Write(b)
+	n, err := f.to.Write(b)
+	f.size += int64(n)
+	return n, err //nolint:wrapcheck // names the file
+}
+
+func (s *segmentOf[R]) take(r *stream.Record) error {
+	hospital, err := rowOf(s.exporter, s.table, r, &s.row)
+	if err != nil {
+		return err
+	}
+	f, err := s.file(hospital, r)
+	if err != nil {
+		return err
+	}
+	f.Last, f.Rows = r.Offset, f.Rows+1
+	return f.rows.Write(&s.row)
+}
+
+// file returns the open file of a hospital and the day of a record.
+func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], error) {
+	date := r.Timestamp.UTC().Format(time.DateOnly)
+	if f := s.last; f != nil && f.Hospital == hospital && f.Date == date {
+		return f, nil
+	}
+	dir := filepath.Join("hospital="+hospital, "date="+date)
+	if f := s.open[dir]; f != nil {
+		s.last = f
+		return f, nil
+	}
+	e := s.exporter
+	if err := os.MkdirAll(filepath.Join(e.dir, dir), 0o750); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	f := &outFile[R]{sum: sha256.New(), File: File{
+		Path:     filepath.ToSlash(filepath.Join(dir, fmt.Sprintf("part-%d-%012d.%s", r.Partition, r.Offset, e.Format))),
+		Hospital: hospital, Date: date, Partition: r.Partition, First: r.Offset,
+	}}
+	var err error
+	if f.to, err = os.Create(filepath.Join(e.dir, filepath.FromSlash(f.Path)+partialExt)); err != nil {
+		return nil, fmt.Errorf("export: %w", err)
+	}
+	s.open[dir], s.last = f, f
+	f.rows, err = newSink[R](f, e.Format)
+	return f, err
+}
+
+// finish puts the files in place, by their names.
+func (s *segmentOf[R]) finish() ([]File, error) {
+	files := []File{}
+	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
+		f := s.open[dir]
+		if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		name := filepath.Join(s.exporter.dir, filepath.FromSlash(f.Path))
+		if err := os.Rename(name+partialExt, name); err != nil {
+			return nil, fmt.Errorf("export: %w", err)
+		}
+		f.Bytes, f.SHA256 = f.size, hex.EncodeToString(f.sum.Sum(nil))
+		files = append(files, f.File)
+	}
+	s.open = nil
+	return files, nil
+}
+
+// abandon closes what was not finished; the next start writes it again.
+func (s *segmentOf[R]) abandon() {
+	for _, f := range s.open {
+		f.to.Close()           //nolint:errcheck // it is thrown away
+		os.Remove(f.to.Name()) //nolint:errcheck // likewise
+	}
+}
+
+// streamOf writes all rows to one writer.
+type streamOf[R any] struct {
+	exporter *exporter
+	table    *table[R]
+	rows     sink[R]
+}
+
+func (s *streamOf[R]) take(r *stream.Record) error {
+	var row R
+	if _, err := rowOf(s.exporter, s.table, r, &row); err != nil {
+		return err
+	}
+	return s.rows.Write(&row)
+}
+
+func (s *streamOf[R]) finish() ([]File, error) { return nil, s.rows.Close() }
+func (s *streamOf[R]) abandon()                {}

@@ -1,0 +1,134 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"runtime"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/internal/stream"
+)
+
+// segments writes those that are not done.
+func (e *exporter) segments(ctx context.Context, j *journal) error {
+	var left []Piece
+	done, total := int64(0), int64(0)
+	for _, p := range j.plan.pieces() {
+		total += p.End - p.From
+		if _, is := j.done[p]; is {
+			done += p.End - p.From
+		} else {
+			left = append(left, p)
+		}
+	}
+	e.tell(done, total)
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(e.workers())
+	for _, p := range left {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			s, err := e.segment(ctx, p)
+			if err != nil {
+				return err
+			}
+			e.mu.Lock()
+			defer e.mu.Unlock()
+			return j.note(s)
+		})
+	}
+	return g.Wait() //nolint:wrapcheck // of ours
+}
+
+func (e *exporter) workers() int {
+	if e.Workers > 0 {
+		return e.Workers
+	}
+	return runtime.GOMAXPROCS(0)
+}
+
+// toldEvery is after how many records progress is told.
+const toldEvery = 5000
+
+// segment writes the rows of one segment.
+func (e *exporter) segment(ctx context.Context, p Piece) (*segment, error) {
+	w := e.Table.begin(e)
+	defer w.abandon()
+	s, err := e.read(ctx, p, w)
+	if err != nil {
+		return nil, err
+	}
+	if s.Files, err = w.finish(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// read hands the records of a piece to a writer of rows, and counts them.
+func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
+	s := &segment{Piece: p}
+	at := p.From
+	err := e.Read(ctx, stream.Span(p), func(r stream.Record) error {
+		if err := e.wait(ctx); err != nil {
+			return err
+		}
+		if s.Counts.Read++; s.Counts.Read%toldEvery == 0 {
+			e.tell(r.Offset-at, 0)
+			at = r.Offset
+		}
+		return e.take(s, w, &r)
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.tell(p.End-at, 0)
+	return s, nil
+}
+
+// take hands one record to the segment and counts it.
+func (e *exporter) take(s *segment, w segmenter, r *stream.Record) error {
+	err := w.take(r)
+	unread := (*unreadError)(nil)
+	switch {
+	case err == nil:
+		s.Counts.Rows++
+	case errors.Is(err, errOthers):
+		s.Counts.Others++
+	case errors.Is(err, errState):
+		s.Counts.State++
+	case errors.As(err, &unread):
+		s.Counts.Undecoded++
+		s.Undecoded = append(s.Undecoded, Unread{e.Topic, r.Partition, r.Offset, unread.reason})
+	default:
+		return err
+	}
+	return nil
+}
+
+// What becomes of a record that has no row.
+var (
+	errOthers = errors.New("of another hospital")
+	errState  = errors.New("no history")
+)
+
+// unreadError is a record that cannot be decoded.
+type unreadError struct{ reason string }
+
+func (e *unreadError) Error() string { return e.reason }
+
+// rowOf reads a record.
+func rowOf[R any](e *exporter, t *table[R], r *stream.Record, row *R) (hospital string, err error) {
+	hospital, has := t.hospital(r)
+	switch {
+	case !has:
+		return "", errState
+	case e.only != nil && !e.only[hospital]:
+		return "", errOthers
+	}
+	if reason := t.read(r, row); reason != "" {
+		return "", &unreadError{reason}
+	}
+	return hospital, nil
+}
