@@ -8,30 +8,32 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"svc/internal/replay"
 	"svc/schemas"
 )
 
-// runReplay makes the verdicts of a hospital anew.
+// runReplay makes verdicts anew.
 func runReplay(ctx context.Context, args []string, w world) error {
 	var format, out, file, speed string
-	var diff bool
+	var all, diff bool
 	c := newLogCommand("replay", w)
 	c.spanFlags()
-	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `id`")
+	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
+	c.flags.BoolVar(&all, "all", false, "all hospitals; the same as none named")
 	c.flags.StringVar(&file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
 	c.flags.StringVar(&speed, "speed", "max", "max, or how many times as fast as it happened")
 	c.flags.BoolVar(&diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
 	c.flags.StringVar(&format, "format", string(replay.NDJSON), "parquet, ndjson or csv")
-	c.flags.StringVar(&out, "o", "-", "`file`; - is standard output")
+	c.flags.StringVar(&out, "o", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
 	faults := c.read(args)
 	var rules replay.Override
 	times := 0.0
 	if c.config != nil {
-		if len(c.hospitalList()) != 1 {
-			faults = append(faults, errors.New("-hospital: name one hospital"))
+		if all && c.hospitals != "" {
+			faults = append(faults, errors.New("-all: leave out -hospital"))
 		}
 		if !slices.Contains(replay.Formats(), replay.Format(format)) {
 			faults = append(faults, errors.New("-format: must be parquet, ndjson or csv"))
@@ -43,6 +45,9 @@ func runReplay(ctx context.Context, args []string, w world) error {
 		if times, err = parseSpeed(speed); err != nil {
 			faults = append(faults, err)
 		}
+		if times > 0 && out == "-" && len(c.hospitalList()) != 1 {
+			faults = append(faults, errors.New("-speed: on standard output only one hospital keeps a pace; name it, or a folder by -o"))
+		}
 	}
 	if err := c.wrong(faults); err != nil {
 		return err
@@ -51,29 +56,53 @@ func runReplay(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	defer c.close()
-	to, err := openOut(out, c.stdout)
-	if err != nil {
-		return err
-	}
 	rerun := replay.Rerun{
-		Inputs: c.inputs(), Hospital: c.hospitalList()[0], From: c.span[0], To: c.span[1], Rules: rules,
+		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: rules,
 		Wait: c.paced(times), Rate: c.rate, Progress: c.progress(),
 	}
+	into := &output{stdout: c.stdout, name: out, format: replay.Format(format), folder: out != "-" && len(rerun.Hospitals) != 1}
 	if diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
-		summary, fault := d.Write(ctx, to, replay.Format(format))
-		if fault = errors.Join(fault, to.Close()); fault != nil {
-			return fault
+		summary, err := write(ctx, into, d.Write, d.WriteFolder)
+		if err != nil {
+			return err
 		}
 		fmt.Fprintln(c.stderr, "replay:", summary)
 		return nil
 	}
-	rows, err := rerun.Write(ctx, to, replay.Format(format))
-	if err = errors.Join(err, to.Close()); err != nil {
+	rows, err := write(ctx, into, rerun.Write, rerun.WriteFolder)
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.stderr, "replay: %d changes\n", rows)
 	return nil
+}
+
+// output is where rows go.
+type output struct {
+	stdout io.Writer
+	name   string
+	format replay.Format
+	folder bool
+}
+
+// write has rows written to where they go.
+func write[T any](
+	ctx context.Context, o *output, one func(context.Context, io.Writer, replay.Format) (T, error), parts func(context.Context, string, replay.Format) (T, error),
+) (T, error) {
+	if o.folder {
+		t, err := parts(ctx, o.name, o.format)
+		if errors.Is(err, replay.ErrFolder) {
+			err = usageError{fmt.Errorf("-o: %s holds something; name an empty folder", o.name)}
+		}
+		return t, err
+	}
+	to, err := openOut(o.name, o.stdout)
+	if err != nil {
+		return *new(T), err
+	}
+	t, err := one(ctx, to, o.format)
+	return t, errors.Join(err, to.Close())
 }
 
 func readRules(file string) (replay.Override, error) {
@@ -106,10 +135,9 @@ func (c *logCommand) paced(times float64) func(context.Context, time.Time) error
 		return nil
 	}
 	var begun, first time.Time
+	var once sync.Once
 	return func(ctx context.Context, at time.Time) error {
-		if begun.IsZero() {
-			begun, first = c.now(), at
-		}
+		once.Do(func() { begun, first = c.now(), at })
 		wait := time.Duration(float64(at.Sub(first))/times) - c.now().Sub(begun)
 		if wait <= 0 {
 			return nil

@@ -1,8 +1,6 @@
 package replay_test
 
 import (
-	"fmt"
-	"io"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -137,45 +135,35 @@ func (a all) report(b *testing.B, n float64, unit string, spent time.Duration, h
 }
 
 // BenchmarkReplay makes the verdicts of six hospitals anew and writes them as
-// Parquet, one hospital after the other and as many at once as there are
-// processors. Each reads its whole partition, two hospitals in the mean, so an
-// event is an input that is folded, not one that is passed over.
+// Parquet: all at once, and of one alone, of which an event is an input that is
+// folded, not one that is passed over.
 func BenchmarkReplay(b *testing.B) {
 	const n, hospitals = 120_000, 6
 	bed := newBed(b)
 	list := shifts(n, hospitals, 6*time.Second)
 	bed.put(list)
-	names := map[string]bool{}
-	for _, o := range list {
-		names[o.Hospital] = true
-	}
-	l := bed.log()
-	for _, workers := range []int{1, runtime.GOMAXPROCS(0)} {
-		b.Run(fmt.Sprintf("at-once=%d", workers), func(b *testing.B) {
-			raw := readAll(b, bed, l)
+	for name, row := range map[string]struct {
+		hospitals []string
+		events    int
+	}{
+		"all": {nil, n},
+		"one": {[]string{"h001"}, len(of("h001", list))},
+	} {
+		b.Run(name, func(b *testing.B) {
+			raw := readAll(b, bed, bed.log())
 			var heap peak
 			stop := heap.watch()
 			spent := cpu(b)
 			for b.Loop() {
-				var g errgroup.Group
-				g.SetLimit(workers)
-				for h := range names {
-					g.Go(func() error {
-						r := replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospital: h}
-						rows, err := r.Write(b.Context(), io.Discard, replay.Parquet)
-						if err == nil && rows < n/hospitals/2 {
-							err = fmt.Errorf("%d rows of %s", rows, h)
-						}
-						return err
-					})
-				}
-				if err := g.Wait(); err != nil {
-					b.Fatal(err)
+				r := bed.rerun(row.hospitals...)
+				rows, err := r.WriteFolder(b.Context(), b.TempDir(), replay.Parquet)
+				if err != nil || rows < int64(row.events) {
+					b.Fatal(rows, err)
 				}
 			}
 			spent = cpu(b) - spent
 			stop()
-			raw.report(b, n, "events", spent, &heap)
+			raw.report(b, float64(row.events), "events", spent, &heap)
 		})
 	}
 }

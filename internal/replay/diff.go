@@ -7,8 +7,9 @@ import (
 	"io"
 	"maps"
 	"reflect"
+	"runtime"
 	"slices"
-	"strconv"
+	"sync"
 	"time"
 
 	"svc/acuity"
@@ -30,10 +31,6 @@ type DiffRow struct {
 // DiffColumns is the dictionary of a difference.
 func DiffColumns() []Column { return dictionary(reflect.TypeFor[DiffRow]()) }
 
-// leastDiff is the shortest difference that is told: timers fire by the wall
-// clock of the processor, which is not that of the log.
-const leastDiff = acuity.Instant(1000)
-
 // Diff is a replay held against what was recorded.
 type Diff struct {
 	Rerun
@@ -45,319 +42,249 @@ type Diff struct {
 
 // DiffSummary is what a difference amounts to.
 type DiffSummary struct {
-	Hours    int64   `json:"hours"`    // with any difference
-	Rows     int64   `json:"rows"`     //
-	Held     *Moment `json:"heldFrom"` // from then on levels and colours are as recorded; null: none is held
-	LevelMin float64 `json:"levelMinutes"`
+	Hours        int64   // with any difference, of all hospitals
+	Rows         int64   //
+	LevelMinutes float64 // in which the level differed
+	Held         *Moment // from then on levels and colours of all hospitals are as recorded; nil: none is held
 }
 
-// Write writes the rows.
+// Write writes the rows to one writer, partition after partition.
 func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSummary, error) {
-	out, err := newSink[DiffRow](w, format)
-	if err != nil {
-		return nil, err
-	}
-	s, err := d.Run(ctx, func(row *DiffRow) error { return out.Write(row) })
-	if err != nil {
-		return nil, err
-	}
-	return s, out.Close()
+	var sum diffSum
+	_, err := writeOne(w, format, func(out *part[DiffRow]) error {
+		return d.pass(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
+	})
+	return &sum.DiffSummary, err
 }
 
-// Run hands the rows to each, by hour and subject.
-func (d *Diff) Run(ctx context.Context, each func(*DiffRow) error) (*DiffSummary, error) {
-	told, held, err := d.recorded(ctx)
-	if err != nil {
-		return nil, err
-	}
-	was, err := NewRefold(d.Hospital, nil)
-	if err != nil {
-		return nil, err
-	}
-	is := was
-	if len(d.Rules) > 0 {
-		if is, err = NewRefold(d.Hospital, d.Rules); err != nil {
-			return nil, err
-		}
-	}
-	t := &timeline{d: d, told: told, held: held, each: each, cells: map[subject]*standing{}, summary: &DiffSummary{}}
-	if held != never {
-		at := Moment(held)
-		t.summary.Held = &at
-	}
-	take := func(fold func(*Refold, func(*acuity.Change))) error {
-		var made []step
-		fold(was, func(c *acuity.Change) { made = append(made, stepOf(was.unit, c, recordedSide)) })
-		if is == was {
-			for i := range made {
-				replayed := made[i]
-				replayed.side = replayedSide
-				made = append(made, replayed)
+// WriteFolder writes the rows into an empty folder, a file for each partition, as
+// many at once as there are processors.
+func (d *Diff) WriteFolder(ctx context.Context, dir string, format Format) (*DiffSummary, error) {
+	var sum diffSum
+	_, err := writeParts(dir, format, func(open func(partition int32) (*part[DiffRow], error)) error {
+		return d.pass(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span) (passage, error) {
+			out, err := open(s.Partition)
+			if err != nil {
+				return nil, err
 			}
-		} else {
-			fold(is, func(c *acuity.Change) { made = append(made, stepOf(is.unit, c, replayedSide)) })
-		}
-		slices.SortStableFunc(made, func(a, b step) int { return cmp.Compare(a.at, b.at) })
-		for i := range made {
-			t.take(&made[i])
-		}
-		return t.err
+			return d.begin(ctx, s, out, &sum)
+		})
+	})
+	return &sum.DiffSummary, err
+}
+
+// diffSum adds up what partitions differ in.
+type diffSum struct {
+	mu sync.Mutex
+	DiffSummary
+}
+
+func (d *diffSum) add(s *DiffSummary) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Hours, d.Rows, d.LevelMinutes = d.Hours+s.Hours, d.Rows+s.Rows, d.LevelMinutes+s.LevelMinutes
+	if d.Held == nil || s.Held != nil && *s.Held > *d.Held {
+		d.Held = s.Held
 	}
-	if err := d.inputs(ctx, func(in *Input) error {
-		return take(func(f *Refold, tell func(*acuity.Change)) { f.Take(in, tell) })
-	}); err != nil {
-		return nil, err
-	}
-	if !d.To.IsZero() {
-		if err := take(func(f *Refold, tell func(*acuity.Change)) { f.advance(acuity.At(d.To)-1, tell) }); err != nil {
-			return nil, err
-		}
-	}
-	t.finish()
-	return t.summary, t.err
+}
+
+// differing is a passage that holds a replay of a partition against what was
+// recorded.
+type differing struct {
+	d     *Diff
+	out   *part[DiffRow]
+	sum   *diffSum
+	units map[string]*diffUnit
+	held  map[string]acuity.Instant // see heldFrom
+
+	changes *ahead[toldStep] // nil: none are recorded
+	applied int64            // highest input offset that a change names
+}
+
+// diffUnit is one hospital of it.
+type diffUnit struct {
+	timeline
+	was, is *Refold // under the rules of their time, and under those asked for; the same if none are
+	made    []step  // by one input
+	version int64   // recorded last
+}
+
+// toldStep is a step that was recorded.
+type toldStep struct {
+	step
+	hospital        string
+	version, offset int64
+	input           bool // it is of an input
 }
 
 const never = acuity.Instant(1<<63 - 1)
 
-// recorded reads the effects of the changes that are held, and from when on they
-// are held without a gap.
-func (d *Diff) recorded(ctx context.Context) (told []step, held acuity.Instant, err error) {
+func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum *diffSum) (passage, error) {
+	p := &differing{d: d, out: out, sum: sum, units: map[string]*diffUnit{}, held: map[string]acuity.Instant{}, applied: -1}
 	if d.Changes.Read == nil {
-		return nil, never, nil
+		return p, nil
 	}
 	spans, err := d.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	held, version := never, int64(0)
-	err = d.Changes.Read(ctx, spans[schemas.Partition([]byte(d.Hospital), int32(len(spans)))], func(r stream.Record) error { //nolint:gosec // Kafka counts them so
-		if string(r.Key) != d.Hospital {
+	if int(s.Partition) >= len(spans) {
+		return nil, errPartitions
+	}
+	recorded := spans[s.Partition]
+	if p.held, err = d.heldFrom(ctx, recorded); err != nil {
+		return nil, err
+	}
+	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record) (t toldStep, wanted bool) {
+		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
+			return t, false
+		}
+		c, err := schemas.DecodeChange(r.Value)
+		if err != nil {
+			return t, false // svc verify names it
+		}
+		return toldStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}, true
+	})
+	return p, nil
+}
+
+// heldFrom returns from when on the changes of each hospital are held without a
+// gap.
+func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
+	held, version := map[string]acuity.Instant{}, map[string]int64{}
+	err := d.Changes.Read(ctx, recorded, func(r stream.Record) error {
+		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
 			return nil
 		}
-		c, fault := schemas.DecodeChange(r.Value)
-		if fault != nil || c.Version <= version {
+		hospital := string(r.Key)
+		head, err := schemas.PeekChange(r.Value)
+		last, known := version[hospital]
+		if err != nil || head.Version <= last {
 			return nil //nolint:nilerr // svc verify names it; or a copy that a checkpoint wrote
 		}
-		if c.Version != version+1 || held == never {
-			held, told = c.AppliedAt, told[:0]
-			if c.Version == 1 {
-				held = 0
-			}
+		if head.Version == 1 {
+			held[hospital] = 0
+		} else if !known || head.Version != last+1 {
+			held[hospital] = head.AppliedAt
 		}
-		version = c.Version
-		told = append(told, stepOf(nil, c, recordedSide))
+		version[hospital] = head.Version
 		return nil
 	})
-	return told, held, err
+	return held, err
 }
 
-// side is one of the two that are compared.
-type side uint8
-
-const (
-	recordedSide side = iota
-	replayedSide
-)
-
-// step is what one change did to what is compared.
-type step struct {
-	at    acuity.Instant
-	side  side
-	level acuity.Level
-	axes  *[acuity.AxisCount]axisLevel // nil: as they were, or not known
-	rooms []roomColor
-}
-
-type roomColor struct {
-	id    int32
-	color acuity.Color
-}
-
-// axisLevel is a level of an axis, 0 while it is unknown.
-type axisLevel uint8
-
-// stepOf takes what is compared from a change, and from the unit that made it.
-func stepOf(u *acuity.Unit, c *acuity.Change, s side) step {
-	out := step{at: c.AppliedAt, side: s, level: c.Level}
-	for i := range c.Effects {
-		if e := &c.Effects[i]; e.Kind == acuity.RoomRescored {
-			out.rooms = append(out.rooms, roomColor{e.RoomID, e.Color})
+func (p *differing) unit(hospital string) (u *diffUnit, err error) {
+	if u = p.units[hospital]; u != nil {
+		return u, nil
+	}
+	u = &diffUnit{timeline: timeline{
+		hospital: hospital, from: acuity.At(p.d.From), to: acuity.At(p.d.To), held: never, each: p.out.Write, cells: map[subject]*standing{},
+	}}
+	if held, known := p.held[hospital]; known {
+		u.held = held
+	}
+	if u.was, err = NewRefold(hospital, nil); err != nil {
+		return nil, err
+	}
+	u.is = u.was
+	if len(p.d.Rules) > 0 {
+		if u.is, err = NewRefold(hospital, p.d.Rules); err != nil {
+			return nil, err
 		}
 	}
-	if u != nil {
-		var axes [acuity.AxisCount]axisLevel
-		for i, a := range u.Verdict().Axes {
-			if a.Known {
-				axes[i] = axisLevel(a.Level) + 1
+	p.units[hospital] = u
+	return u, nil
+}
+
+// take folds an input, once it is known what was recorded of it.
+func (p *differing) take(in *Input) error {
+	for p.applied < in.Offset {
+		if more, err := p.more(); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	u, err := p.unit(in.Hospital)
+	if err != nil {
+		return err
+	}
+	return u.fold(func(f *Refold, tell func(*acuity.Change)) { f.Take(in, tell) })
+}
+
+// more takes one more of the recorded changes; false: there is none.
+func (p *differing) more() (bool, error) {
+	if p.changes == nil {
+		return false, nil
+	}
+	t, more := p.changes.next()
+	if !more {
+		return false, p.changes.err()
+	}
+	if t.input {
+		p.applied = max(p.applied, t.offset)
+	}
+	u, err := p.unit(t.hospital)
+	if err == nil && t.version > u.version && t.at >= u.held {
+		u.version, u.told = t.version, append(u.told, t.step)
+	}
+	return true, err
+}
+
+// fold takes what one input makes on both sides.
+func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
+	u.made = u.made[:0]
+	take(u.was, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.was.unit, c, recordedSide)) })
+	if u.is == u.was {
+		for _, replayed := range u.made {
+			replayed.side = replayedSide
+			u.made = append(u.made, replayed)
+		}
+	} else {
+		take(u.is, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.is.unit, c, replayedSide)) })
+	}
+	slices.SortStableFunc(u.made, func(a, b step) int { return cmp.Compare(a.at, b.at) })
+	for i := range u.made {
+		u.timeline.take(&u.made[i])
+	}
+	return u.err
+}
+
+func (p *differing) finish() error {
+	for {
+		if more, err := p.more(); err != nil {
+			return err
+		} else if !more {
+			break
+		}
+	}
+	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
+		u := p.units[hospital]
+		if u.to != 0 {
+			if err := u.fold(func(f *Refold, tell func(*acuity.Change)) { f.advance(u.to-1, tell) }); err != nil {
+				return err
 			}
 		}
-		out.axes = &axes
-	}
-	return out
-}
-
-// subject is what is compared.
-type subject struct {
-	kind uint8
-	id   int32
-}
-
-// standing is how one subject stands on both sides.
-type standing struct {
-	now, worst [2]uint8
-	since      acuity.Instant
-	apart      acuity.Instant // milliseconds of the hour in which the sides differed
-}
-
-// timeline compares two sides hour by hour.
-type timeline struct {
-	d       *Diff
-	told    []step // recorded, not yet taken
-	held    acuity.Instant
-	each    func(*DiffRow) error
-	cells   map[subject]*standing
-	hour    acuity.Instant // that is open; 0: none
-	summary *DiffSummary
-	err     error
-}
-
-const anHour = acuity.Instant(60 * 60 * 1000)
-
-// take takes a step of a fold, after what was recorded up to then.
-func (t *timeline) take(s *step) {
-	for len(t.told) > 0 && t.told[0].at <= s.at {
-		t.set(&t.told[0], false)
-		t.told = t.told[1:]
-	}
-	t.set(s, s.side == recordedSide && s.at >= t.held)
-}
-
-// set moves a side on; axesOnly: level and rooms of it are as recorded.
-func (t *timeline) set(s *step, axesOnly bool) {
-	t.roll(s.at)
-	if !axesOnly {
-		t.put(subject{ofLevel, 0}, s.side, uint8(s.level), s.at)
-		for _, r := range s.rooms {
-			t.put(subject{ofRoom, r.id}, s.side, uint8(r.color), s.at)
+		if u.timeline.finish(); u.err != nil {
+			return u.err
 		}
-	}
-	if s.axes != nil {
-		for i, level := range s.axes {
-			t.put(subject{ofAxis, int32(i)}, s.side, uint8(level), s.at)
+		if u.held != never {
+			at := Moment(u.held)
+			u.summary.Held = &at
 		}
+		p.sum.add(&u.summary)
 	}
+	return p.out.Close()
 }
 
-func (t *timeline) put(of subject, s side, value uint8, at acuity.Instant) {
-	c := t.cells[of]
-	if c == nil {
-		c = &standing{since: at}
-		t.cells[of] = c
+func (p *differing) close() {
+	if p.changes != nil {
+		p.changes.stop()
 	}
-	if c.now[s] == value {
-		return
-	}
-	c.elapse(at)
-	c.now[s] = value
-	c.worst[s] = max(c.worst[s], value)
-}
-
-// elapse counts the time up to an instant.
-func (c *standing) elapse(to acuity.Instant) {
-	if to > c.since {
-		if c.now[0] != c.now[1] {
-			c.apart += to - c.since
-		}
-		c.since = to
-	}
-}
-
-// roll closes the hours that end up to an instant.
-func (t *timeline) roll(at acuity.Instant) {
-	hour := at - at%anHour
-	if t.hour == 0 {
-		t.hour = hour
-	}
-	for t.hour < hour {
-		t.close(t.hour + anHour)
-		t.hour += anHour
-	}
-}
-
-// close tells of the hour that is open, up to an instant, and begins another.
-func (t *timeline) close(end acuity.Instant) {
-	begin := acuity.At(t.d.From)
-	any := false
-	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {
-		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
-	}) {
-		c := t.cells[of]
-		c.elapse(end)
-		if c.apart >= leastDiff && end > begin && t.err == nil {
-			row := of.row(t.d.Hospital, t.hour, c)
-			t.err = t.each(&row)
-			t.summary.Rows++
-			if any = true; of.kind == ofLevel {
-				t.summary.LevelMin += row.Minutes
-			}
-		}
-		c.apart, c.worst = 0, c.now
-	}
-	if any {
-		t.summary.Hours++
-	}
-}
-
-// The subjects, in the order in which they are told.
-const (
-	ofLevel = iota
-	ofAxis
-	ofRoom
-)
-
-var subjectWords = [...]string{"level", "axis", "room"}
-
-func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow {
-	row := DiffRow{Hospital: hospital, Hour: Moment(hour), Subject: subjectWords[s.kind], Minutes: float64(c.apart/1000) / 60}
-	name := func(v uint8) string { return acuity.Level(v).String() }
-	switch row.ID = "unit"; s.kind {
-	case ofAxis:
-		row.ID = acuity.Axis(s.id).String() //nolint:gosec // seven
-		name = func(v uint8) string {
-			if v == 0 {
-				return "unknown"
-			}
-			return acuity.Level(v - 1).String()
-		}
-	case ofRoom:
-		row.ID = strconv.Itoa(int(s.id))
-		name = func(v uint8) string { return acuity.Color(v).String() }
-	}
-	row.Recorded, row.Replayed = name(c.worst[recordedSide]), name(c.worst[replayedSide])
-	return row
-}
-
-// finish closes the last hour, at the end that was asked for or with the last
-// change.
-func (t *timeline) finish() {
-	if t.hour == 0 {
-		return
-	}
-	if to := acuity.At(t.d.To); !t.d.To.IsZero() {
-		t.roll(to)
-		if to > t.hour {
-			t.close(to)
-		}
-		return
-	}
-	end := t.hour
-	for _, c := range t.cells {
-		end = max(end, c.since)
-	}
-	t.close(end)
+	p.out.abandon()
 }
 
 // String is the line that is printed.
 func (s *DiffSummary) String() string {
-	return fmt.Sprintf("%d rows in %d hours; the level differs for %.0f minutes", s.Rows, s.Hours, s.LevelMin)
+	return fmt.Sprintf("%d rows in %d hours; the level differs for %.0f minutes", s.Rows, s.Hours, s.LevelMinutes)
 }

@@ -152,7 +152,7 @@ func (l *Log) offsets(ctx context.Context, partitions int, question func(partiti
 // What is read ahead. A batch that is larger than what is asked for comes whole.
 const (
 	readBytes = 1 << 20
-	readAhead = 512                   // records
+	readQueue = 512                   // records
 	readWait  = 20 * time.Millisecond // the reader looks beyond the span, and waits so long before it closes
 )
 
@@ -166,7 +166,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) 
 	}
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: l.brokers, Topic: l.Topic, Partition: int(s.Partition), Dialer: l.dialer,
-		MinBytes: 1, MaxBytes: readBytes, MaxWait: readWait, QueueCapacity: readAhead,
+		MinBytes: 1, MaxBytes: readBytes, MaxWait: readWait, QueueCapacity: readQueue,
 		ReadBackoffMin: 10 * time.Millisecond, OffsetOutOfRangeError: true,
 	})
 	defer reader.Close() //nolint:errcheck // nothing was written

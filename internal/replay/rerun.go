@@ -2,119 +2,139 @@ package replay
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"io"
+	"maps"
+	"runtime"
+	"slices"
 	"time"
 
 	"svc/acuity"
 	"svc/internal/stream"
-	"svc/schemas"
 )
 
-// Rerun makes the verdicts of one hospital anew. The state at its beginning is
-// what the log before it makes, so it reads that too.
+// Rerun makes the verdicts of some hospitals anew. The state at its beginning is
+// what the log before it makes, so it reads that too. Each partition is read once,
+// for all its hospitals; what is told of it is in the order of its log.
 type Rerun struct {
-	Inputs   Source
-	Hospital string
-	From, To time.Time // of the changes that are told; zero: all there are
-	Rules    Override
+	Inputs    Source
+	Hospitals []string  // empty: all
+	From, To  time.Time // of the changes that are told; zero: all there are
+	Rules     Override
 	// Wait holds the changes to a multiple of the pace of the log: it is called
-	// with the instant of each input from From on. Nil: as fast as can be.
+	// with the instant of each input from From on, by several goroutines if
+	// partitions are read at once. Nil: as fast as can be.
 	Wait func(ctx context.Context, at time.Time) error
 	Rate int // records read in a second at most; 0: as many as can be
 	// Progress is told how many records are read, of how many.
 	Progress func(done, total int64)
 }
 
-// span is the part of the log that the hospital is in, from its beginning.
-func (r *Rerun) span(ctx context.Context) (stream.Span, error) {
-	spans, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
-	if err != nil {
-		return stream.Span{}, err
-	}
-	s := spans[schemas.Partition([]byte(r.Hospital), int32(len(spans)))] //nolint:gosec // Kafka counts them so
-	if s.From > 0 && s.From < s.End {
-		return s, fmt.Errorf("%w: the observations begin at offset %d", ErrGone, s.From)
-	}
-	return s, nil
+// Run hands the changes to each, partition after partition.
+func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
+	return r.pass(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
+		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
+	})
 }
 
-// inputs hands the inputs of the hospital to each, in order.
-func (r *Rerun) inputs(ctx context.Context, each func(in *Input) error) error {
-	s, err := r.span(ctx)
-	if err != nil {
-		return err
-	}
-	done, pace := int64(0), newPace(r.Rate)
-	return r.Inputs.Read(ctx, s, func(record stream.Record) error {
-		if done++; done%toldEvery == 0 && r.Progress != nil {
-			r.Progress(done, s.End-s.From)
-		}
-		if err := pace.wait(ctx); err != nil {
-			return err
-		}
-		if schemas.InputHospital(record.Key) != r.Hospital {
-			return nil
-		}
-		in := InputOf(record)
-		if r.Wait != nil && !record.Timestamp.Before(r.From) {
-			if err := r.Wait(ctx, record.Timestamp); err != nil {
-				return err
+// Write writes the changes as rows to one writer, partition after partition.
+func (r *Rerun) Write(ctx context.Context, w io.Writer, format Format) (rows int64, err error) {
+	return writeOne(w, format, func(out *part[VerdictRow]) error {
+		return r.pass(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) { return r.write(s.Partition, out), nil })
+	})
+}
+
+// WriteFolder writes the changes as rows into an empty folder, a file for each
+// partition, as many at once as there are processors.
+func (r *Rerun) WriteFolder(ctx context.Context, dir string, format Format) (rows int64, err error) {
+	return writeParts(dir, format, func(open func(partition int32) (*part[VerdictRow], error)) error {
+		return r.pass(ctx, runtime.GOMAXPROCS(0), func(_ context.Context, s stream.Span) (passage, error) {
+			out, err := open(s.Partition)
+			if err != nil {
+				return nil, err
 			}
-		}
-		return each(&in)
+			return r.write(s.Partition, out), nil
+		})
 	})
 }
 
 // window reports whether an instant is of those that are told.
 func (r *Rerun) window(at acuity.Instant) bool {
-	return at >= acuity.At(r.From) && (r.To.IsZero() || at < acuity.At(r.To))
+	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
 
-// Run hands the changes to each.
-func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
-	f, err := NewRefold(r.Hospital, r.Rules)
-	if err != nil {
-		return err
-	}
-	partition := int32(0)
-	var fault error
-	tell := func(c *acuity.Change) {
-		if fault == nil && r.window(c.AppliedAt) {
-			c.Hospital = r.Hospital
-			fault = each(partition, c)
+// remaking is a passage that makes the changes of all hospitals of a partition.
+type remaking struct {
+	r        *Rerun
+	folds    map[string]*Refold
+	hospital string // of the input that is taken
+	each     func(c *acuity.Change) error
+	fault    error // of each
+	tell     func(c *acuity.Change)
+}
+
+func (r *Rerun) remake(each func(c *acuity.Change) error) *remaking {
+	m := &remaking{r: r, folds: map[string]*Refold{}, each: each}
+	m.tell = func(c *acuity.Change) {
+		if m.fault == nil && r.window(c.AppliedAt) {
+			c.Hospital = m.hospital
+			m.fault = each(c)
 		}
 	}
-	s, err := r.span(ctx)
-	if err != nil {
-		return err
-	}
-	partition = s.Partition
-	if err = r.inputs(ctx, func(in *Input) error {
-		f.Take(in, tell)
-		return fault
-	}); err != nil {
-		return err
-	}
-	if !r.To.IsZero() {
-		f.advance(acuity.At(r.To)-1, tell)
-	}
-	return fault
+	return m
 }
 
-// Write writes the changes as rows.
-func (r *Rerun) Write(ctx context.Context, w io.Writer, format Format) (rows int64, err error) {
-	out, err := newSink[VerdictRow](w, format)
-	if err != nil {
-		return 0, err
+func (m *remaking) take(in *Input) error {
+	f := m.folds[in.Hospital]
+	if f == nil {
+		var err error
+		if f, err = NewRefold(in.Hospital, m.r.Rules); err != nil {
+			return err
+		}
+		m.folds[in.Hospital] = f
 	}
-	if err := r.Run(ctx, func(partition int32, c *acuity.Change) error {
-		var row VerdictRow
+	m.hospital = in.Hospital
+	f.Take(in, m.tell)
+	return m.fault
+}
+
+// finish takes what is due until the end that was asked for.
+func (m *remaking) finish() error {
+	if m.r.To.IsZero() {
+		return nil
+	}
+	for _, m.hospital = range slices.Sorted(maps.Keys(m.folds)) {
+		m.folds[m.hospital].advance(acuity.At(m.r.To)-1, m.tell)
+	}
+	return m.fault
+}
+
+func (m *remaking) close() {}
+
+// writing is a remaking whose changes become rows in a goroutine of its own.
+type writing struct {
+	*remaking
+	changes *behind[acuity.Change]
+	out     *part[VerdictRow]
+}
+
+func (r *Rerun) write(partition int32, out *part[VerdictRow]) *writing {
+	w := &writing{out: out}
+	var row VerdictRow
+	w.changes = takeBehind(func(c *acuity.Change) error {
 		row.of(partition, c)
-		rows++
 		return out.Write(&row)
-	}); err != nil {
-		return rows, err
-	}
-	return rows, out.Close()
+	})
+	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(*c) })
+	return w
+}
+
+func (w *writing) finish() error {
+	return errors.Join(w.remaking.finish(), w.changes.close(), w.out.Close())
+}
+
+// close ends what finish did not.
+func (w *writing) close() {
+	w.changes.stop()
+	w.out.abandon()
 }

@@ -5,6 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,10 +19,10 @@ import (
 	"svc/schemas"
 )
 
-// rerun is one of a hospital.
-func (b *bed) rerun(hospital string) replay.Rerun {
+// rerun is one of some hospitals, or of all.
+func (b *bed) rerun(hospitals ...string) replay.Rerun {
 	l := b.log()
-	return replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospital: hospital}
+	return replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
 }
 
 // The same log makes the same bytes, and part of it the part.
@@ -56,19 +60,117 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
+// A replay of all hospitals has, of each, the rows of a replay of it alone; to a
+// folder it writes the same bytes each time, and to one writer the same rows.
+func TestReplayOfAll(t *testing.T) {
+	b := newBed(t)
+	b.put(shifts(2000, 6, time.Minute))
+	rules, err := replay.ReadRules(strings.NewReader("factorId,line,text\nhigh-mag,floor,2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type writer struct {
+		one    func(context.Context, io.Writer, replay.Format) error
+		folder func(context.Context, string, replay.Format) error
+	}
+	for name, of := range map[string]func(hospitals ...string) writer{
+		"verdicts": func(hospitals ...string) writer {
+			r := b.rerun(hospitals...)
+			return writer{
+				func(ctx context.Context, w io.Writer, f replay.Format) error {
+					_, err := r.Write(ctx, w, f)
+					return err
+				},
+				func(ctx context.Context, dir string, f replay.Format) error {
+					_, err := r.WriteFolder(ctx, dir, f)
+					return err
+				},
+			}
+		},
+		"difference": func(hospitals ...string) writer {
+			d := &replay.Diff{Rerun: b.rerun(hospitals...)}
+			d.Rules = rules
+			return writer{
+				func(ctx context.Context, w io.Writer, f replay.Format) error {
+					_, err := d.Write(ctx, w, f)
+					return err
+				},
+				func(ctx context.Context, dir string, f replay.Format) error {
+					_, err := d.WriteFolder(ctx, dir, f)
+					return err
+				},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, again := filepath.Join(t.TempDir(), "out"), t.TempDir()
+			if err := of().folder(t.Context(), dir, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			if err := of().folder(t.Context(), again, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			parts := folder(t, dir)
+			if len(parts) != partitions || !maps.Equal(parts, folder(t, again)) {
+				t.Errorf("%d parts, or other ones the second time", len(parts))
+			}
+			if err := of().folder(t.Context(), dir, replay.NDJSON); !errors.Is(err, replay.ErrFolder) {
+				t.Errorf("into a folder that holds something: %v", err)
+			}
+			var whole, joined bytes.Buffer
+			if err := of().one(t.Context(), &whole, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			of6 := map[string]*strings.Builder{}
+			for _, part := range slices.Sorted(maps.Keys(parts)) {
+				joined.WriteString(parts[part])
+				for line := range strings.Lines(parts[part]) {
+					var row struct{ Hospital string }
+					if err := json.Unmarshal([]byte(line), &row); err != nil {
+						t.Fatal(err)
+					}
+					if of6[row.Hospital] == nil {
+						of6[row.Hospital] = &strings.Builder{}
+					}
+					of6[row.Hospital].WriteString(line)
+				}
+			}
+			if whole.String() != joined.String() || len(of6) != 6 {
+				t.Errorf("to one writer other rows, or of %d hospitals", len(of6))
+			}
+			for hospital, rows := range of6 {
+				var alone bytes.Buffer
+				if err := of(hospital).one(t.Context(), &alone, replay.NDJSON); err != nil {
+					t.Fatal(err)
+				}
+				if alone.String() != rows.String() {
+					t.Errorf("%s has other rows alone", hospital)
+				}
+			}
+		})
+	}
+}
+
 // diff runs a difference against what a processor has recorded.
-func (l *lived) diff(b *bed, rules replay.Override) (rows []replay.DiffRow, summary *replay.DiffSummary) {
+func (l *lived) diff(b *bed, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
 	l.TB.Helper()
 	v := l.verifier(b)
-	r := b.rerun(victim)
-	r.Rules = rules
-	d := &replay.Diff{Rerun: r, Changes: v.Changes}
-	summary, err := d.Run(l.TB.Context(), func(row *replay.DiffRow) error {
-		rows = append(rows, *row)
-		return nil
-	})
+	d := &replay.Diff{Rerun: b.rerun(hospitals...), Changes: v.Changes}
+	d.Rules = rules
+	var out bytes.Buffer
+	summary, err := d.Write(l.TB.Context(), &out, replay.NDJSON)
 	if err != nil {
 		l.TB.Fatal(err)
+	}
+	for line := range bytes.Lines(out.Bytes()) {
+		var row replay.DiffRow
+		if err := json.Unmarshal(line, &row); err != nil {
+			l.TB.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	if summary.Rows != int64(len(rows)) {
+		l.TB.Errorf("%d rows, said to be %d", len(rows), summary.Rows)
 	}
 	return rows, summary
 }
@@ -80,8 +182,12 @@ func TestReplayDiff(t *testing.T) {
 	l := live(t, list)
 	b := newBed(t)
 	l.verify(b)
-	if rows, s := l.diff(b, nil); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
+	if rows, s := l.diff(b, nil, victim); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
 		t.Errorf("%d rows without a difference, first %+v; %+v", len(rows), rows[:min(len(rows), 3)], s)
+	}
+
+	if rows, _ := l.diff(b, nil); len(rows) != 0 {
+		t.Errorf("of all hospitals %d rows without a difference, first %+v", len(rows), rows[0])
 	}
 
 	spoilt := live(t, list)
@@ -103,7 +209,7 @@ func TestReplayDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, _ = l.diff(b, rules)
+	rows, _ = l.diff(b, rules, victim)
 	kinds := map[string]int{}
 	for _, row := range rows {
 		kinds[row.Subject]++

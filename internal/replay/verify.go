@@ -5,11 +5,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"runtime"
 	"slices"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -104,21 +102,20 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 	}
 	if v.partitions == nil {
 		v.partitions = map[int32]*partitionCheck{}
+		wanted := partitionsOf(v.Hospitals, int32(len(changes))) //nolint:gosec // Kafka counts them so
 		for _, s := range changes {
-			v.partitions[s.Partition] = newPartitionCheck(v, s)
+			if wanted == nil || wanted[s.Partition] != nil {
+				v.partitions[s.Partition] = newPartitionCheck(v, s, wanted[s.Partition])
+			}
 		}
 	}
-	wanted := v.wanted(int32(len(changes))) //nolint:gosec // Kafka counts them so
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	r := &round{pace: newPace(v.Rate), told: v.Progress}
+	shared := newShare(v.Rate, v.Progress)
 	for _, partition := range slices.Sorted(maps.Keys(v.partitions)) {
-		if wanted != nil && wanted[partition] == nil {
-			continue
-		}
 		p := v.partitions[partition]
 		g.Go(func() error {
-			if err := p.round(ctx, r, wanted[partition]); err != nil {
+			if err := p.round(ctx, shared); err != nil {
 				return fmt.Errorf("verify partition %d: %w", partition, err)
 			}
 			return nil
@@ -128,19 +125,6 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 		return nil, err //nolint:wrapcheck // of ours
 	}
 	return v.report(), nil
-}
-
-// wanted returns the hospitals asked for, by partition; nil: all.
-func (v *Verify) wanted(partitions int32) map[int32][]string {
-	if len(v.Hospitals) == 0 {
-		return nil
-	}
-	by := map[int32][]string{}
-	for _, h := range v.Hospitals {
-		p := schemas.Partition([]byte(h), partitions)
-		by[p] = append(by[p], h)
-	}
-	return by
 }
 
 func (v *Verify) report() *Report {
@@ -155,30 +139,11 @@ func (v *Verify) report() *Report {
 	return r
 }
 
-// round is what the partitions share in one round.
-type round struct {
-	pace *pace
-	told func(done, total int64)
-
-	mu          sync.Mutex
-	done, total int64
-}
-
-func (r *round) tell(done, total int64) {
-	if r.told == nil {
-		return
-	}
-	r.mu.Lock()
-	r.done, r.total = r.done+done, r.total+total
-	done, total = r.done, r.total
-	r.mu.Unlock()
-	r.told(done, total)
-}
-
 // partitionCheck is what is known of one partition.
 type partitionCheck struct {
 	v         *Verify
 	partition int32
+	only      []string // hospitals; nil: all
 	units     map[string]*unitCheck
 
 	changes int64 // next offset of the verdicts
@@ -188,18 +153,17 @@ type partitionCheck struct {
 	applied int64 // highest input offset that a change names
 	pending int64
 
-	more func() bool // reads one more record of the verdicts; false: there is none
-	err  error       // of it
+	written *ahead[writtenRecord] // of the verdicts, in this round
 }
 
-func newPartitionCheck(v *Verify, s stream.Span) *partitionCheck {
-	return &partitionCheck{v: v, partition: s.Partition, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
+func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck {
+	return &partitionCheck{v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
 }
 
 // round takes what is new: the view of a moment, the changes that are committed
 // by then, and the inputs that they answer.
-func (p *partitionCheck) round(ctx context.Context, r *round, only []string) error {
-	views, err := p.look(ctx, only)
+func (p *partitionCheck) round(ctx context.Context, shared *share) error {
+	views, err := p.look(ctx)
 	if err != nil {
 		return err
 	}
@@ -218,42 +182,52 @@ func (p *partitionCheck) round(ctx context.Context, r *round, only []string) err
 		p.inputs, p.begun = inputs.From, true
 	}
 	changes.From, inputs.From = p.changes, p.inputs
-	next, stop := iter.Pull2(records(ctx, p.v.Changes.Read, changes))
-	defer stop()
-	p.more = func() bool {
-		c, fault, ok := next()
-		if !ok || fault != nil {
-			p.err = fault
-			return false
-		}
-		p.changes = c.Offset + 1
-		p.take(&c, only)
-		return true
-	}
-	p.pending, p.err = 0, nil
-	r.tell(0, inputs.End-inputs.From)
-	said := int64(0)
-	err = p.v.Inputs.Read(ctx, inputs, func(record stream.Record) error {
-		if said++; said%toldEvery == 0 {
-			r.tell(toldEvery, 0)
-		}
-		return p.input(ctx, r, &record, only)
-	})
-	r.tell(said%toldEvery, 0)
-	if err != nil && !errors.Is(err, errEnough) {
+	p.written = readAhead(ctx, p.v.Changes.Read, changes, p.writtenOf)
+	defer p.written.stop()
+	if err = p.fold(ctx, shared, inputs); err != nil {
 		return err
 	}
 	p.pending = inputs.End - p.inputs
-	for p.err == nil && p.more() {
+	for p.more() {
 	}
-	if p.err != nil {
-		return p.err
+	if err = p.written.err(); err != nil {
+		return err
 	}
-	p.changes = max(p.changes, changes.End)
+	p.changes = changes.End
 	for _, u := range p.units {
 		u.rest()
 	}
 	return p.conclude(ctx, views)
+}
+
+// fold folds the inputs that are applied.
+func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span) error {
+	said := readAhead(ctx, p.v.Inputs.Read, s, p.inputOf)
+	said.told = shared.tell
+	shared.tell(0, s.End-s.From)
+	defer said.stop()
+	for {
+		in, more := said.next()
+		if !more {
+			return said.err()
+		}
+		for p.applied < in.Offset {
+			if p.more() {
+				continue
+			}
+			if err := p.written.err(); err != nil || !p.old(in.At) {
+				return err // it is not applied yet, nor is what follows
+			}
+			break
+		}
+		p.inputs = in.Offset + 1
+		if err := shared.wait(ctx); err != nil {
+			return err
+		}
+		if u := p.unit(in.Hospital); u != nil {
+			u.input(&in)
+		}
+	}
 }
 
 // span returns what a topic has of the partition.
@@ -263,29 +237,21 @@ func (p *partitionCheck) span(ctx context.Context, s *Source) (stream.Span, erro
 		return stream.Span{}, err
 	}
 	if int(p.partition) >= len(spans) {
-		return stream.Span{}, errors.New("observations and verdicts have different numbers of partitions")
+		return stream.Span{}, errPartitions
 	}
 	return spans[p.partition], nil
 }
 
-// records yields the records of a span; an error is the last.
-func records(ctx context.Context, read Read, s stream.Span) iter.Seq2[stream.Record, error] {
-	return func(yield func(stream.Record, error) bool) {
-		err := read(ctx, s, func(r stream.Record) error {
-			if !yield(r, nil) {
-				return errEnough
-			}
-			return nil
-		})
-		if err != nil && !errors.Is(err, errEnough) {
-			yield(stream.Record{}, err)
-		}
-	}
+var errPartitions = errors.New("observations and verdicts have different numbers of partitions")
+
+// wants reports whether somebody asked for a hospital.
+func (p *partitionCheck) wants(hospital string) bool {
+	return p.only == nil || slices.Contains(p.only, hospital)
 }
 
 // unit returns what is known of a hospital; nil: nobody asked for it.
-func (p *partitionCheck) unit(hospital string, only []string) *unitCheck {
-	if only != nil && !slices.Contains(only, hospital) {
+func (p *partitionCheck) unit(hospital string) *unitCheck {
+	if !p.wants(hospital) {
 		return nil
 	}
 	u := p.units[hospital]
@@ -296,60 +262,68 @@ func (p *partitionCheck) unit(hospital string, only []string) *unitCheck {
 	return u
 }
 
-// take keeps one record of the verdicts until the fold is there.
-func (p *partitionCheck) take(r *stream.Record, only []string) {
-	if !schemas.IsChange(r.Key) {
-		key, err := schemas.ParseKey(r.Key)
-		if err != nil {
-			return // nobody's
-		}
-		if u := p.unit(key.Hospital, only); u != nil {
-			if r.Value == nil {
-				delete(u.state, string(r.Key))
-			} else {
-				u.state[string(r.Key)] = r.Value
-			}
-		}
-		return
+// inputOf reads an input ahead of the fold.
+func (p *partitionCheck) inputOf(r *stream.Record) (in Input, wanted bool) {
+	if hospital := schemas.InputHospital(r.Key); !p.wants(hospital) {
+		return Input{Position: stream.Position{Partition: r.Partition, Offset: r.Offset}, Hospital: hospital, At: acuity.At(r.Timestamp)}, true
 	}
-	head, err := schemas.PeekChange(r.Value)
-	u := p.unit(string(r.Key), only)
-	if err != nil {
-		if u != nil {
-			u.differ(&Difference{Fault: Unreadable, Key: string(r.Key), Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", r.Partition, r.Offset)})
-		}
-		return
-	}
-	if head.Cause == acuity.CauseIngest {
-		p.applied = max(p.applied, head.Offset)
-	}
-	if u != nil {
-		u.queue = append(u.queue, recorded{head, r.Value})
-	}
+	return InputOf(*r), true
 }
 
-// input folds one record of the observations, if it is applied.
-func (p *partitionCheck) input(ctx context.Context, r *round, record *stream.Record, only []string) error {
-	for p.applied < record.Offset {
-		if !p.more() {
-			if p.err != nil {
-				return p.err
-			}
-			if !p.old(acuity.At(record.Timestamp)) {
-				return errEnough // it is not applied yet, nor is what follows
-			}
-			break
+// writtenRecord is a record of the verdicts: a change, or the state of a key.
+type writtenRecord struct {
+	recorded
+	hospital string
+	key      string // of a state
+	offset   int64  // in the verdicts
+	fault    error  // of the head of a change
+}
+
+// writtenOf reads a record of the verdicts ahead of the fold.
+func (p *partitionCheck) writtenOf(r *stream.Record) (w writtenRecord, wanted bool) {
+	w.offset, w.value = r.Offset, r.Value
+	if schemas.IsChange(r.Key) {
+		w.hospital = string(r.Key)
+		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
+		return w, true // also of others: it says which inputs are applied
+	}
+	key, err := schemas.ParseKey(r.Key)
+	if err != nil || !p.wants(key.Hospital) {
+		return w, false // nobody's, or nobody asked for it
+	}
+	w.hospital, w.key = key.Hospital, string(r.Key)
+	return w, true
+}
+
+// more keeps one more record of the verdicts until the fold is there; false:
+// there is none.
+func (p *partitionCheck) more() bool {
+	w, more := p.written.next()
+	if !more {
+		return false
+	}
+	p.changes = w.offset + 1
+	u := p.unit(w.hospital)
+	switch {
+	case w.key != "":
+		if w.value == nil {
+			delete(u.state, w.key)
+		} else {
+			u.state[w.key] = w.value
 		}
+		return true
+	case w.fault != nil:
+		if u != nil {
+			u.differ(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)})
+		}
+		return true
+	case w.Cause == acuity.CauseIngest:
+		p.applied = max(p.applied, w.Offset)
 	}
-	p.inputs = record.Offset + 1
-	if err := r.pace.wait(ctx); err != nil {
-		return err
+	if u != nil {
+		u.queue = append(u.queue, w.recorded)
 	}
-	if u := p.unit(schemas.InputHospital(record.Key), only); u != nil {
-		in := InputOf(*record)
-		u.input(&in)
-	}
-	return nil
+	return true
 }
 
 // old reports whether a change of an instant may be compacted away.

@@ -87,12 +87,12 @@ func (u *unitCheck) compareView(served *View) {
 }
 
 // look reads what is served of the hospitals of the partition.
-func (p *partitionCheck) look(ctx context.Context, only []string) (map[string]*View, error) {
+func (p *partitionCheck) look(ctx context.Context) (map[string]*View, error) {
 	if p.v.View == nil {
 		return nil, nil
 	}
-	hospitals := only
-	if only == nil {
+	hospitals := p.only
+	if hospitals == nil {
 		var err error
 		if hospitals, err = p.v.Shown(ctx, p.partition); err != nil {
 			return nil, err //nolint:wrapcheck // of the caller's own
@@ -108,7 +108,7 @@ func (p *partitionCheck) look(ctx context.Context, only []string) (map[string]*V
 			return nil, fmt.Errorf("read the view: %w", err)
 		}
 		views[h] = view
-		u := p.unit(h, only)
+		u := p.unit(h)
 		if u.view = view; u.version() == view.Version { // nothing has come since the last round
 			u.compareView(view)
 			u.view = nil

@@ -1,0 +1,64 @@
+package replay
+
+// behind hands values on to a goroutine of its own, in order, so that who makes
+// them does not wait for what becomes of them. One goroutine puts, and closes it.
+type behind[T any] struct {
+	batches chan []T
+	batch   []T
+	failed  chan struct{} // closed with the first fault
+	ended   chan struct{}
+	fault   error // of each
+}
+
+// takeBehind begins to take values. After a fault of each the others are dropped.
+func takeBehind[T any](each func(v *T) error) *behind[T] {
+	b := &behind[T]{batches: make(chan []T, aheadBatches), failed: make(chan struct{}), ended: make(chan struct{})}
+	batches := b.batches
+	go func() {
+		defer close(b.ended)
+		for batch := range batches {
+			for i := range batch {
+				if b.fault != nil {
+					break
+				}
+				if b.fault = each(&batch[i]); b.fault != nil {
+					close(b.failed)
+				}
+			}
+		}
+	}()
+	return b
+}
+
+// put hands a value on. It returns the fault of one before.
+func (b *behind[T]) put(v T) error {
+	if b.batch = append(b.batch, v); len(b.batch) < aheadRecords {
+		return nil
+	}
+	select {
+	case <-b.failed:
+		return b.fault
+	case b.batches <- b.batch:
+		b.batch = make([]T, 0, aheadRecords)
+		return nil
+	}
+}
+
+// close waits until all are taken and returns the first fault.
+func (b *behind[T]) close() error {
+	select {
+	case <-b.failed:
+	case b.batches <- b.batch:
+	}
+	b.stop()
+	return b.fault
+}
+
+// stop ends the goroutine and waits for it; it may be called after close.
+func (b *behind[T]) stop() {
+	if b.batches != nil {
+		close(b.batches)
+		b.batches = nil
+	}
+	<-b.ended
+}

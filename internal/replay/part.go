@@ -1,0 +1,88 @@
+package replay
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+)
+
+// ErrFolder says that rows are to be written into a folder that holds something.
+var ErrFolder = errors.New("the folder is not empty")
+
+// part takes the rows of one partition.
+type part[R any] struct {
+	sink[R]
+	rows *atomic.Int64 // of all parts
+	file *os.File      // nil: all parts go to one sink, which is closed by another
+}
+
+// Write implements sink.
+func (p *part[R]) Write(row *R) error {
+	p.rows.Add(1)
+	return p.sink.Write(row)
+}
+
+// Close puts the file in place, by its name.
+func (p *part[R]) Close() error {
+	if p.file == nil {
+		return nil
+	}
+	name := p.file.Name()
+	if err := errors.Join(p.sink.Close(), p.file.Sync(), p.file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	p.file = nil
+	return os.Rename(name, name[:len(name)-len(partialExt)])
+}
+
+// abandon removes a file that was not closed.
+func (p *part[R]) abandon() {
+	if p.file != nil {
+		p.file.Close()           //nolint:errcheck // it is thrown away
+		os.Remove(p.file.Name()) //nolint:errcheck // likewise
+	}
+}
+
+// writeOne has the rows of all partitions written to one writer.
+func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (rows int64, err error) {
+	out := &part[R]{rows: new(atomic.Int64)}
+	if out.sink, err = newSink[R](w, f); err != nil {
+		return 0, err
+	}
+	if err = write(out); err == nil {
+		err = out.sink.Close()
+	}
+	return out.rows.Load(), err
+}
+
+// writeParts has the rows of each partition written to a file of its own in a
+// folder.
+func writeParts[R any](dir string, f Format, write func(open func(partition int32) (*part[R], error)) error) (rows int64, err error) {
+	if err = os.MkdirAll(dir, 0o750); err != nil {
+		return 0, fmt.Errorf("open folder: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return 0, fmt.Errorf("open folder: %w", err)
+	}
+	if len(entries) > 0 {
+		return 0, ErrFolder
+	}
+	var count atomic.Int64
+	err = write(func(partition int32) (*part[R], error) {
+		return openPart[R](filepath.Join(dir, fmt.Sprintf("part-%d.%s", partition, f)), f, &count)
+	})
+	return count.Load(), err
+}
+
+func openPart[R any](name string, f Format, rows *atomic.Int64) (p *part[R], err error) {
+	p = &part[R]{rows: rows}
+	if p.file, err = os.Create(name + partialExt); err != nil { //nolint:gosec // in the folder that the user named
+		return nil, fmt.Errorf("open part: %w", err)
+	}
+	p.sink, err = newSink[R](p.file, f)
+	return p, err
+}

@@ -1,0 +1,124 @@
+package replay
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// passage is what becomes of the inputs of one partition.
+type passage interface {
+	take(in *Input) error
+	finish() error // all are taken
+	close()        // whatever came before
+}
+
+// pass reads the partitions, so many at once, and hands the inputs of each to a
+// passage of its own.
+func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Context, s stream.Span) (passage, error)) error {
+	spans, err := r.spans(ctx)
+	if err != nil {
+		return err
+	}
+	shared := newShare(r.Rate, r.Progress)
+	for _, s := range spans {
+		shared.tell(0, s.End-s.From)
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(atOnce)
+	for _, s := range spans {
+		g.Go(func() error {
+			if ctx.Err() != nil {
+				return ctx.Err() //nolint:wrapcheck // of another partition
+			}
+			p, err := begin(ctx, s)
+			if err != nil {
+				return err
+			}
+			defer p.close()
+			if err = r.inputs(ctx, s, shared, p.take); err != nil {
+				return err
+			}
+			return p.finish()
+		})
+	}
+	return g.Wait() //nolint:wrapcheck // of ours
+}
+
+// inputs hands the inputs of the hospitals to each, in the order of the partition.
+func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each func(in *Input) error) error {
+	in := readAhead(ctx, r.Inputs.Read, s, func(record *stream.Record) (Input, bool) {
+		if !r.wants(record.Key) {
+			return Input{Position: stream.Position{Partition: record.Partition, Offset: record.Offset}}, true
+		}
+		return InputOf(*record), true
+	})
+	in.told = shared.tell
+	defer in.stop()
+	from := acuity.At(r.From)
+	for {
+		input, more := in.next()
+		if !more {
+			return in.err()
+		}
+		if err := shared.wait(ctx); err != nil {
+			return err
+		}
+		if input.Hospital == "" {
+			continue
+		}
+		if r.Wait != nil && (r.From.IsZero() || input.At >= from) {
+			if err := r.Wait(ctx, input.At.Time()); err != nil {
+				return err
+			}
+		}
+		if err := each(&input); err != nil {
+			return err
+		}
+	}
+}
+
+// wants reports whether the hospital of a key is one of those asked for.
+func (r *Rerun) wants(key []byte) bool {
+	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
+}
+
+// spans are the parts of the log that the hospitals are in, from their beginning.
+func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
+	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
+	if err != nil {
+		return nil, err
+	}
+	wanted := partitionsOf(r.Hospitals, int32(len(all))) //nolint:gosec // Kafka counts them so
+	var spans []stream.Span
+	for _, s := range all {
+		if s.From == s.End || wanted != nil && wanted[s.Partition] == nil {
+			continue
+		}
+		if s.From > 0 {
+			return nil, fmt.Errorf("%w: the observations of partition %d begin at offset %d", ErrGone, s.Partition, s.From)
+		}
+		spans = append(spans, s)
+	}
+	return spans, nil
+}
+
+// partitionsOf returns hospitals by partition; nil: all are wanted.
+func partitionsOf(hospitals []string, partitions int32) map[int32][]string {
+	if len(hospitals) == 0 {
+		return nil
+	}
+	by := map[int32][]string{}
+	for _, h := range hospitals {
+		p := schemas.Partition([]byte(h), partitions)
+		by[p] = append(by[p], h)
+	}
+	return by
+}
