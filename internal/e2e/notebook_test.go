@@ -28,11 +28,10 @@ func TestNotebook(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
 	export := filepath.Join(dir, "export")
-	simulated := []string{"-profile", "medium", "-seed", "7", "-for", "7d", "-steady"}
+	simulated := []string{"-profile", "medium", "-seed", "7", "-for", "7d", "-steady", "-start", "2026-03-02T12:00:00Z"}
 	if command := "svc simulate -to dev " + strings.Join(simulated, " "); !strings.Contains(string(page), command) {
 		t.Errorf("the page does not say %s", command)
 	}
-	simulated = append(simulated, "-start", "2026-03-02T12:00:00Z")
 	cli(t, nil, append([]string{"simulate", "-to", "dev", "-data", dir}, simulated...)...)
 	for _, topic := range []string{"observations", "verdicts"} {
 		if !strings.Contains(string(page), "svc export -topic "+topic) {
@@ -66,6 +65,11 @@ func TestNotebook(t *testing.T) {
 	}
 	if want := fmt.Sprintf("visits %d, discharged %d, ", len(visits), len(discharged)); !strings.Contains(string(out), want) {
 		t.Errorf("says %s, want %q in it", out, want)
+	}
+	for line := range strings.Lines(string(out)) { // that which does not depend on when it is run
+		if (strings.HasPrefix(line, "visits ") || strings.HasPrefix(line, "hours ")) && !strings.Contains(string(page), "\n"+line) {
+			t.Errorf("the page does not say that it prints %s", line)
+		}
 	}
 	hours := regexp.MustCompile(`hours (\d+), patients at most (\d+)`).FindSubmatch(out)
 	if hours == nil {

@@ -193,7 +193,7 @@ func typeName(t reflect.Type, options string) string {
 	}
 	switch {
 	case t == reflect.TypeFor[Moment]():
-		return "TIMESTAMP (UTC, ms)" + null
+		return "TIMESTAMP WITH TIME ZONE" + null
 	case t == reflect.TypeFor[[]byte]():
 		return "BLOB" + null
 	case t == reflect.TypeFor[[]string]():
