@@ -11,6 +11,8 @@ TAGS := -tags synctests
 FUZZTIME ?= 10s
 FEEDTIME ?= $(FUZZTIME)
 
+REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
 .DEFAULT_GOAL := help
 .PHONY: run test check race e2e contract bench fuzz backtest build image help
 
@@ -48,10 +50,10 @@ backtest: ## measure the forecast on years of simulated units, minutes; its gate
 	@$(GOTEST) -count=1 -v -run TestQueueFloor ./acuity/forecast
 
 build: ## build bin/svc
-	@go build -o bin/svc ./cmd/svc
+	@go build -ldflags='$(REVISION)' -o bin/svc ./cmd/svc
 
 image: ## build the container image svc:latest (Docker)
-	@go build -ldflags='-s -w' -o bin/image/svc ./cmd/svc
+	@go build -ldflags='-s -w $(REVISION)' -o bin/image/svc ./cmd/svc
 	@docker build -q -t svc:latest -f deploy/Dockerfile bin/image
 
 help: ## list the targets

@@ -9,6 +9,7 @@
 //	svc listen                    prints incoming webhooks and verifies them
 //	svc status                    tells how the feeds of a hospital are doing
 //	svc keys …, hospitals …, terminology …, webhooks …, alerts …, dead-letters …   administration
+//	svc export, import, replay, verify, backtest   the log, for analysts
 //
 // `svc help` lists them, `svc ROLE -help` the options of one.
 package main
@@ -50,38 +51,41 @@ type world struct {
 
 // command is one verb of the command line.
 type command struct {
+	name        string // "": a gap
 	usage, help string
 	run         func(ctx context.Context, args []string, w world) error
 }
 
-func commands() map[string]command {
-	return map[string]command{
-		"dev":       {"dev [flags]", "run everything in one process on an embedded Kafka and Redis", runDev},
-		"ingest":    {"ingest [flags]", "take in feeds: POST /api/ingest/*", roleCommand("ingest")},
-		"process":   {"process [flags]", "turn observations into verdicts", roleCommand("process")},
-		"notify":    {"notify [flags]", "tell partners and people: webhooks and alerts", roleCommand("notify")},
-		"read":      {"read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
-		"run":       {"run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
-		"send":      {"send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
-		"simulate":  {"simulate [flags]", "make up the feeds of a unit: as lines, or into a server", runSimulate},
-		"listen":    {"listen [flags]", "print incoming webhooks and verify them", runListen},
-		"status":    {"status [flags]", "tell how the feeds of a hospital are doing", runStatus},
-		"keys":      {"keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
-		"hospitals": {"hospitals create|list [flags]", "administer hospitals", runHospitals},
-
-		"export": {"export -topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},
-		"import": {"import DIR [flags]", "write exported observations into an empty system", runImport},
-		"replay": {"replay -hospital H [-rules FILE] [flags]", "make the verdicts anew from the log", runReplay},
-		"verify": {"verify [-hospital H] [flags]", "hold what was written and is served against the log", runVerify},
-
-		"backtest": {"backtest -hospital H -out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
-
-		"terminology": {"terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
-
-		"webhooks": {"webhooks list|add|show|set|…", "administer webhooks and what was delivered to them", runWebhooks},
-		"alerts":   {"alerts tiers|recipients|add|test|…", "administer who is alerted, by which channel", runAlerts},
-
-		"dead-letters": {"dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
+// commands are all verbs, as `svc help` lists them.
+func commands() []command {
+	return []command{
+		{"dev", "dev [flags]", "run everything in one process on an embedded Kafka and Redis", runDev},
+		{},
+		{"ingest", "ingest [flags]", "take in feeds: POST /api/ingest/*", roleCommand("ingest")},
+		{"process", "process [flags]", "turn observations into verdicts", roleCommand("process")},
+		{"read", "read [flags]", "answer reads: GET /api/v1/*", roleCommand("read")},
+		{"notify", "notify [flags]", "tell partners and people: webhooks and alerts", roleCommand("notify")},
+		{"run", "run ROLE,ROLE… [flags]", "run several roles in one process", runRoles},
+		{},
+		{"send", "send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
+		{"simulate", "simulate [flags]", "make up the feeds of a unit: as lines, or into a server", runSimulate},
+		{"listen", "listen [flags]", "print incoming webhooks and verify them", runListen},
+		{"status", "status [flags]", "tell how the feeds of a hospital are doing", runStatus},
+		{},
+		{"hospitals", "hospitals create|list [flags]", "administer hospitals", runHospitals},
+		{"keys", "keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},
+		{"terminology", "terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
+		{"webhooks", "webhooks list|add|show|set|…", "administer webhooks and what was delivered to them", runWebhooks},
+		{"alerts", "alerts tiers|recipients|add|test|…", "administer who is alerted, by which channel", runAlerts},
+		{"dead-letters", "dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
+		{},
+		{"export", "export -topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},
+		{"import", "import DIR [flags]", "write exported observations into an empty system", runImport},
+		{"replay", "replay -hospital H [-rules FILE] [flags]", "make the verdicts anew from the log", runReplay},
+		{"verify", "verify [-hospital H] [flags]", "hold what was written and is served against the log", runVerify},
+		{"backtest", "backtest -hospital H -out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
+		{},
+		{"version", "version", "tell which build this is", runVersion},
 	}
 }
 
@@ -93,12 +97,12 @@ func run(ctx context.Context, args []string, w world) int {
 		printCommands(w.stdout, all)
 		return 0
 	}
-	chosen, ok := all[args[0]]
-	if !ok {
+	known := slices.IndexFunc(all, func(c command) bool { return c.name == args[0] && c.name != "" })
+	if known < 0 {
 		fmt.Fprintf(w.stderr, "svc: no command %q; svc help lists them\n", args[0])
 		return 2
 	}
-	err := chosen.run(ctx, args[1:], w)
+	err := all[known].run(ctx, args[1:], w)
 	var wrong usageError
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
@@ -120,10 +124,14 @@ func isHelp(arg string) bool {
 	return slices.Contains([]string{"help", "-h", "-help", "--help"}, arg)
 }
 
-func printCommands(out io.Writer, all map[string]command) {
+func printCommands(out io.Writer, all []command) {
 	fmt.Fprint(out, "svc: maternity acuity and staffing\n\n")
-	for _, name := range []string{"dev", "ingest", "process", "read", "notify", "run", "send", "simulate", "listen", "status", "keys", "hospitals", "terminology", "webhooks", "alerts", "dead-letters", "backtest", "export", "import", "replay", "verify"} {
-		fmt.Fprintf(out, "  svc %-38s %s\n", all[name].usage, all[name].help)
+	for _, c := range all {
+		if c.name == "" {
+			fmt.Fprintln(out)
+			continue
+		}
+		fmt.Fprintf(out, "  svc %-40s %s\n", c.usage, c.help)
 	}
 	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")
 }

@@ -152,9 +152,10 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		go func() { registry.Describe(described); close(described) }()
 		for d := range described {
 			// The client tells name and help of a Desc in its String alone.
-			m := regexp.MustCompile(`fqName: "(svc_\w+)", help: "([^"]*)".* variableLabels: {([^}]*)}`).FindStringSubmatch(d.String())
+			m := regexp.MustCompile(`fqName: "(svc_\w+)", help: "([^"]*)".* constLabels: {([^}]*)}, variableLabels: {([^}]*)}`).FindStringSubmatch(d.String())
 			if m != nil {
-				all[m[1]] = metric{help: m[2], labels: m[3]}
+				constant := regexp.MustCompile(`="[^"]*"`).ReplaceAllString(m[3], "")
+				all[m[1]] = metric{help: m[2], labels: constant + m[4]}
 			}
 		}
 	}

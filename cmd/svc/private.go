@@ -71,6 +71,7 @@ type metrics struct{ registry *prometheus.Registry }
 func newMetrics() *metrics {
 	m := &metrics{prometheus.NewRegistry()}
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.build()
 	return m
 }
 
