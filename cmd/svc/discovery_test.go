@@ -1,44 +1,23 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
 	"svc/internal/discovery"
-	"svc/internal/keys"
-	"svc/internal/subscribers"
-	"svc/readapi"
 )
 
 // TestEveryRouteIsDescribed compares what is routed with what the OpenAPI document
 // says. A new route fails here until its package registers it with an
 // [api.Operation]; see internal/discovery.
 func TestEveryRouteIsDescribed(t *testing.T) {
-	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
-	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	h := &house{config: &config{}, shell: shell, now: now, checks: map[string]func(context.Context) error{}}
-	h.front()
-	ingest.Mount(h.router, ingest.Config{Shell: shell})
-	readapi.Mount(h.router, readapi.Config{Shell: shell})
-	keys.MountWrites(h.router, keys.Config{Shell: shell})
-	keys.MountReads(h.router, keys.Config{Shell: shell})
-	subscribers.MountWrites(h.router, subscribers.Config{Shell: shell})
-	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
-	readapi.MountAudit(h.router, shell, nil)
-	readapi.MountDeadLetters(h.router, shell, nil)
-
+	h := routed()
 	var mounted, described []string
 	if err := chi.Walk(h.router, func(method, route string, _ http.Handler, _ ...func(http.Handler) http.Handler) error {
 		mounted = append(mounted, method+" "+route)

@@ -14,12 +14,12 @@ import (
 	"svc/internal/access"
 	"svc/internal/api"
 	"svc/internal/keys"
+	"svc/internal/subscribers"
 	"svc/readapi"
 )
 
-// TestEveryPathHasTheEnvelope asks for what no role serves: each answer but
-// those of the health checks is in the envelope, whatever method and path.
-func TestEveryPathHasTheEnvelope(t *testing.T) {
+// routed is a house with every route and nothing behind them.
+func routed() *house {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	h := &house{config: &config{}, shell: shell, now: now, checks: map[string]func(context.Context) error{}}
@@ -28,7 +28,17 @@ func TestEveryPathHasTheEnvelope(t *testing.T) {
 	readapi.Mount(h.router, readapi.Config{Shell: shell})
 	keys.MountWrites(h.router, keys.Config{Shell: shell})
 	keys.MountReads(h.router, keys.Config{Shell: shell})
+	subscribers.MountWrites(h.router, subscribers.Config{Shell: shell})
+	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
 	readapi.MountAudit(h.router, shell, nil)
+	readapi.MountDeadLetters(h.router, shell, nil)
+	return h
+}
+
+// TestEveryPathHasTheEnvelope asks for what no role serves: each answer but
+// those of the health checks is in the envelope, whatever method and path.
+func TestEveryPathHasTheEnvelope(t *testing.T) {
+	h := routed()
 	for name, tt := range map[string]struct {
 		method, path string
 		status       int
