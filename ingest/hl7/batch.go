@@ -17,12 +17,13 @@ type Batch struct {
 	Warnings []acuity.Warning
 }
 
-// Split takes a body apart at its headers. The character set is that which the
+// Split takes a body apart at its headers, each at the beginning of a line, the first
+// also behind blanks, and any behind a byte order mark. The character set is that which the
 // transport declares. The only error is [ErrNoHeader].
 func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
-	body = trimFrame(body)
+	body = bytes.TrimLeft(trimFrame(body), " \t\r\n\x0b\x1c\ufeff")
 	text := lines{raw: body}
 	start, inBatch, batches := -1, 0, 0
 	count := func(line []byte, have int, path string) {
@@ -40,12 +41,12 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	}
 	for pos := 0; pos < len(body); {
 		end := text.end(pos)
-		line := body[pos:end]
+		line := bytes.TrimPrefix(body[pos:end], byteOrderMark) // of a file that was put behind another
 		if len(line) > 3 && !letter(line[3]) && !digit(line[3]) && line[3] > ' ' {
 			switch string(line[:3]) {
 			case "MSH":
 				closeMessage(pos)
-				start = pos
+				start = end - len(line)
 			case "FHS":
 				closeMessage(pos)
 				b.Framed = true

@@ -286,6 +286,9 @@ func (l *lines) end(pos int) int {
 
 func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
 
+// byteOrderMark is that of UTF-8.
+var byteOrderMark = []byte("\xef\xbb\xbf")
+
 // trimFrame removes a byte order mark, and line ends and framing bytes around
 // the text.
 func trimFrame(raw []byte) []byte {
@@ -295,8 +298,8 @@ func trimFrame(raw []byte) []byte {
 			raw = raw[1:]
 		case isTerminator(raw[len(raw)-1]):
 			raw = raw[:len(raw)-1]
-		case raw[0] == 0xef && bytes.HasPrefix(raw, []byte("\xef\xbb\xbf")):
-			raw = raw[3:]
+		case raw[0] == byteOrderMark[0] && bytes.HasPrefix(raw, byteOrderMark):
+			raw = raw[len(byteOrderMark):]
 		default:
 			return raw
 		}
