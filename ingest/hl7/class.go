@@ -1,0 +1,70 @@
+package hl7
+
+import (
+	"strings"
+	"time"
+
+	"svc/acuity"
+)
+
+// classify reads what kind of patient it is.
+func (d *decoder) classify() {
+	e := &d.event
+	e.Class = d.initial(d.field(d.pv1, 2), 2)
+	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
+	if service := d.id(d.at(d.field(d.pv1, 10), 1), position{segment: "PV1", field: 10}); len(service) <= maxService {
+		e.Service = strings.ToUpper(d.keep(service))
+	} else {
+		d.warn(warnCode, "PV1", 10)
+	}
+	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.infant()
+	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+		e.Babies = order[0] - '0'
+	}
+	e.Reasons = d.reasons(d.field(d.pv2, 3))
+}
+
+// reasons reduces the reason of the admission to its hints. The text goes no
+// further.
+func (d *decoder) reasons(field []byte) acuity.Reasons {
+	if blank(field) {
+		return 0
+	}
+	d.scratch = d.scratch[:0]
+	for _, n := range [...]int{1, 2, 4, 5} {
+		if b := d.at(field, n); d.plain(b) {
+			if !isNull(b) {
+				d.scratch = append(d.scratch, b...)
+			}
+		} else {
+			d.scratch = append(d.scratch, d.text(b)...)
+		}
+		d.scratch = append(d.scratch, ' ')
+	}
+	return acuity.ParseReasons(string(d.scratch))
+}
+
+// initial reads a table value of one letter.
+func (d *decoder) initial(field []byte, n int) byte {
+	b := oneLine(d.at(field, 1))
+	switch {
+	case blank(b):
+		return 0
+	case len(b) == 1 && letter(b[0]):
+		return b[0] &^ 0x20
+	default:
+		d.warn(warnCode, "PV1", n)
+		return 0
+	}
+}
+
+// infant reports whether the patient is a newborn by age. The birth date itself
+// goes no further.
+func (d *decoder) infant() bool {
+	born, ok := d.parse(oneLine(d.at(d.field(d.pid, 7), 1)))
+	if !ok || born.precision > acuity.Day {
+		return false
+	}
+	age := d.event.At.Sub(born.at)
+	return age > -24*time.Hour && age < newbornDays*24*time.Hour
+}

@@ -1,0 +1,75 @@
+package hl7
+
+import "svc/acuity"
+
+// check finds what makes a message unacceptable whatever it is about.
+func (m *Message) check(sender Sender) *Fault {
+	kind := oneLine(m.at(m.header(9), 1))
+	header := func(code AckCode, condition, field int) *Fault {
+		return &Fault{Code: code, Condition: condition, Segment: "MSH", Sequence: 1, Field: field}
+	}
+	switch {
+	case m.size != nil:
+		return m.size
+	case string(kind) != "ADT":
+		return header(AR, 200, 9)
+	case m.trigger() == nil:
+		return header(AR, 201, 9)
+	case sender.ProductionOnly && !m.production():
+		return header(AR, 202, 11)
+	case blank(m.header(10)):
+		return header(AE, 101, 10)
+	default:
+		return nil
+	}
+}
+
+// production reports whether MSH-11 calls the message one of production.
+func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
+
+// trigger returns MSH-9.2 if it could be an event; nil if not. EVN-1 is never
+// looked at: senders disagree with themselves there.
+func (m *Message) trigger() []byte {
+	b := oneLine(m.at(m.header(9), 2))
+	if len(b) < 1 || len(b) > 8 {
+		return nil
+	}
+	for _, c := range b {
+		if !upper(c) && !digit(c) {
+			return nil
+		}
+	}
+	return b
+}
+
+// Type returns the trigger event, MSH-9.2, as in "A01"; "" if there is none that
+// could be one.
+func (m *Message) Type() string { return string(m.trigger()) }
+
+// effect is what the trigger event does.
+func (m *Message) effect() acuity.EventType {
+	switch string(m.trigger()) {
+	case "A01":
+		return acuity.A01
+	case "A02":
+		return acuity.A02
+	case "A03":
+		return acuity.A03
+	case "A04":
+		return acuity.A04
+	case "A06":
+		return acuity.A06
+	case "A07":
+		return acuity.A07
+	case "A08":
+		return acuity.A08
+	case "A11":
+		return acuity.A11
+	case "A12":
+		return acuity.A12
+	case "A13":
+		return acuity.A13
+	default:
+		return acuity.EventOther
+	}
+}
