@@ -16,20 +16,14 @@ type locationAnswer struct {
 
 // setLocation sets a row of the location table.
 func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return
-	}
-	o, in := s.begin(w, r, acuity.ChannelLocations)
+	o, in := s.told(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Locations = []acuity.Place{in.place(body)}
+	})
 	if o == nil {
 		return
 	}
-	o.Locations = []acuity.Place{in.place(body)}
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
-		return
-	}
 	answer := locationAnswer{ID: o.Locations[0].ID()}
+	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, answer.ID); ok {
 		api.OK(w, r, answer)
 	}

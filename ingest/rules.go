@@ -17,21 +17,15 @@ type ruleAnswer struct {
 
 // setRule puts a rule in force: the whole of it, also what it said before.
 func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return
-	}
-	o, in := s.begin(w, r, acuity.ChannelRules)
+	o, in := s.told(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Rules = []acuity.Rule{in.rule(body, chi.URLParam(r, "id"))}
+	})
 	if o == nil {
-		return
-	}
-	o.Rules = []acuity.Rule{in.rule(body, chi.URLParam(r, "id"))}
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
 		return
 	}
 	id := o.Rules[0].Factor.ID()
 	answer := ruleAnswer{FactorID: id}
+	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionRuleSet, id); ok {
 		api.OK(w, r, answer)
 	}

@@ -70,6 +70,25 @@ func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Ch
 	return o, in
 }
 
+// told begins the observation of an act that the body tells, as read reads it, or has
+// answered.
+func (s *server) told(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
+	body, ok := readJSON(w, r, maxBody)
+	if !ok {
+		return nil, nil
+	}
+	o, in := s.begin(w, r, channel)
+	if o == nil {
+		return nil, nil
+	}
+	read(in, body, o)
+	if problem := in.problem(); problem != nil {
+		api.Fail(w, r, *problem)
+		return nil, nil
+	}
+	return o, in
+}
+
 // act reads how the request is meant: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) act(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}

@@ -41,17 +41,10 @@ type mappingAnswer struct {
 }
 
 func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return
-	}
-	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	o, in := s.told(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Mappings = in.mappings(body)
+	})
 	if o == nil {
-		return
-	}
-	o.Mappings = in.mappings(body)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
 		return
 	}
 	ids := make([]string, len(o.Mappings))
@@ -61,6 +54,7 @@ func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
 		ids[i] = m.ID
 		answer.Mappings[i] = mappingAnswer{m.ID, string(m.System), m.Code, factorName(m.Factor)}
 	}
+	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionTerminologySet, ids...); ok {
 		api.OK(w, r, answer)
 	}
@@ -196,17 +190,10 @@ func (s *server) restoreCodes(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
-	body, ok := readJSON(w, r, maxBody)
-	if !ok {
-		return
-	}
-	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	o, in := s.told(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+		o.Marks = in.marks(body, restore)
+	})
 	if o == nil {
-		return
-	}
-	o.Marks = in.marks(body, restore)
-	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
 		return
 	}
 	codes := make([]string, len(o.Marks))
