@@ -77,10 +77,18 @@ func (u *Unit) retell() {
 		v.story, v.primary = tell(v.Events, how), chosen{}
 		u.turnOver(v, true)
 		u.waits = u.waits || len(v.story.waiting) > 0
+		u.partake(v)
 		u.enlist(v)
 		u.markVisit(v, markWeave)
 	}
 	u.work.visits = u.work.visits[:0]
+	for _, v := range u.parts { // of whom is known now that all are told
+		if is := u.bornOf(v); is != v.story.newborn {
+			v.story.newborn, v.primary = is, chosen{}
+			u.enlist(v)
+			u.markVisit(v, markWeave)
+		}
+	}
 }
 
 // chooseOccupants finds the visits that censuses saw without naming them: of

@@ -79,6 +79,7 @@ func (u *Unit) forget(v *visit) {
 		v.adopts.adopter = nil
 	}
 	u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
+	u.parts = slices.DeleteFunc(u.parts, func(p *visit) bool { return p == v })
 	for _, n := range u.newborns {
 		if n.mother == v {
 			n.mother = nil

@@ -117,9 +117,12 @@ type Event struct {
 	Cancels          Instant
 	CancelsPrecision Precision
 
-	Visit         string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
-	Patient       string // pseudonym; may be empty
-	MotherVisit   string // pseudonym of the mother's visit; may be empty
+	Visit   string // pseudonym; one name space for HL7, JSON and FHIR. Empty: the open visit of Patient
+	Patient string // pseudonym; may be empty
+	// MotherVisit is the pseudonym of the mother's visit; may be empty. Of one who is
+	// not said to be a newborn it is that of a visit that this one is a part of: if
+	// that is another patient's, she is the mother.
+	MotherVisit   string
 	MotherPatient string // pseudonym of the mother (PID-21, NK1 MTH); may be empty
 
 	Place     Location // PV1-3, or roomId and location of the JSON body

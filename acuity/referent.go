@@ -10,9 +10,9 @@ import (
 // also one that came in a request of its own. It counts for whoever names it,
 // whichever came first.
 type Referent struct {
-	// Name is how others name it: "Medication/<id>", the code of system local of a
-	// statement; "Location/<id>", the room of a place; or the pseudonym of a
-	// reference to a patient.
+	// Name is how others name it: "Medication/<id>" or its number, the code of
+	// system local of a statement; "Location/<id>", also of its number, the room or
+	// the point of care of a place; or the pseudonym of a reference to a patient.
 	Name      string
 	UpdatedAt Instant  // of its version; 0: not said
 	Codings   []Coding // of a Medication
@@ -83,13 +83,38 @@ func (u *Unit) readAgain() {
 	u.work.reader = reader{c: u.cat, maps: u.maps}
 }
 
-// named returns the codings of what a code is the name of.
+// named returns the codings of what the codes of a signal are the names of.
 func (m *mappings) named(s *Signal) []Coding {
-	if m == nil || s.System != SystemLocal || m.referents[s.Code] == nil {
+	if m == nil || len(m.referents) == 0 {
 		return nil
 	}
-	return m.referents[s.Code].Codings
+	list := m.meant(nil, Coding{s.System, s.Code, s.Display}, maxInside)
+	for _, c := range s.Also {
+		list = m.meant(list, c, maxInside)
+	}
+	return list
 }
+
+// maxInside is how many Medications in one another are followed.
+const maxInside = 2
+
+// meant appends the codings of a Medication that a code is the name of, and of those
+// that are in it. What is in a mixture keeps the names of the rest beside its own.
+func (m *mappings) meant(dst []Coding, c Coding, inside int) []Coding {
+	if c.System != SystemLocal || inside == 0 || m.referents[c.Code] == nil {
+		return dst
+	}
+	for _, part := range m.referents[c.Code].Codings {
+		if strings.Contains(c.Display, mixed) {
+			part.Display = MaskDisplay(c.Display + mixed + part.Display)
+		}
+		dst = m.meant(append(dst, part), part, inside-1)
+	}
+	return dst
+}
+
+// mixed is between the names of what is in a mixture.
+const mixed = " / "
 
 // own makes the texts of the state its own: those of an observation share one.
 func (s *ReferentState) own() {
@@ -158,8 +183,12 @@ func (u *Unit) part(r *Referent) {
 	}
 }
 
-// markPerson asks for the referrals of a patient anew.
+// markPerson asks for the referrals of a patient anew, and whose are the visits that
+// are a part of another.
 func (u *Unit) markPerson(name string) {
+	for _, v := range u.parts {
+		u.markVisit(v, markRetell)
+	}
 	for _, n := range u.namesOf([]string{name}) {
 		for _, r := range u.referred[n] {
 			u.markReferral(r)
@@ -167,26 +196,38 @@ func (u *Unit) markPerson(name string) {
 	}
 }
 
-// names reports whether a statement that is kept names a referent: then it is to
-// be read anew.
+// names reports whether a statement that is kept names a referent, or one that it
+// is in: then it is to be read anew.
 func (u *Unit) names(name string) bool {
+	sought := []string{name}
+	for range maxInside - 1 {
+		for whole, s := range u.referents {
+			if !slices.Contains(sought, whole) && slices.ContainsFunc(s.Codings, func(c Coding) bool { return slices.Contains(sought, c.Code) }) {
+				sought = append(sought, whole)
+			}
+		}
+	}
+	says := func(w *wording) bool {
+		return slices.Contains(sought, w.Code) ||
+			w.also != "" && slices.ContainsFunc(sought, func(n string) bool { return strings.Contains(string(w.also), n) })
+	}
 	for _, r := range u.readouts {
 		for ; r != nil; r = r.next {
-			if r.Code == name {
+			if says(&r.wording) {
 				return true
 			}
 		}
 	}
 	in := func(l *threads) bool {
 		for h := range l.each {
-			if h.Code == name {
+			if says(&h.wording) {
 				return true
 			}
 		}
 		return false
 	}
 	among := func(list []filed) bool {
-		return slices.ContainsFunc(list, func(f filed) bool { return f.Code == name })
+		return slices.ContainsFunc(list, func(f filed) bool { return says(&f.wording) })
 	}
 	for _, r := range u.rooms {
 		if in(&r.threads) {
@@ -215,20 +256,48 @@ func (u *Unit) learnt(name string) {
 	}
 }
 
-// stood returns what a place stands for, if only the name of a Location was sent;
-// of one that nobody told yet the id is what the room is called.
-func (t *roomTable) stood(l Location) Location {
-	name, ok := strings.CutPrefix(l.Room, LocationName)
-	if !ok {
+// maxAbove is how many Locations in one another are followed.
+const maxAbove = 4
+
+// stood returns what a place stands for that names a Location: as its room, then the
+// Location tells all of it, but for the bed in it; as its point of care, then the
+// place has a name of its own, and is that Location or a part of it. Of one that
+// nobody told yet the id, or the number, is what a room is called.
+func (t *roomTable) stood(l Location) Location { return t.stoodFor(l, maxAbove) }
+
+func (t *roomTable) stoodFor(l Location, above int) Location {
+	if name, ok := strings.CutPrefix(l.Room, LocationName); ok {
+		p, told := t.told(l.Room, above)
+		if !told && l.Bed == "" && l.Label != "" {
+			p, told = t.told(LocationName+l.Label, above)
+			name, l.Label = l.Label, ""
+		}
+		switch bed := l.Bed; {
+		case bed != "" && p.Room != "" && p.Bed == "":
+			p.Bed = bed
+		case bed != "": // not a room, or unknown: a bed alone is called by its name
+			p.Room, p.Bed = bed, ""
+		case !told:
+			l.Room = name
+			return l
+		}
+		l.Room, l.Bed, l.Label, l.PointOfCare = p.Room, p.Bed, p.Label, cmp.Or(p.PointOfCare, l.PointOfCare)
 		return l
 	}
-	if t != nil && t.referents[l.Room] != nil && !t.referents[l.Room].Place.IsZero() {
-		p := t.referents[l.Room].Place
-		if p.PointOfCare == "" {
-			p.PointOfCare = l.PointOfCare
+	if strings.HasPrefix(l.PointOfCare, LocationName) {
+		p, _ := t.told(l.PointOfCare, above)
+		l.PointOfCare = p.PointOfCare
+		if p.Bed != "" && l.Bed == "" {
+			l.Room, l.Bed = p.Room, l.Room
 		}
-		return p
 	}
-	l.Room = name
 	return l
+}
+
+// told returns the place of a Location, by its name.
+func (t *roomTable) told(name string, above int) (p Location, ok bool) {
+	if t == nil || above == 0 || t.referents[name] == nil || t.referents[name].Place.IsZero() {
+		return p, false
+	}
+	return t.stoodFor(t.referents[name].Place, above-1), true
 }

@@ -67,7 +67,7 @@ func (u *Unit) forgetDerived() {
 			marks:     r.marks & (markState | markTouched | markView | markAdopt | markRebind | markRebuild),
 		}
 	}
-	u.newborns, u.patients = nil, map[string][]*visit{}
+	u.newborns, u.parts, u.patients = nil, nil, map[string][]*visit{}
 	for _, r := range u.referrals {
 		for i := range r.said {
 			r.said[i].visit, r.said[i].to = nil, notBound

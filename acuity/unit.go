@@ -31,6 +31,7 @@ type Unit struct {
 	referrals map[referralName]*referral
 
 	newborns []*visit            // ascending by id
+	parts    []*visit            // of another visit, perhaps the mother's; ascending by id
 	patients map[string][]*visit // by pseudonym
 	// referred are the referrals by the names of their patients.
 	referred   map[string][]*referral

@@ -153,6 +153,11 @@ var visits = map[string][]string{
 		diagnosed("confirmed", "08:40", ofPatient),
 		resource("Observation", "o1", `"status":"final"`, "21:50", ofPatient, `"effectiveDateTime":"2026-03-04T21:45:00Z",`+strip+`II"}`),
 	},
+	"a newborn whose Encounter is a part of its mother's": {
+		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), adt("A01", "0800", "", `LDR^L1`, "I"), babys(`"subject":{"reference":"Patient/b1"}`),
+		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}`,
+		adt("A02", "0900", "", `MBU^31`, "I"),
+	},
 	"an infusion on hold, known before the visit": {
 		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),
 		administered("m2", "in-progress", "10:00", "09:55", ""), observed("o1", "final", "22:10", "22:10", "II"),

@@ -1,6 +1,10 @@
 package fhir
 
-import "svc/acuity"
+import (
+	"slices"
+
+	"svc/acuity"
+)
 
 // apply makes the facts: Encounters first, so that whatever their order the rest
 // finds its visits.
@@ -81,6 +85,20 @@ func (d *decoder) stateOf(r *resource) []byte {
 		d.reject(r, "required", "status")
 	}
 	return d.bytes(r.status)
+}
+
+// stateIn returns what the status of a resource means; false if it means nothing:
+// unknown, or one of those that are silent. Any other makes the resource unusable.
+func stateIn[S any](d *decoder, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
+	status := string(d.stateOf(r))
+	if r.rejected {
+		return state, false
+	}
+	state, ok = states[status]
+	if !ok && status != "unknown" && !slices.Contains(silent, status) {
+		d.reject(r, "status_unknown", "status")
+	}
+	return state, ok
 }
 
 // signal begins the signal of a resource: whom it is about and which version of

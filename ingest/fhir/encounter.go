@@ -82,13 +82,8 @@ var classes = map[string]byte{
 // registered at the start of its period, moved with each later location,
 // discharged at its end.
 func (d *decoder) encounter(r *resource) bool {
-	state := d.stateOf(r)
-	now, known := phases[string(state)]
-	switch {
-	case r.rejected, string(state) == "unknown":
-		return false
-	case !known:
-		d.reject(r, "status_unknown", "status")
+	now, ok := stateIn(d, r, phases)
+	if !ok {
 		return false
 	}
 	e := acuity.Event{Resource: d.resourceOf(r), Visit: d.visit(r), UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
@@ -213,10 +208,8 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	if !ok {
 		return
 	}
-	if t.at < 0 {
-		if e.Newborn {
-			e.MotherVisit = d.visitOf(&r.partOf, r)
-		}
+	if t.at < 0 { // when it is told, whose it is says whether she is the mother
+		e.MotherVisit = d.visitOf(&r.partOf, r)
 		return
 	}
 	// The Encounter of another patient that this one is a part of is the mother's.

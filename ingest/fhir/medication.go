@@ -1,6 +1,7 @@
 package fhir
 
 import (
+	"cmp"
 	"strings"
 
 	"svc/acuity"
@@ -68,13 +69,8 @@ var administrationStates = map[string]acuity.SignalStatus{
 
 // administration makes the signal of a MedicationAdministration.
 func (d *decoder) administration(r *resource) bool {
-	state := d.stateOf(r)
-	status, known := administrationStates[string(state)]
-	switch {
-	case r.rejected, string(state) == "unknown":
-		return false
-	case !known:
-		d.reject(r, "status_unknown", "status")
+	status, ok := stateIn(d, r, administrationStates)
+	if !ok {
 		return false
 	}
 	s, ok := d.signal(r, acuity.KindMedication, status)
@@ -120,14 +116,8 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	}
 	// It is in no message of now: its name stands for it until it comes, or is a
 	// code of the hospital, which can be mapped.
-	if code := t.name; found && len(codings) == 0 {
-		if code == "" {
-			code = t.logical
-		}
-		d.warn(r, "reference_unresolved", "medication")
-		if len(code) <= maxCode {
-			codings = d.add(codings, acuity.Coding{System: acuity.SystemLocal, Code: code})
-		}
+	if found && len(codings) == 0 {
+		codings = append(codings, d.elsewhere(r, &t, "medication")...)
 	}
 	if reduced := d.reduced(r.medication.display); reduced != "" {
 		codings = d.add(codings, acuity.Coding{Display: reduced})
@@ -135,21 +125,38 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
+// elsewhere returns the name of a Medication that another message tells.
+func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Coding {
+	d.warn(r, "reference_unresolved", field)
+	code := cmp.Or(t.name, t.logical)
+	if len(code) > maxCode {
+		return nil
+	}
+	return d.add(nil, acuity.Coding{System: acuity.SystemLocal, Code: code})
+}
+
 // product adds the codings of a Medication and of what is in it. What is in a
 // mixture is named with all that is in it, so that no rule takes a part for the
 // whole: epinephrine in lidocaine is no drip.
 func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acuity.Coding {
-	dst = d.codes(dst, r, &m.code, "medication")
+	code, inside := "medication", "medication"
+	if r == m {
+		code, inside = "code", "ingredient"
+	}
+	dst = d.codes(dst, r, &m.code, code)
 	var parts []acuity.Coding
-	var names []string
+	var names []string // of what is in it; of what another message tells a word
 	for i := range d.ingredients[m.firstIngredient:m.lastIngredient] {
 		in := &d.ingredients[m.firstIngredient:m.lastIngredient][i]
 		if in.inactive {
 			continue
 		}
-		part := d.codes(nil, r, &in.code, "medication")
+		part := d.codes(nil, r, &in.code, inside)
 		if t, ok := d.follow(&in.item, medicationKind, m); ok && t.at >= 0 && deep {
 			part = d.product(part, r, &d.resources[t.at], false)
+		} else if ok && t.at < 0 && len(part) == 0 {
+			part = d.elsewhere(r, &t, inside)
+			names = append(names, "unknown")
 		}
 		for _, c := range part {
 			if c.Display != "" {

@@ -58,13 +58,8 @@ var observationStates = map[string]acuity.SignalStatus{
 // observation makes the signals of an Observation: one of itself, unless it only
 // holds its components together, and one of each component.
 func (d *decoder) observation(r *resource) bool {
-	state := d.stateOf(r)
-	status, known := observationStates[string(state)]
-	switch {
-	case r.rejected, string(state) == "unknown", string(state) == "registered":
-		return false
-	case !known:
-		d.reject(r, "status_unknown", "status")
+	status, ok := stateIn(d, r, observationStates, "registered")
+	if !ok {
 		return false
 	}
 	k := acuity.KindObservation

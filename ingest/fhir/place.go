@@ -122,13 +122,17 @@ var wards = map[string]bool{
 const maxAbove = 4
 
 // place reads where a location is: what it is called here, else what the Location
-// is called, else its number. A bed is a part of its room (clinical-input 3).
+// is called, else its number. A bed is a part of its room (clinical-input 3). A
+// Location of another message is named, for what that tells, or will tell.
 func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard, ok bool) {
 	name := d.placeName(r, l.place.display)
 	physical := string(d.bytes(l.physical))
 	t, found := d.follow(&l.place, locationKind, r)
 	var where *resource
-	if found && t.at >= 0 {
+	elsewhere := ""
+	switch {
+	case !found:
+	case t.at >= 0:
 		where = &d.resources[t.at]
 		if physical == "" {
 			physical = string(d.bytes(where.physical))
@@ -136,19 +140,36 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard
 		if name == "" {
 			name = d.called(r, where)
 		}
-	} else if name == "" && found {
-		d.warn(r, "reference_unresolved", "location")
-		if name = t.logical; name == "" {
-			name = strings.TrimPrefix(t.name, "Location/")
+	default:
+		if elsewhere = nameElsewhere(&t); name == "" {
+			d.warn(r, "reference_unresolved", "location")
 		}
-		name = acuity.LocationName + name
-		name = name[:min(len(name), maxPlace)]
 	}
-	if name == "" {
+	switch {
+	case name != "":
+		place, isWard = d.within(where, name, physical)
+		if elsewhere != "" && !isWard {
+			place.PointOfCare = elsewhere
+		}
+		return place, isWard, true
+	case elsewhere == "":
 		return place, false, false
 	}
-	place, isWard = d.within(where, name, physical)
-	return place, isWard, true
+	place = acuity.Location{Room: elsewhere}
+	if t.name != "" && len(t.logical) <= maxPlace {
+		place.Label = t.logical
+	}
+	return place, false, true
+}
+
+// nameElsewhere returns how a place names a Location that is not in the body; "" if
+// the name is too long.
+func nameElsewhere(t *target) string {
+	name := acuity.LocationName + cmp.Or(strings.TrimPrefix(t.name, acuity.LocationName), t.logical)
+	if len(name) > maxPlace {
+		return ""
+	}
+	return name
 }
 
 // within returns the place of a name that a Location, if there is one, is of: with
@@ -166,7 +187,11 @@ func (d *decoder) within(where *resource, name, physical string) (place acuity.L
 			break
 		}
 		t, found := d.follow(&where.partOf, locationKind, where)
-		if !found || t.at < 0 {
+		if !found {
+			break
+		}
+		if t.at < 0 {
+			d.above(&place, nameElsewhere(&t), name, physical)
 			break
 		}
 		where = &d.resources[t.at]
@@ -180,6 +205,18 @@ func (d *decoder) within(where *resource, name, physical string) (place acuity.L
 		}
 	}
 	return place, false
+}
+
+// above notes what a place is a part of that is not in the body: a bed perhaps of
+// its room.
+func (*decoder) above(place *acuity.Location, elsewhere, name, physical string) {
+	switch {
+	case elsewhere == "":
+	case physical == "bd":
+		place.Room, place.Bed, place.Label = elsewhere, name, ""
+	case place.PointOfCare == "":
+		place.PointOfCare = elsewhere
+	}
 }
 
 // cutBed splits "LDR04, Bed 1" into room and bed.

@@ -7,34 +7,41 @@ import (
 )
 
 // referent makes the fact of a Medication, a Location or a Patient that other
-// messages may name. What only stands for itself in this body, nobody else can name.
+// messages may name, by id or by number. What only stands for itself in this body,
+// nobody else can name.
 func (d *decoder) referent(r *resource) bool {
 	id := string(d.idOf(r))
 	switch {
-	case id == "" || r.deleted:
+	case r.deleted:
 		return false
 	case r.kind == patientKind:
-		return d.patient(r)
+		return id != "" && d.patient(r)
 	}
-	name := kindNames[r.kind] + "/" + id
-	if r.kind == medicationKind && len(name) > maxCode || len(name) > maxPlace {
-		return false
-	}
-	f := acuity.Referent{Name: name, UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
+	f := acuity.Referent{UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
+	number, most := d.identifierOf(r, ""), maxCode // as a logical reference has it
 	if r.kind == medicationKind {
 		f.Codings = d.product(nil, r, r, true)
 	} else {
 		f.Place, _ = d.within(r, cmp.Or(d.called(r, r), id), string(d.bytes(r.physical)))
+		most = maxPlace
+		if number != "" {
+			number = acuity.LocationName + number
+		}
 	}
 	if len(f.Codings) == 0 && f.Place.IsZero() {
 		return false
 	}
-	d.facts.Referents = append(d.facts.Referents, f)
-	if number := d.identifierOf(r, ""); r.kind == medicationKind && number != "" && len(number) <= maxCode {
-		f.Name = number // as a logical reference has it
-		d.facts.Referents = append(d.facts.Referents, f)
+	if id != "" {
+		id = kindNames[r.kind] + "/" + id
 	}
-	return true
+	named := false
+	for _, f.Name = range [...]string{id, number} {
+		if f.Name != "" && len(f.Name) <= most && (f.Name != id || !named) {
+			d.facts.Referents = append(d.facts.Referents, f)
+			named = true
+		}
+	}
+	return named
 }
 
 // patient makes the fact that the reference to a Patient and a number are the same.
