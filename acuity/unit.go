@@ -245,7 +245,7 @@ func (u *Unit) Elapse(now Instant) (Change, bool) {
 }
 
 // Reject takes note of an input that cannot be decoded: it changes nothing but
-// the version.
+// the version. As before Apply the caller has taken what was due up to at.
 func (u *Unit) Reject(reason string, at Instant, offset int64) Change {
 	u.begin(max(u.facts.Clock, at), offset)
 	in := intake{Change: Change{Outcome: Rejected, Reason: reason}}

@@ -103,6 +103,7 @@ func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 // it makes.
 func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
+		f.advance(in.At, each)
 		c := f.unit.Reject(in.Reason, in.At, in.Offset)
 		each(&c)
 		return

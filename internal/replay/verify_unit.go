@@ -59,17 +59,21 @@ func (u *unitCheck) input(in *Input) {
 	}
 	u.Inputs++
 	i := slices.IndexFunc(u.queue, func(r recorded) bool { return r.Cause == acuity.CauseIngest && r.Offset == in.Offset })
-	if i >= 0 && in.Observation != nil {
+	switch {
+	case i >= 0 && in.Observation != nil:
 		in.Observation.AppliedAt = u.queue[i].AppliedAt
+	case i >= 0:
+		in.At = u.queue[i].AppliedAt
 	}
 	if i >= 0 && !u.together {
 		// What lies before it was made at a time of which not all is known.
 		u.queue = u.queue[i:]
 		i = 0
 	}
-	if in.Observation != nil {
-		o := in.Observation
+	if o := in.Observation; o != nil {
 		u.until(max(o.ReceivedAt, o.AppliedAt))
+	} else {
+		u.until(in.At)
 	}
 	if u.Difference != nil {
 		return

@@ -195,6 +195,7 @@ func (l *loop) run(ctx context.Context) error {
 // goroutine, before the first record of a partition is fetched.
 func (l *loop) open() error {
 	opts := l.cluster.with(
+		kgo.WithHooks(l.cluster.health),
 		kgo.ConsumerGroup(l.cfg.Group),
 		kgo.ConsumeTopics(l.cfg.Input),
 		kgo.TransactionalID(l.id),

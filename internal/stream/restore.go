@@ -139,7 +139,7 @@ func (l *loop) begin(p *part, partition int32, committed, end int64) error {
 		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
 			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)
 	}
-	p.end = end
+	p.end, p.clock.moved, p.clock.asOf = end, time.Now(), p.since
 	return nil
 }
 

@@ -37,9 +37,10 @@ const (
 type part struct {
 	task  Task
 	next  int64     // input offset to apply next
-	end   int64     // high watermark of the input when last fetched
+	end   int64     // high watermark of the input as last heard of
 	dirty bool      // touched by the transaction under way
 	since time.Time // of the restore
+	clock clock
 
 	mark    mark     // of the last commit
 	grown   int64    // bytes written to the changelog since its checkpoint
@@ -71,7 +72,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 		}
 		count += n.records
 		if fault = n.fault; fault == nil {
-			fault = l.advance(now)
+			fault = l.advance(ctx, now)
 		}
 		if fault != nil || l.timely(now, begun, count) {
 			break
@@ -119,6 +120,7 @@ func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
 // or a transaction that has begun must end. The zero time: when a record comes.
 func (l *loop) deadline(begun time.Time) time.Time {
 	var at time.Time
+	now := time.Now()
 	earlier := func(t time.Time) {
 		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
 			at = t
@@ -128,13 +130,14 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		if p.rewrite != nil && begun.IsZero() { // else its next slice goes with the transaction, which ends in time
 			return time.Unix(0, 1)
 		}
-		earlier(p.task.Due())
+		at, _ := l.fires(p, now)
+		earlier(at)
 	}
 	l.mu.Lock()
 	waiting := len(l.ready) > 0
 	l.mu.Unlock()
 	if waiting { // the assignment of what was just restored is a moment away
-		earlier(time.Now().Add(handOver))
+		earlier(now.Add(handOver))
 	}
 	switch {
 	case begun.IsZero():
@@ -309,7 +312,11 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 			return applied, fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
 		}
 		p.next = r.Offset + 1
+		p.clock.newest = r.Timestamp
 		applied++
+	}
+	if applied > 0 {
+		p.clock.moved, p.clock.asOf = time.Now(), p.clock.newest
 	}
 	return applied, nil
 }
@@ -325,20 +332,6 @@ func (l *loop) applyOne(task Task, r Record) error {
 	}
 	l.cfg.Stats.Rejected.Add(1)
 	return task.Reject(r, poison.Reason)
-}
-
-// advance fires what is due.
-func (l *loop) advance(now time.Time) error {
-	for n, p := range l.parts {
-		if due := p.task.Due(); due.IsZero() || due.After(now) {
-			continue
-		}
-		p.dirty = true
-		if err := p.task.Advance(now); err != nil {
-			return fmt.Errorf("advance partition %d: %w", n, err)
-		}
-	}
-	return nil
 }
 
 // touched says whether a partition has something to write.

@@ -6,8 +6,9 @@ import (
 )
 
 // Task is the work on one partition. All its methods are called from one
-// goroutine at a time; those of different partitions in parallel. Its memory is a function of its changelog: after any
-// error it is closed, and a new task reads the changelog again.
+// goroutine at a time; those of different partitions in parallel. Its memory is
+// a function of its changelog: after any error it is closed, and a new task reads
+// the changelog again.
 //
 // The order of calls: Restore*, Restored, then turns of (Apply or Reject)*,
 // Advance*, Outputs, Committed; a piece of Live at times after Outputs; Close.
@@ -18,17 +19,19 @@ type Task interface {
 	// Restored ends the restore; derived state is built here. It returns the
 	// lowest input offset that the changelog has not seen; 0: none was.
 	Restored() (next int64, err error)
-	// Apply takes one input. A [PoisonError] says that no retry can help:
-	// Reject is called with its reason. Any other error stops the partition.
+	// Apply takes one input, after what is due before the time that it carries.
+	// A [PoisonError] says that no retry can help: Reject is called with its
+	// reason. Any other error stops the partition.
 	Apply(Record) error
 	// Reject takes an input that cannot be applied, so that it is not silent.
 	Reject(r Record, reason string) error
 	// Due returns the earliest instant at which time alone changes
 	// something; the zero time: never.
 	Due() time.Time
-	// Advance fires what is due at now, for at most about 10 ms; what is left
-	// stays due.
-	Advance(now time.Time) error
+	// Advance fires what is due up to an instant, for at most about 10 ms; what
+	// is left stays due. The instant is that of the wall clock where the log
+	// ends, and never beyond the inputs that are still to come.
+	Advance(upTo time.Time) error
 	// Outputs emits what is to be written since the last call; a nil value
 	// removes the key. The bytes are kept until Committed: do not reuse them.
 	// An error drops the memory, as one of Apply does.

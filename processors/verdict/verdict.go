@@ -209,6 +209,9 @@ func (t *task) Apply(r stream.Record) error {
 func (t *task) Reject(r stream.Record, reason string) error {
 	id := schemas.InputHospital(r.Key)
 	h := t.hospital(id)
+	if err := t.fire(h, acuity.At(r.Timestamp), -1); err != nil {
+		return err
+	}
 	change := h.unit.Reject(reason, acuity.At(r.Timestamp), r.Offset)
 	letter := schemas.DeadLetter{
 		Topic: schemas.Observations().Name, Partition: r.Partition, Offset: r.Offset,

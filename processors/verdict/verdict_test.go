@@ -289,3 +289,29 @@ func TestPoison(t *testing.T) {
 	l.task.Close()
 	l.start() // what was rejected is not applied again
 }
+
+// TestRejectedInputMovesTimeOn: what is due before an input that cannot be read
+// fires before it, at its own instant, as before any other.
+func TestRejectedInputMovesTimeOn(t *testing.T) {
+	l := newLog(t)
+	o := &acuity.Observation{
+		Hospital: "north", ReceivedAt: morning, Channel: acuity.ChannelClinical, Room: &acuity.RoomRef{ID: 1},
+		Signals: []acuity.Signal{{Room: 1, Kind: acuity.KindMedication, System: acuity.RxNorm, Code: "6585", StartedAt: morning}},
+	}
+	value, err := schemas.EncodeObservation(nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.apply(stream.Record{Key: []byte("north"), Value: value})
+	l.apply(stream.Record{Offset: 1, Key: []byte("north"), Value: []byte("no record"), Timestamp: morning.Add(90 * time.Minute).Time()})
+	l.commit()
+	var got []string
+	for _, c := range l.changes() {
+		got = append(got, fmt.Sprint(c.Outcome, " ", c.AppliedAt.Time().Sub(morning.Time())))
+	}
+	if want := []string{
+		fmt.Sprint(acuity.Applied, " 0s"), fmt.Sprint(acuity.Time, " 1h0m0s"), fmt.Sprint(acuity.Rejected, " 1h30m0s"),
+	}; !slices.Equal(got, want) {
+		t.Errorf("changes %q, not %q", got, want)
+	}
+}

@@ -1,0 +1,237 @@
+package stream
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// diary is a task whose timers fire before an input that is later, as those of
+// the verdicts do. It writes down what it did, in order: "+10m" an input and its
+// time, "10m by record" and "10m by clock" a timer and who fired it.
+type diary struct {
+	counter
+	start time.Time
+	hold  func(r Record) // before each input
+	lines int
+}
+
+func (d *diary) write(line string) {
+	d.changes = append(d.changes, [2][]byte{[]byte("line/" + strconv.Itoa(d.lines)), []byte(line)})
+	d.lines++
+}
+
+func (d *diary) Restore(r Record) error {
+	if strings.HasPrefix(string(r.Key), "line/") {
+		d.lines++
+	}
+	return d.counter.Restore(r)
+}
+
+func (d *diary) fire(upTo time.Time, by string) {
+	if !d.due.IsZero() && !d.due.After(upTo) {
+		d.write(d.due.Sub(d.start).String() + " by " + by)
+		d.due = time.Time{}
+		d.changes = append(d.changes, [2][]byte{[]byte("due"), strconv.AppendInt(nil, d.due.UnixMilli(), 10)})
+	}
+}
+
+func (d *diary) Apply(r Record) error {
+	if d.hold != nil {
+		d.hold(r)
+	}
+	d.fire(r.Timestamp, "record")
+	d.write("+" + r.Timestamp.Sub(d.start).String())
+	return d.counter.Apply(r)
+}
+
+func (d *diary) Advance(upTo time.Time) error {
+	d.fire(upTo, "clock")
+	return nil
+}
+
+// diaries starts a loop whose tasks write them, and returns what one says.
+func (r *rig) diaries(start time.Time, hold func(Record), stats *Stats) (read func(partition int32) []string, stop func() error) {
+	stop = r.process(r.cluster, Config{Stats: stats, NewTask: func(n int32) Task {
+		c, ok := newCounter(n).(*counter)
+		if !ok {
+			r.t.Error("no counter")
+		}
+		return &diary{counter: *c, start: start, hold: hold}
+	}})
+	return func(partition int32) (lines []string) {
+		var mu sync.Mutex
+		if err := r.cluster.readTo(r.t.Context(), logTopic, nil, []int32{partition}, func(rec Record) error {
+			mu.Lock()
+			defer mu.Unlock()
+			if strings.HasPrefix(string(rec.Key), "line/") {
+				lines = append(lines, string(rec.Value))
+			}
+			return nil
+		}); err != nil {
+			r.t.Fatal(err)
+		}
+		return lines
+	}, stop
+}
+
+// appends puts a record of some time.
+func appends(t *testing.T, l *Loader, partition int32, at time.Time, value string) {
+	t.Helper()
+	if err := l.Put(&Record{Partition: partition, Key: []byte("k"), Value: []byte(value), Timestamp: at}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(r *rig, fill func(*Loader)) {
+	r.t.Helper()
+	l, err := r.cluster.Loader(r.t.Context(), inTopic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	fill(l)
+	if err := l.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// A log of the past, of many polls: each timer fires before the first record
+// that is later, whatever the wall clock says, and the last one when nothing
+// more has come for a while.
+func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		const records = 500
+		start := time.Now().Add(-1000 * time.Hour).Truncate(time.Hour)
+		var want []string
+		large := make([]byte, 2000) // several polls: a fetch has a limit, and this does not compress
+		for i := range records {
+			at := time.Duration(i) * time.Hour
+			value := "wait 30m"
+			if i%2 == 0 {
+				rand.NewChaCha8([32]byte{byte(i)}).Read(large)
+				value = "add " + string(large)
+			}
+			load(r, func(l *Loader) { appends(t, l, 1, start.Add(at), value) })
+			if i > 0 && i%2 == 0 {
+				want = append(want, fmt.Sprint(at-30*time.Minute, " by record"))
+			}
+			want = append(want, fmt.Sprint("+", at))
+		}
+		want = append(want, fmt.Sprint((records-1)*time.Hour+30*time.Minute, " by clock"))
+		var stats Stats
+		read, stop := r.diaries(start, nil, &stats)
+		r.await("records", records, stats.Records.Load)
+		time.Sleep(silence - 5*time.Second)
+		if n := len(read(1)); n != records+records/2-1 {
+			t.Errorf("%d lines before the log counts as ended", n)
+		}
+		time.Sleep(10 * time.Second)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		if got := read(1); !slices.Equal(got, want) {
+			t.Errorf("%q, not\n%q", got, want)
+		}
+	})
+}
+
+// A log of the past that somebody writes more slowly than it is applied, also
+// across a restart of the loop that finds nothing left to apply.
+func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		start := time.Now().Add(-1000 * time.Hour).Truncate(time.Hour)
+		var stats Stats
+		read, stop := r.diaries(start, nil, &stats)
+		write := func(from, to int) {
+			for i := from; i < to; i++ {
+				load(r, func(l *Loader) { appends(t, l, 1, start.Add(time.Duration(i)*time.Hour), "wait 30m") })
+				time.Sleep(silence - 5*time.Second)
+			}
+		}
+		write(0, 10)
+		r.await("records", 10, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		var again Stats
+		read, stop = r.diaries(start, nil, &again)
+		r.await("partitions", parts, again.Partitions.Load)
+		time.Sleep(silence - 5*time.Second)
+		write(10, 20)
+		r.await("records", 10, again.Records.Load)
+		want := []string{"+0s"}
+		for i := 1; i < 20; i++ {
+			at := time.Duration(i) * time.Hour
+			want = append(want, fmt.Sprint(at-30*time.Minute, " by record"), fmt.Sprint("+", at))
+		}
+		if got := read(1); !slices.Equal(got, want) {
+			t.Errorf("%q, not\n%q", got, want)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// In live operation the wall clock fires, at once; what is little behind waits
+// for the records before it.
+func TestTimersFireByTheWallClockWhereTheLogEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		start := time.Now()
+		var stats Stats
+		read, stop := r.diaries(start, nil, &stats)
+		r.await("partitions", parts, stats.Partitions.Load)
+		at := time.Since(start)
+		load(r, func(l *Loader) { appends(t, l, 1, time.Now(), "wait 30m") })
+		time.Sleep(30*time.Minute + time.Second)
+		if got, want := read(1), []string{"+" + at.String(), (at.Truncate(time.Millisecond) + 30*time.Minute).String() + " by clock"}; !slices.Equal(got, want) {
+			t.Errorf("%q, not %q", got, want)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// A loop that was held up, by another partition here, learns what came before it
+// fires a timer that it missed.
+func TestMissedTimerWaitsForTheRecordsBeforeIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		start := time.Now().Truncate(time.Millisecond)
+		var stats Stats
+		held := make(chan struct{})
+		read, stop := r.diaries(start, func(rec Record) {
+			if rec.Partition == 0 {
+				close(held)
+				time.Sleep(time.Hour)
+			}
+		}, &stats)
+		r.await("partitions", parts, stats.Partitions.Load)
+		load(r, func(l *Loader) { appends(t, l, 1, start, "wait 30m") })
+		r.await("records", 1, stats.Records.Load)
+		load(r, func(l *Loader) { appends(t, l, 0, start, "add") })
+		<-held
+		load(r, func(l *Loader) { appends(t, l, 1, start.Add(20*time.Minute), "add") })
+		time.Sleep(time.Hour + time.Minute)
+		if got, want := read(1), []string{"+0s", "+20m0s", "30m0s by clock"}; !slices.Equal(got, want) {
+			t.Errorf("%q, not %q", got, want)
+		}
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
