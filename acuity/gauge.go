@@ -16,9 +16,28 @@ type Gauge struct {
 	Call     Tristate
 }
 
-// Level returns the level and the driving axis of a unit with these numbers, by
-// the axes of the verdict.
-func (g *Gauge) Level() (Level, Axis) {
+// Level returns the level of a unit with these numbers, by the axes of the
+// verdict.
+func (g *Gauge) Level() Level {
+	var readings [AxisCount]reading
+	return g.read(&readings)
+}
+
+// Driving returns the level too, and the axis that drives it.
+func (g *Gauge) Driving() (Level, Axis) {
+	var readings [AxisCount]reading
+	top, d := g.read(&readings), driver{}
+	for i := range readings {
+		if r := &readings[i]; r.known && r.level == top {
+			d.see(Axis(i), r.level, r.pressure())
+		}
+	}
+	return d.level, d.axis
+}
+
+// read fills in what the axes say, and returns the worst level of those that are
+// known.
+func (g *Gauge) read(readings *[AxisCount]reading) Level {
 	t := tally{
 		counts: counts{
 			required: g.Required, single: g.Single, score: g.Score, stat: int64(g.STAT),
@@ -27,21 +46,14 @@ func (g *Gauge) Level() (Level, Axis) {
 		rooms: int64(g.Rooms), census: g.Rooms > 0, moves: int64(g.Moves),
 		staffed: g.Nurses >= 0, nurses: int64(max(g.Nurses, 0)), call: g.Call == Yes,
 	}
-	var readings [AxisCount]reading
-	t.read(&readings)
+	t.read(readings)
 	top := LevelGreen
 	for i := range readings {
 		if readings[i].known {
 			top = max(top, readings[i].level)
 		}
 	}
-	d := driver{}
-	for i := range readings {
-		if r := &readings[i]; r.known && r.level == top {
-			d.see(Axis(i), r.level, r.pressure())
-		}
-	}
-	return d.level, d.axis
+	return top
 }
 
 // Gauge returns a unit as its snapshot has it.

@@ -50,8 +50,8 @@ func TestGaugeIsTheVerdict(t *testing.T) {
 			g.Rooms = int32(len(rooms))
 		}
 		want := u.Verdict(rooms, 2000)
-		if level, axis := g.Level(); level != want.Level || axis != want.Driving {
-			t.Fatalf("%+v: %v by %v, the verdict says %v by %v", g, level, axis, want.Level, want.Driving)
+		if level, axis := g.Driving(); level != want.Level || axis != want.Driving || g.Level() != level {
+			t.Fatalf("%+v: %v by %v, alone %v; the verdict says %v by %v", g, level, axis, g.Level(), want.Level, want.Driving)
 		}
 	})
 }

@@ -82,7 +82,8 @@ func (s *scene) judge() levels {
 	var count [4]int
 	for j := range noises {
 		for i := range cutsOfR {
-			level, axis := s.scenario(i, j, moves[j])
+			g := s.scenario(i, j, moves[j])
+			level, axis := g.Driving()
 			seen[level][axis]++
 			count[level]++
 		}
@@ -105,8 +106,8 @@ func (s *scene) judgeLevels() levels {
 	}
 	for j := range noises {
 		level := func(i int) acuity.Level {
-			l, _ := s.scenario(i, j, moves[j])
-			return l
+			g := s.scenario(i, j, moves[j])
+			return g.Level()
 		}
 		for i, here, last := 0, level(0), level(cutsOfR-1); ; {
 			if here == last {
@@ -135,9 +136,9 @@ func (s *scene) noise() (moves [noises]int32) {
 	return moves
 }
 
-// scenario judges the unit at the i-th slice of the nurses required and the j-th
-// of what these do not say.
-func (s *scene) scenario(i, j int, moves int32) (acuity.Level, acuity.Axis) {
+// scenario is the unit at the i-th slice of the nurses required and the j-th of
+// what these do not say.
+func (s *scene) scenario(i, j int, moves int32) acuity.Gauge {
 	at := &between[i]
 	low, high := s.tails[at.left], s.tails[at.left+1]
 	r := max(0, s.mean[nurses]+float64(s.sd*(low+float64(at.share*(high-low)))))
@@ -148,7 +149,7 @@ func (s *scene) scenario(i, j int, moves int32) (acuity.Level, acuity.Axis) {
 	g.Occupied = int32(math.Round(s.part(rooms, 1, by, z)))
 	g.Score = int64(math.Round(s.part(points, 2, by, z)))
 	g.Moves = s.known + moves
-	return g.Level()
+	return g
 }
 
 // shares makes probabilities of how many scenarios have each level.

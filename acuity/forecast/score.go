@@ -24,8 +24,7 @@ func newActual(s *acuity.Snapshot) *actual {
 func (a *actual) level(o *acuity.Snapshot) acuity.Level {
 	g := a.gauge
 	g.Nurses, g.Call, g.Rooms = o.Nurses, o.Call, o.Rooms
-	l, _ := g.Level()
-	return l
+	return g.Level()
 }
 
 // score compares what an origin forecast for an hour with what came, and learns

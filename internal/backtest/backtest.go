@@ -4,7 +4,6 @@
 package backtest
 
 import (
-	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -75,7 +74,7 @@ func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 		}
 	}
 	if r.report.Forecasts == 0 {
-		return nil, errors.New("no forecast to measure: too few observed hours")
+		return nil, fmt.Errorf("no forecast to measure: too few observed hours, %d, of which %d are learnt first", r.model.Learnt, o.Warmup)
 	}
 	r.report.Lead = r.leads.result()
 	r.report.finish()
@@ -110,7 +109,7 @@ func (r *run) slot(hour int32) int {
 func (r *run) hour(s *acuity.Snapshot) {
 	gauge := s.Gauge()
 	required := float64(gauge.Required) / float64(acuity.Nurse)
-	level, _ := gauge.Level()
+	level := gauge.Level()
 	r.past = slices.DeleteFunc(r.past, func(o origin) bool { return !s.Observed || s.Hour-o.snapshot.Hour > forecast.Horizon })
 	if !s.Observed {
 		forecast.Learn(r.model, s, r.options.Zone)
@@ -150,7 +149,7 @@ func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *ac
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *gauge
 	held.Nurses, held.Call, held.Rooms = o.snapshot.Nurses, o.snapshot.Call, o.snapshot.Rooms
-	level, _ := held.Level()
+	level := held.Level()
 	f := &o.ahead[h]
 	within := o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 	if o.age >= 24 && within {
