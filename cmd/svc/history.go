@@ -11,6 +11,7 @@ import (
 	"svc/internal/stream"
 	"svc/processors/history"
 	"svc/processors/verdict"
+	"svc/readapi"
 	"svc/schemas"
 )
 
@@ -112,8 +113,8 @@ type forecasts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// Model implements [readapi.Forecasts]. A hospital of which no hour was learnt,
-// or whose model this release cannot read, has an empty one.
+// Model implements [readapi.Forecasts]. A hospital of which no hour was learnt
+// has an empty one; one whose model this release cannot read has none yet.
 func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
 	s, err := f.board.Read(ctx, hospital)
 	if errors.Is(err, board.ErrNoUnit) {
@@ -122,11 +123,19 @@ func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model,
 	if err != nil {
 		return nil, away(err)
 	}
-	m, err := schemas.DecodeModel([]byte(s.Chart))
+	return shownModel([]byte(s.Chart))
+}
+
+// shownModel reads a model from the view.
+func shownModel(value []byte) (*forecast.Model, error) {
+	m, err := schemas.DecodeModel(value)
 	if err != nil {
 		return nil, fmt.Errorf("decode model: %w", err)
 	}
-	model, _ := m.Forecast()
+	model, same := m.Forecast()
+	if !same { // releases change over: the history of the one that came relearns it
+		return nil, fmt.Errorf("%w: the model is of another release", readapi.ErrIncomplete)
+	}
 	return model, nil
 }
 

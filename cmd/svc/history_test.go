@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"reflect"
+	"testing"
+
+	"svc/acuity/forecast"
+	"svc/readapi"
+	"svc/schemas"
+)
+
+// TestModelOfAnotherRelease: while releases change over a forecast is away for a
+// moment; a lack of history would be a lie.
+func TestModelOfAnotherRelease(t *testing.T) {
+	m := schemas.ModelOf(forecast.NewModel("north"))
+	encoded := func() []byte {
+		value, err := schemas.EncodeModel(nil, m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	if got, err := shownModel(encoded()); err != nil || !reflect.DeepEqual(got, forecast.NewModel("north")) {
+		t.Errorf("of this release: %v", err)
+	}
+	m.Version++
+	if got, err := shownModel(encoded()); got != nil || !errors.Is(err, readapi.ErrAway) {
+		t.Errorf("of another release: %v, error %v", got, err)
+	}
+	if _, err := shownModel([]byte("no record")); err == nil || errors.Is(err, readapi.ErrAway) {
+		t.Errorf("of no record: %v", err)
+	}
+}
