@@ -1,0 +1,65 @@
+package history
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/schemas"
+)
+
+// relearnt is how far back hours are learnt when a model is made anew: what is
+// older counts for less than half, and is deleted a week later.
+const relearnt = 56 * 24 * time.Hour
+
+// relearn makes the models of hospitals anew from what was copied: of each hour
+// the snapshot of the latest generation.
+func (t *task) relearn(list ...*hospital) error {
+	if len(list) == 0 {
+		return nil
+	}
+	newest := int32(0)
+	hours := map[string]map[int32]*acuity.Snapshot{}
+	for _, h := range list {
+		newest = max(newest, h.copied, h.past)
+		hours[h.id] = map[int32]*acuity.Snapshot{}
+	}
+	since := time.Unix(int64(newest)*3600, 0).Add(-relearnt)
+	oldest := acuity.At(since).Hour()
+	take := func(s *schemas.Snapshot) {
+		of, wanted := hours[s.Hospital]
+		if !wanted || s.Snapshot.Hour < oldest {
+			return
+		}
+		if old := of[s.Snapshot.Hour]; old == nil || old.Generation <= s.Snapshot.Generation {
+			of[s.Snapshot.Hour] = &s.Snapshot
+		}
+	}
+	err := t.Past(t.partition, since, func(value []byte) error {
+		s, err := schemas.DecodeSnapshot(value)
+		if err != nil {
+			return fmt.Errorf("read snapshot: %w", err)
+		}
+		take(s)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("learn anew: %w", err)
+	}
+	for i := range t.snapshots { // not committed yet
+		s := t.snapshots[i]
+		take(&s)
+	}
+	for _, h := range list {
+		model := forecast.NewModel(h.id)
+		for _, hour := range slices.Sorted(maps.Keys(hours[h.id])) {
+			forecast.Learn(model, hours[h.id][hour], t.Zone(h.id))
+		}
+		model.Offset = h.model.Offset
+		h.model = model
+	}
+	return nil
+}
