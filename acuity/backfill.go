@@ -71,6 +71,23 @@ func (b *Backfill) left(live []HourSpan) int32 {
 	return n
 }
 
+// Recall brings the past of a backfill that is due at now nearer to its next hour,
+// by at most so many events. It returns how many these were, and whether it is
+// there. After a restore, after what changes the past, and after hours that are left
+// out, there are more than those of an hour; who does not call it has [Unit.Advance]
+// take them in one piece.
+func (u *Unit) Recall(now Instant, most int) (told int, there bool) {
+	if due := u.backfillDue(); due == 0 || due > now {
+		return 0, true
+	}
+	if u.past == nil {
+		u.past = u.recall()
+	}
+	before := u.past.told
+	there = u.past.tell(Instant(u.facts.Backfill.Next)*hourOf, most)
+	return u.past.told - before, there
+}
+
 // cutPast adds the snapshot of the next past hour to a change.
 func (u *Unit) cutPast(in *intake) {
 	f := &u.facts
@@ -93,6 +110,7 @@ func (u *Unit) cutPast(in *intake) {
 type past struct {
 	unit   *Unit
 	events []Event // that are still to come, ascending by time
+	told   int     // of those that came
 }
 
 // recall makes the past of the unit of the events that it keeps. Only ADT tells
@@ -121,17 +139,26 @@ func (u *Unit) recall() *past {
 	return p
 }
 
+// tell takes at most so many of the events before an instant, and reports whether
+// that was all of them.
+func (p *past) tell(before Instant, most int) bool {
+	n := 0
+	for ; n < len(p.events) && p.events[n].At < before; n++ {
+		if n == most {
+			break
+		}
+		e := &p.events[n]
+		p.unit.pass(e.At)
+		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: p.events[n : n+1]}, 0)
+	}
+	p.events, p.told = p.events[n:], p.told+n
+	return len(p.events) == 0 || p.events[0].At >= before
+}
+
 // cut returns the snapshot of an hour after those that were cut.
 func (p *past) cut(hour int32) *Snapshot {
 	u, at := p.unit, Instant(hour)*hourOf
-	n := 0
-	for n < len(p.events) && p.events[n].At < at {
-		e := &p.events[n]
-		u.pass(e.At)
-		u.Apply(&Observation{Hospital: u.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: p.events[n : n+1]}, 0)
-		n++
-	}
-	p.events = p.events[n:]
+	p.tell(at, len(p.events))
 	u.pass(at)
 	in := intake{Change: Change{Cause: CauseTime, Outcome: Time}}
 	u.begin(max(at, u.facts.Clock), 0)

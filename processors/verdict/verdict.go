@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -81,6 +82,10 @@ const (
 	hourWeight      = 4
 	pastWeight      = 4
 	visitsPerWeight = 8
+
+	// The past of a backfill is told again in pieces of so many events.
+	recallAtOnce    = 40
+	eventsPerWeight = 2
 )
 
 // task is the work on one partition; see [stream.Task] for who calls what when.
@@ -181,6 +186,7 @@ func (h *hospital) restore() (next int64, err error) {
 	}
 	h.restoring = nil
 	h.unit.Restored()
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // here, where nobody waits for other hospitals
 	return next, nil
 }
 
@@ -238,7 +244,13 @@ func (t *task) Due() time.Time {
 func (t *task) Advance(now time.Time) error {
 	at := acuity.At(now)
 	for t.weight = 0; t.weight < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; {
-		if err := t.fire(t.timers[0], at, 1); err != nil {
+		h := t.timers[0]
+		told, there := h.unit.Recall(at, recallAtOnce)
+		t.weight += told / eventsPerWeight
+		if !there {
+			continue
+		}
+		if err := t.fire(h, at, 1); err != nil {
 			return err
 		}
 	}
