@@ -35,6 +35,8 @@ type backtestCommand struct {
 	*admin
 	options backtest.Options
 	source  string
+	from    string // as it was asked for
+	to      string
 	gate    bool
 	out     string
 }
@@ -52,6 +54,9 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
+	if err := b.span(); err != nil {
+		return err
+	}
 	report, err := backtest.Run(hours.Each(list), b.options)
 	if err != nil {
 		return err
@@ -67,10 +72,10 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 
 func parseBacktest(args []string, w world) (*backtestCommand, error) {
 	b := &backtestCommand{admin: newAdmin("backtest", w)}
-	var from, to, models, warmup, zone string
+	var models, warmup, zone string
 	b.flags.StringVar(&b.options.Hospital, "hospital", "", "hospital id")
-	b.flags.StringVar(&from, "from", "", "first `instant` of a forecast that counts: a date, or RFC 3339 (default: the first there is)")
-	b.flags.StringVar(&to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
+	b.flags.StringVar(&b.from, "from", "", "first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
+	b.flags.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
 	b.flags.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
 	b.flags.StringVar(&models, "model", "", "models to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
 	b.flags.StringVar(&warmup, "warmup", "8w", "observed hours to learn before a forecast counts, such as 8w or 28d")
@@ -95,9 +100,9 @@ func parseBacktest(args []string, w world) (*backtestCommand, error) {
 	location, err := time.LoadLocation(zone)
 	fault(err != nil || zone == "", "-timezone: must be an IANA name such as America/Chicago")
 	b.options.Zone = location
-	b.options.From, err = parseHour(from)
+	_, err = parseHour(b.from, time.UTC)
 	fault(err != nil, "-from: must be a date, or an instant such as 2026-01-05T07:00:00Z")
-	b.options.To, err = parseHour(to)
+	_, err = parseHour(b.to, time.UTC)
 	fault(err != nil, "-to: must be a date, or an instant such as 2026-01-05T07:00:00Z")
 	if models != "" {
 		b.options.Models = strings.Split(models, ",")
@@ -114,17 +119,25 @@ func parseBacktest(args []string, w world) (*backtestCommand, error) {
 	return b, nil
 }
 
-// parseHour reads the full hour of a date, in UTC, or of an instant; 0: none is
+// parseHour reads the full hour of a date in a zone, or of an instant; 0: none is
 // named.
-func parseHour(text string) (int32, error) {
+func parseHour(text string, zone *time.Location) (int32, error) {
 	if text == "" {
 		return 0, nil
 	}
-	t, err := time.Parse(time.DateOnly, text)
+	t, err := time.ParseInLocation(time.DateOnly, text, zone)
 	if err != nil {
 		t, err = time.Parse(time.RFC3339, text)
 	}
 	return acuity.At(t).Hour(), err
+}
+
+// span says which forecasts count, now that the zone of the hospital is known.
+func (b *backtestCommand) span() (err error) {
+	if b.options.From, err = parseHour(b.from, b.options.Zone); err == nil {
+		b.options.To, err = parseHour(b.to, b.options.Zone)
+	}
+	return err
 }
 
 func (b *backtestCommand) isFile() bool {
@@ -196,17 +209,18 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 		return nil, err
 	}
 	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka counts them so
+	enough := errors.New("nobody wants more")
 	return hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
 		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
 			s, err := schemas.DecodeSnapshot(r.Value)
 			if err != nil {
 				return fmt.Errorf("snapshot %d:%d: %w", r.Partition, r.Offset, err)
 			}
-			if s.Hospital == b.options.Hospital {
-				yield(&s.Snapshot, nil)
+			if s.Hospital == b.options.Hospital && !yield(&s.Snapshot, nil) {
+				return enough
 			}
 			return nil
-		}); err != nil {
+		}); err != nil && !errors.Is(err, enough) {
 			yield(nil, err)
 		}
 	})

@@ -31,6 +31,7 @@ func (r *Report) CSV(to io.Writer) error {
 	errs("all", r.Models)
 	for h := range forecast.Horizon {
 		row("coverage80", Method, "all", h+1, r.Band[h])
+		row("within_one_nurse", Method, "all", h+1, r.WithinOne[h])
 		row("pinball", Method, "all", h+1, r.Pinball[h])
 		for i, tau := range forecast.Taus {
 			row("share_below_p"+strconv.Itoa(int(100*tau+.5)), Method, "all", h+1, r.Below[h][i])

@@ -48,12 +48,20 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
+// line draws a line of a class and a colour; "": that of the class.
 func (p *picture) line(class, color string, xs, ys []float64) {
-	p.svg.WriteString(`<polyline class="` + class + `" style="stroke:` + color + `" points="`)
+	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {
 		fmt.Fprintf(&p.svg, "%.1f,%.1f ", p.x(xs[i]), p.y(ys[i]))
 	}
 	p.svg.WriteString(`"/>`)
+}
+
+func stroke(color string) string {
+	if color == "" {
+		return ""
+	}
+	return ` style="stroke:` + color + `"`
 }
 
 func (p *picture) area(color string, xs, low, high []float64) {
@@ -68,10 +76,10 @@ func (p *picture) area(color string, xs, low, high []float64) {
 }
 
 // name puts a line of the legend.
-func (p *picture) name(i int, color, text string) {
+func (p *picture) name(i int, class, color, text string) {
 	y := 40 + 18*float64(i)
-	fmt.Fprintf(&p.svg, `<path d="M%.1f %.1fh16" style="stroke:%s;stroke-width:3"/><text x="%.1f" y="%.1f">%s</text>`,
-		p.width-p.legend+10, y, color, p.width-p.legend+30, y+4, template.HTMLEscapeString(text))
+	fmt.Fprintf(&p.svg, `<path class="%s" d="M%.1f %.1fh16"%s/><text x="%.1f" y="%.1f">%s</text>`,
+		class, p.width-p.legend+10, y, stroke(color), p.width-p.legend+30, y+4, template.HTMLEscapeString(text))
 }
 
 func (p *picture) html() template.HTML {
@@ -96,7 +104,7 @@ func ticks(from, to float64) []float64 {
 
 var horizons = []float64{1, 2, 3, 4, 5, 6, 7, 8}
 
-// byHorizon draws one line for each model.
+// byHorizon draws one line for each model, the first one over the others.
 func byHorizon(title string, names []string, lines [][]float64) template.HTML {
 	top := 0.0
 	for _, l := range lines {
@@ -109,9 +117,14 @@ func byHorizon(title string, names []string, lines [][]float64) template.HTML {
 	for _, h := range horizons {
 		p.mark(h, fmt.Sprintf("%.0f h", h))
 	}
-	for i, l := range lines {
-		p.line("line", colors[i%len(colors)], horizons, l)
-		p.name(i, colors[i%len(colors)], names[i])
+	for i, l := range slices.Backward(lines) {
+		class := "line"
+		if i == 0 {
+			class += " ours"
+			names[i] = "forecast"
+		}
+		p.line(class, colors[i%len(colors)], horizons, l)
+		p.name(i, class, colors[i%len(colors)], names[i])
 	}
 	return p.html()
 }
@@ -134,9 +147,13 @@ func (r *Report) pictureLevels() template.HTML {
 	return byHorizon("Ranked probability score of the level, by hours ahead", names, lines)
 }
 
-// pictureSample draws the last two weeks, as forecast four hours before.
+// pictureSample draws the last two weeks, as forecast four hours before. Where
+// nothing was observed there is nothing.
 func (r *Report) pictureSample() template.HTML {
 	n := len(r.Sample)
+	if n < 2 {
+		return ""
+	}
 	xs, low, mid, high, came := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
 	top := 1.0
 	for i, s := range r.Sample {
@@ -144,21 +161,24 @@ func (r *Report) pictureSample() template.HTML {
 		low[i], mid[i], high[i], came[i] = s.P10, s.P50, s.P90, s.Came
 		top = max(top, s.P90, s.Came)
 	}
-	if n < 2 {
-		return ""
-	}
 	p := newPicture("Nurses required: forecast four hours before, and what came", xs[0], xs[n-1], 0, top*1.05)
 	p.rule("%.0f")
 	for _, x := range xs {
-		if at := time.Unix(int64(x)*3600, 0).UTC(); at.Hour() == 12 && at.Day()%2 == 0 {
+		if at := time.Unix(int64(x)*3600, 0).In(r.zone); at.Hour() == 0 && at.Day()%2 == 0 {
 			p.mark(x, at.Format("2 Jan"))
 		}
 	}
-	p.area(colors[0], xs, low, high)
-	p.line("line", colors[0], xs, mid)
-	p.line("line", "#222", xs, came)
-	p.name(0, colors[0], "P50, P10-P90")
-	p.name(1, "#222", "came")
+	for from, to := 0, 1; to <= n; to++ {
+		if to < n && xs[to] == xs[to-1]+1 {
+			continue
+		}
+		p.area(colors[0], xs[from:to], low[from:to], high[from:to])
+		p.line("line ours", colors[0], xs[from:to], mid[from:to])
+		p.line("line came", "", xs[from:to], came[from:to])
+		from = to
+	}
+	p.name(0, "line ours", colors[0], "P50, P10 to P90")
+	p.name(1, "line came", "", "what came")
 	return p.html()
 }
 
@@ -168,20 +188,22 @@ func (r *Report) pictureWeeks() template.HTML {
 		return ""
 	}
 	var xs, ys, target []float64
+	least := 50.0
 	for i, w := range r.Weeks {
 		xs, ys, target = append(xs, float64(i+1)), append(ys, 100*w.Band), append(target, 80)
+		least = min(least, 100*w.Band)
 	}
-	p := newPicture("Share within the band of 80 %, by week", 1, float64(len(xs)), 40, 100)
+	p := newPicture("Share of hours within the band of 80 %, by week", 1, float64(len(xs)), math.Floor(least/10)*10, 100)
 	p.rule("%.0f %%")
 	for i := range xs {
 		if i%max(1, len(xs)/8) == 0 {
-			p.mark(xs[i], r.Weeks[i].Start.Format("2 Jan"))
+			p.mark(xs[i], r.Weeks[i].Start.In(r.zone).Format("2 Jan"))
 		}
 	}
-	p.line("thin", "#777", xs, target)
-	p.line("line", colors[0], xs, ys)
-	p.name(0, colors[0], "within")
-	p.name(1, "#777", "80 %")
+	p.line("thin", "", xs, target)
+	p.line("line ours", colors[0], xs, ys)
+	p.name(0, "line ours", colors[0], "within")
+	p.name(1, "thin", "", "80 %")
 	return p.html()
 }
 
@@ -199,9 +221,9 @@ func (r *Report) pictureCurve() template.HTML {
 	for x := 0.0; x <= 100; x += 20 {
 		p.mark(x, fmt.Sprintf("%.0f %%", x))
 	}
-	p.line("thin", "#777", []float64{0, 100}, []float64{0, 100})
-	p.line("line", colors[0], xs, ys)
-	p.name(0, colors[0], "came")
-	p.name(1, "#777", "as said")
+	p.line("thin", "", []float64{0, 100}, []float64{0, 100})
+	p.line("line ours", colors[0], xs, ys)
+	p.name(0, "line ours", colors[0], "what came")
+	p.name(1, "thin", "", "as it was said")
 	return p.html()
 }

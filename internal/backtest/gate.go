@@ -1,0 +1,52 @@
+package backtest
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Gate is whether a forecast is good enough to be shown.
+type Gate struct {
+	Passed bool     `json:"passed"`
+	Faults []string `json:"faults"`
+}
+
+// What a forecast must reach. Our choice: below these a unit is better off with
+// its own experience.
+const (
+	leastGain           = .10
+	leastBand, mostBand = .75, .85
+	mostRPS             = .90
+)
+
+func (r *Report) gate() Gate {
+	g := Gate{Faults: []string{}}
+	fault := func(format string, args ...any) { g.Faults = append(g.Faults, fmt.Sprintf(format, args...)) }
+	if r.Best != "" && r.Gain < leastGain {
+		fault("gain over %s %.1f %%, at least %.0f %%", r.Best, 100*r.Gain, 100*leastGain)
+	}
+	for _, e := range r.Models {
+		if e.Name == "persistence" && r.Models[0].MAE[0] > e.MAE[0] {
+			fault("1 h: error %.3f, persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
+		}
+	}
+	for h, b := range r.Band {
+		if b < leastBand || b > mostBand {
+			fault("%d h: %.1f %% within the band of 80 %%, %.0f to %.0f %%", h+1, 100*b, 100*leastBand, 100*mostBand)
+		}
+	}
+	best := slices.MinFunc(r.Levels[1:], func(a, b LevelErrors) int {
+		switch {
+		case a.Mean < b.Mean:
+			return -1
+		case a.Mean > b.Mean:
+			return 1
+		}
+		return 0
+	})
+	if best.Mean > 0 && r.Levels[0].Mean > mostRPS*best.Mean {
+		fault("levels: RPS %.3f is %.2f of %s, at most %.2f", r.Levels[0].Mean, r.Levels[0].Mean/best.Mean, best.Name, mostRPS)
+	}
+	g.Passed = len(g.Faults) == 0
+	return g
+}

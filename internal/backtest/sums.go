@@ -1,0 +1,171 @@
+package backtest
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+)
+
+type sum struct {
+	n, off [forecast.Horizon]float64
+}
+
+func (s *sum) errors(name string) Errors {
+	e := Errors{Name: name}
+	total, n := 0.0, 0.0
+	for h := range s.n {
+		e.MAE[h] = rounded(s.off[h]/max(1, s.n[h]), 4)
+		total += s.off[h]
+		n += s.n[h]
+	}
+	e.Mean = rounded(total/max(1, n), 4)
+	return e
+}
+
+type inner struct {
+	first, last int32
+	required    float64
+	in, near    [forecast.Horizon]float64 // within the band, within one nurse
+	below       [forecast.Horizon][forecast.Quantiles]float64
+	pinball     [forecast.Horizon]float64
+	rps, brier  [2][4][forecast.Horizon]float64 // held, came
+	forecast    float64
+	came        float64
+	bins        [10][3]float64
+	ages        [][]sum
+	ageIn       []float64
+	show        []int // models that are compared
+}
+
+const sampleHours = 14 * 24
+
+func newReport(o *Options) *Report {
+	r := &Report{Hospital: o.Hospital, Timezone: o.Zone.String(), zone: o.Zone, Method: Method, Warmup: o.Warmup, sums: make([]sum, 1+len(baselines))}
+	r.Ages = []Age{
+		{Name: "days 2-3", least: 24},
+		{Name: "days 4-7", least: 3 * 24},
+		{Name: "weeks 2-4", least: 7 * 24},
+		{Name: "weeks 5-8", least: 28 * 24},
+		{Name: "from week 9", least: 56 * 24},
+	}
+	r.inner.ages, r.inner.ageIn = make([][]sum, len(r.Ages)), make([]float64, len(r.Ages))
+	for i := range r.inner.ages {
+		r.inner.ages[i] = make([]sum, 1+len(baselines))
+	}
+	for i, name := range Models() {
+		if i == 0 || len(o.Models) == 0 || slices.Contains(o.Models, name) {
+			r.inner.show = append(r.inner.show, i)
+		}
+	}
+	return r
+}
+
+func add(sums []sum, o *origin, h int, required float64) {
+	for i := range sums {
+		x := float64(o.ahead[h].Quantiles[forecast.P50])
+		if i > 0 {
+			x = o.rivals[i-1][h]
+		}
+		sums[i].n[h]++
+		sums[i].off[h] += math.Abs(required - x)
+	}
+}
+
+func inBand(f *forecast.Ahead, required float64) bool {
+	x := float32(required)
+	return f.Quantiles[forecast.P10] <= x && x <= f.Quantiles[forecast.P90]
+}
+
+func (r *Report) nurses(o *origin, h int, required float64) {
+	in, f := &r.inner, &o.ahead[h]
+	hour := o.snapshot.Hour + int32(h) + 1 //nolint:gosec // at most 7
+	if in.first == 0 {
+		in.first = hour
+	}
+	if hour > in.last {
+		in.last = hour
+		r.Hours++
+	}
+	r.Forecasts++
+	in.required += required
+	add(r.sums, o, h, required)
+	if inBand(f, required) {
+		in.in[h]++
+	}
+	if math.Abs(required-float64(f.Quantiles[forecast.P50])) <= 1 {
+		in.near[h]++
+	}
+	for i, tau := range forecast.Taus {
+		q := float64(f.Quantiles[i])
+		if float32(required) <= f.Quantiles[i] {
+			in.below[h][i]++
+			in.pinball[h] += (1 - tau) * (q - required) / forecast.Quantiles
+		} else {
+			in.pinball[h] += tau * (required - q) / forecast.Quantiles
+		}
+	}
+}
+
+// level takes the chances by the forecast and by each baseline.
+func (r *Report) level(h int, by *[4]chances, held, came acuity.Level) {
+	in := &r.inner
+	for i := range by {
+		for j, level := range [2]acuity.Level{held, came} {
+			in.rps[j][i][h] += by[i].rps(level)
+			in.brier[j][i][h] += by[i].brier(level)
+		}
+	}
+	p, happened := by[0][1], 0.0
+	if held >= acuity.LevelOrange {
+		happened = 1
+	}
+	in.forecast += p
+	in.came += happened
+	b := &in.bins[min(int(p*10), 9)]
+	b[0]++
+	b[1] += p
+	b[2] += happened
+}
+
+func (r *Report) age(o *origin, h int, required float64) {
+	i := len(r.Ages) - 1
+	for o.age < r.Ages[i].least {
+		i--
+	}
+	r.Ages[i].Forecasts++
+	add(r.inner.ages[i], o, h, required)
+	if inBand(&o.ahead[h], required) {
+		r.inner.ageIn[i]++
+	}
+}
+
+func (r *Report) week(hour int32, f *forecast.Ahead, required float64) {
+	start := int64(hour-r.inner.first)/168*168 + int64(r.inner.first)
+	at := time.Unix(start*3600, 0).UTC()
+	if n := len(r.Weeks); n == 0 || r.Weeks[n-1].Start.Before(at) {
+		r.Weeks = append(r.Weeks, Week{Start: at})
+	}
+	w := &r.Weeks[len(r.Weeks)-1]
+	w.n++
+	w.off += math.Abs(required - float64(f.Quantiles[forecast.P50]))
+	if inBand(f, required) {
+		w.in++
+	}
+}
+
+func (r *Report) show(h int, hour int32, f *forecast.Ahead, required float64) {
+	if h != 3 {
+		return
+	}
+	r.Sample = append(r.Sample, Sample{
+		At:  time.Unix(int64(hour)*3600, 0).UTC(),
+		P10: rounded(float64(f.Quantiles[forecast.P10]), 2), P50: rounded(float64(f.Quantiles[forecast.P50]), 2), P90: rounded(float64(f.Quantiles[forecast.P90]), 2),
+		Came: rounded(required, 2),
+	})
+	if len(r.Sample) > sampleHours {
+		r.Sample = r.Sample[1:]
+	}
+}
