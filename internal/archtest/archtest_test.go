@@ -75,7 +75,8 @@ var rooms = map[string]room{
 	"internal/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/replay", "internal/stream"}},
 	"notifier/sendertest":        {imports: []string{"internal/outbound"}, goroutines: true},
 	"notifier/egress/egresstest": {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/signature":         {imports: []string{"internal/outbound"}}, // signs what leaves; checks what our own receivers and the receipts of providers get
+	"internal/runtimes":          {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
+	"internal/signature":         {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
 
 	"internal/backtest/hours": {
 		imports: []string{"acuity", "ingest", "internal/replay", "internal/simulate"},

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"svc/internal/replay"
+	"svc/internal/runtimes"
 )
 
 // TestExportReadByOthers has DuckDB and pyarrow read every table that svc export
@@ -25,7 +26,7 @@ func TestExportReadByOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	interpreter := python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1")...)
+	interpreter := runtimes.Python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1")...)
 	d := exportable(t)
 	until := time.Now().UTC().Format(time.RFC3339Nano) // the unit goes on between two exports
 	out, lines := filepath.Join(d.dir, "parquet"), filepath.Join(d.dir, "ndjson")

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"svc/internal/runtimes"
 )
 
 // TestNotebook goes the way of docs/analysts/README.md: a simulated week through svc
@@ -20,7 +22,7 @@ func TestNotebook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	interpreter := python(t, strings.Fields(string(packages))...)
+	interpreter := runtimes.Python(t, strings.Fields(string(packages))...)
 	page, err := os.ReadFile(filepath.Join(analysts, "README.md"))
 	if err != nil {
 		t.Fatal(err)

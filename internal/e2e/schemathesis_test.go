@@ -17,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
+	"svc/internal/runtimes"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
@@ -30,7 +31,7 @@ func TestSchemathesis(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
 		t.Skip("needs Python's package registry: make contract, make e2e")
 	}
-	interpreter := python(t, "schemathesis==4.32.5")
+	interpreter := runtimes.Python(t, "schemathesis==4.32.5")
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", d.HospitalID, "-name", "contract", "-scopes", "all,admin", "-rate", "0")

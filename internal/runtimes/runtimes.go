@@ -1,0 +1,140 @@
+// Package runtimes gives tests the runtimes of other languages, with packages of
+// their registries: what partners verify, generate and analyse with.
+//
+// Packages are installed once, into the cache of the user. What cannot be had
+// follows one rule: where everything must run (CI=true) the test fails; elsewhere
+// it is skipped, and a note of one line is left that `make test` prints
+// (internal/e2e/notice) until the test has run.
+package runtimes
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// Program returns the path of a program of this machine.
+func Program(t testing.TB, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	settle(t, name, err)
+	return path
+}
+
+// Python returns an interpreter that has packages, each with its version:
+// "duckdb==1.4.1".
+func Python(t testing.TB, packages ...string) (interpreter string) {
+	t.Helper()
+	inside := filepath.Join("bin", "python")
+	folder := installed(t, "python", packages, inside, func(folder string) [][]string {
+		return [][]string{
+			{"python3", "-m", "venv", "--clear", folder},
+			append([]string{filepath.Join(folder, inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries", "1", "--timeout", "10"}, packages...),
+		}
+	})
+	return filepath.Join(folder, inside)
+}
+
+// Node returns a folder in whose node_modules packages are, each with its version:
+// "standardwebhooks@1.1.1". Their programs are in node_modules/.bin.
+func Node(t testing.TB, packages ...string) (folder string) {
+	t.Helper()
+	Program(t, "node")
+	return installed(t, "node", packages, filepath.Join("node_modules", ".package-lock.json"), func(folder string) [][]string {
+		return [][]string{append([]string{
+			"npm", "install", "--prefix", folder, "--fetch-retries=1", "--fetch-timeout=15000",
+			"--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error",
+		}, packages...)}
+	})
+}
+
+// patience bounds an installation; the largest, of the notebook, takes half a minute.
+const patience = 5 * time.Minute
+
+// installed returns a folder of the cache in which commands have put packages,
+// now or before: then the file inside is there.
+func installed(t testing.TB, language string, packages []string, inside string, commands func(folder string) [][]string) (folder string) {
+	t.Helper()
+	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
+	folder = filepath.Join(cache(t), language+"-"+hex.EncodeToString(sum[:6]))
+	done := folder + ".complete"
+	lock := flock.New(folder + ".lock") // packages are tested at the same time
+	if err := lock.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close() //nolint:errcheck // the end of the process releases it too
+	what := strings.Join(append([]string{language}, packages...), " ")
+	if exists(done) && exists(filepath.Join(folder, inside)) {
+		settle(t, what, nil)
+		return folder
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for _, command := range commands(folder) {
+		out, err := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() //nolint:gosec // made above
+		if err != nil {
+			err = fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, last(string(out)))
+		}
+		settle(t, what, err)
+	}
+	if err := os.WriteFile(done, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+// settle goes on if a test has what it needs, and else ends it by the rule.
+func settle(t testing.TB, what string, err error) {
+	t.Helper()
+	note := filepath.Join(cache(t), "missing", strings.ReplaceAll(t.Name(), "/", "."))
+	if err == nil {
+		if err = os.Remove(note); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	line := fmt.Sprintf("%s did not run, it needs %s: %v", t.Name(), what, err)
+	if os.Getenv("CI") == "true" { //nolint:forbidigo // of tests: not a setting of the service
+		t.Fatal(line)
+	}
+	if err = os.MkdirAll(filepath.Dir(note), 0o700); err == nil {
+		err = os.WriteFile(note, []byte(line+"\n"), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Skip(line)
+}
+
+func cache(t testing.TB) string {
+	t.Helper()
+	user, err := os.UserCacheDir()
+	if err == nil {
+		user = filepath.Join(user, "svc-runtimes")
+		err = os.MkdirAll(user, 0o700)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return user
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path) // also that of a link
+	return err == nil
+}
+
+// last is the last line of what a program said.
+func last(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,158 @@
+package runtimes
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// seen is a test that this one looks at.
+type seen struct {
+	testing.TB
+	name, skipped, failed string
+}
+
+func (s *seen) Name() string { return s.name }
+
+func (s *seen) Skip(args ...any) {
+	s.skipped = fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+func (s *seen) Fatal(args ...any) {
+	s.failed = fmt.Sprint(args...)
+	runtime.Goexit()
+}
+
+// try runs a test and says how it ended.
+func try(t *testing.T, name string, test func(t testing.TB)) *seen {
+	t.Helper()
+	s := &seen{TB: t, name: name}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		test(s)
+	}()
+	<-done
+	return s
+}
+
+// machine is one with these programs alone, shell scripts, and an empty cache.
+func machine(t *testing.T, programs map[string]string) (notes func() string) {
+	t.Helper()
+	bin, home := t.TempDir(), t.TempDir()
+	for name, script := range programs {
+		if err := os.WriteFile(filepath.Join(bin, name), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+script), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", bin)
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CACHE_HOME", home)
+	t.Setenv("CI", "")
+	return func() string {
+		files, err := filepath.Glob(filepath.Join(cache(t), "missing", "*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all strings.Builder
+		for _, file := range files {
+			content, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(content)
+		}
+		return all.String()
+	}
+}
+
+// python3 makes folders as venv does, whose interpreter installs by writing a line.
+const python3 = `[ "$2" = venv ] || exit 3
+mkdir -p "$4/bin"
+printf '#!/bin/sh\necho "$@" >>"%s.installs"\n' "$4" >"$4/bin/python"
+chmod +x "$4/bin/python"
+`
+
+// npm refuses what is called absent, as one whose registry is away.
+const npm = `case "$*" in *absent*) echo "npm error E404" >&2; exit 1 ;; esac
+mkdir -p "$3/node_modules"
+echo {} >"$3/node_modules/.package-lock.json"
+`
+
+func TestTheRule(t *testing.T) {
+	notes := machine(t, map[string]string{"node": "", "npm": npm})
+	for name, test := range map[string]func(t testing.TB){
+		"TestOfAProgram": func(t testing.TB) { Program(t, "javac") },
+		"TestOfPython":   func(t testing.TB) { Python(t, "duckdb==1.0") },
+		"TestOf/Node":    func(t testing.TB) { Node(t, "absent@1.0") },
+	} {
+		s := try(t, name, test)
+		if s.failed != "" || !strings.HasPrefix(s.skipped, name+" did not run, it needs ") || strings.Contains(s.skipped, "\n") {
+			t.Errorf("%s: skipped %q, failed %q", name, s.skipped, s.failed)
+		}
+		if !strings.Contains(notes(), s.skipped+"\n") {
+			t.Errorf("%s: not noted in %q", name, notes())
+		}
+		t.Setenv("CI", "true")
+		if s = try(t, name, test); s.skipped != "" || !strings.Contains(s.failed, "did not run") {
+			t.Errorf("%s in CI: skipped %q, failed %q", name, s.skipped, s.failed)
+		}
+		t.Setenv("CI", "")
+	}
+}
+
+// TestNotesEnd: what runs again is not noted any more.
+func TestNotesEnd(t *testing.T) {
+	notes := machine(t, nil)
+	needs := func(t testing.TB) { Python(t, "duckdb==1.0") }
+	try(t, "TestOfPython", needs)
+	if notes() == "" {
+		t.Fatal("nothing is noted")
+	}
+	if err := os.WriteFile(filepath.Join(os.Getenv("PATH"), "python3"), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+python3), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s := try(t, "TestOfPython", needs); s.skipped+s.failed != "" || notes() != "" {
+		t.Errorf("skipped %q, failed %q, noted %q", s.skipped, s.failed, notes())
+	}
+}
+
+// TestInstalledOnce: the second test finds what the first has installed, unless it
+// was cut short or the interpreter has gone.
+func TestInstalledOnce(t *testing.T) {
+	machine(t, map[string]string{"python3": python3})
+	interpreter := Python(t, "duckdb==1.0", "numpy==2.0")
+	folder := filepath.Dir(filepath.Dir(interpreter))
+	installs := func() int {
+		content, err := os.ReadFile(folder + ".installs")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(content), "duckdb==1.0 numpy==2.0\n") {
+			t.Errorf("installed: %s", content)
+		}
+		return strings.Count(string(content), "\n")
+	}
+	if Python(t, "duckdb==1.0", "numpy==2.0"); installs() != 1 {
+		t.Errorf("%d installations", installs())
+	}
+	if other := Python(t, "duckdb==1.1"); other == interpreter {
+		t.Error("other packages have the same folder")
+	}
+	if err := os.Remove(interpreter); err != nil {
+		t.Fatal(err)
+	}
+	if Python(t, "duckdb==1.0", "numpy==2.0"); installs() != 2 {
+		t.Errorf("%d installations after the interpreter has gone", installs())
+	}
+	if err := os.Remove(folder + ".complete"); err != nil {
+		t.Fatal(err)
+	}
+	if Python(t, "duckdb==1.0", "numpy==2.0"); installs() != 3 {
+		t.Errorf("%d installations after one was cut short", installs())
+	}
+}
