@@ -127,26 +127,3 @@ func held() int64 {
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc + m.StackInuse)
 }
-
-// TestKeptConnectionsAreBounded: the connections to endpoints that hear seldom
-// are closed, so 10,000 of them cost no more than keptAll.
-func TestKeptConnectionsAreBounded(t *testing.T) {
-	const more = 40
-	ended := make(chan struct{}, keptAll+more)
-	address := sendertest.Listen(t, func(conn net.Conn) {
-		accept(conn)
-		ended <- struct{}{}
-	})
-	s, all := endpoints(t, address, keptAll+more)
-	for _, m := range all {
-		send(t, s, m, outbound.ClassOK)
-	}
-	for range more {
-		<-ended
-	}
-	select {
-	case <-ended:
-		t.Error("more were closed than had to be")
-	default:
-	}
-}

@@ -1,0 +1,65 @@
+package notifier_test
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// shelf is a board.
+type shelf struct {
+	mu         sync.Mutex
+	deliveries map[string]outbound.Delivery
+	health     map[string]outbound.Health
+	progress   map[string]outbound.Progress
+}
+
+func (s *shelf) Delivery(e *outbound.Entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d := e.Delivery
+	d.Attempts = slices.Clone(d.Attempts)
+	s.deliveries[d.ID] = d
+}
+
+func (s *shelf) Health(_, endpoint string, h outbound.Health) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.health[endpoint] = h
+}
+
+func (s *shelf) Progress(p outbound.Progress) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.progress[p.ID] = p
+}
+
+// states counts the deliveries of whk_1 by state.
+func (s *shelf) states() map[outbound.State]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := map[outbound.State]int{}
+	for _, d := range s.deliveries {
+		if d.EndpointID == "whk_1" {
+			n[d.State]++
+		}
+	}
+	return n
+}
+
+// nothing takes figures and forgets them.
+type nothing struct{}
+
+func (nothing) Event(string) {}
+
+func (nothing) Attempt(outbound.Channel, outbound.Class, time.Duration) {}
+
+func (nothing) Ended(outbound.Channel, outbound.State) {}
+
+func (nothing) Accepted(time.Duration) {}
+
+func (nothing) Decided(string) {}
+
+func (nothing) Waiting(outbound.Channel, int) {}

@@ -1,0 +1,103 @@
+package notifier_test
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/schemas"
+)
+
+// memory is a ledger that stores entries as their bytes: what comes back is what
+// the wire can carry.
+type memory struct {
+	mu      sync.Mutex
+	records [][2][]byte
+	times   []time.Time
+	away    chan struct{} // closed: it takes entries; nil: likewise
+	queue   chan func()
+}
+
+func newMemory() *memory { return &memory{} }
+
+func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int64, error)) {
+	key, value, err := schemas.EncodeLedger(nil, entry)
+	if err != nil {
+		panic(err)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.queue == nil { // one after the other, as a client does
+		m.queue = make(chan func(), 1<<20)
+		go func(q chan func()) {
+			for do := range q {
+				do()
+			}
+		}(m.queue)
+	}
+	away := m.away
+	m.queue <- func() {
+		if away != nil {
+			select {
+			case <-away:
+			case <-ctx.Done():
+				stored(-1, ctx.Err())
+				return
+			}
+		}
+		if ctx.Err() != nil {
+			stored(-1, ctx.Err())
+			return
+		}
+		stored(m.put([]byte(key.String()), value), nil)
+	}
+}
+
+func (m *memory) put(key, value []byte) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.records = append(m.records, [2][]byte{key, value})
+	m.times = append(m.times, time.Now())
+	return int64(len(m.records) - 1)
+}
+
+func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
+	m.mu.Lock()
+	all := m.records
+	m.mu.Unlock()
+	for at := max(from, 0); at < int64(len(all)); at++ {
+		var entry any
+		if bytes.HasPrefix(all[at][0], []byte(prefix)) {
+			var err error
+			if entry, err = schemas.DecodeLedger(all[at][0], all[at][1]); err != nil {
+				return 0, err
+			}
+		}
+		if !each(at, entry) {
+			break
+		}
+	}
+	return int64(len(all)), nil
+}
+
+func (m *memory) Restore(ctx context.Context, p int32, from int64, each func(int64, any) bool) (int64, error) {
+	return m.Read(ctx, p, from, "", each)
+}
+
+func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(m.times, instant, time.Time.Compare)
+	return int64(i), nil
+}
+
+// goAway has it take nothing until the returned function is called.
+func (m *memory) goAway() (back func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	gate := make(chan struct{})
+	m.away = gate
+	return func() { close(gate) }
+}

@@ -1,0 +1,196 @@
+package notifier_test
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+)
+
+// Killed before outcomes are in the ledger: the same ids and bytes again, at most
+// nine of an endpoint.
+func TestMatrixKilledBeforeTheLedger(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		var ids []string
+		for range 20 {
+			ids = append(ids, r.change("north")...)
+		}
+		r.receiver.set("whk_1", always(refused()))
+		r.settle(2 * time.Second)
+		r.commit()
+		r.ledger.goAway() // outcomes are not stored any more
+		r.receiver.set("whk_1", always(ok()))
+		r.settle(time.Minute)
+		delivered := len(r.receiver.of("whk_1"))
+		r.kill()
+		r.settle(time.Second)
+		r.start()
+		r.settle(time.Minute)
+		r.want2("whk_1", ids)
+		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two were refused
+			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
+		}
+		r.end()
+	})
+}
+
+// want2 is want where a stretch may come again after a kill.
+func (r *rig) want2(endpoint string, ids []string) {
+	r.t.Helper()
+	place := map[string]int{}
+	for i, id := range ids {
+		place[id] = i
+	}
+	next := 0
+	for _, g := range r.receiver.of(endpoint) {
+		at, known := place[g.event]
+		switch {
+		case !known:
+			r.t.Fatalf("unknown event %s", g.event)
+		case at > next:
+			r.t.Fatalf("event %d before %d", at, next)
+		case at == next:
+			next++
+		}
+	}
+	if next != len(ids) {
+		r.t.Fatalf("%s: %d of %d events", endpoint, next, len(ids))
+	}
+}
+
+// With Kafka away at most eight more go out of each lane; then all of them stop.
+func TestMatrixKafkaAway(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.hook("north", "whk_2")
+		r.start()
+		r.receiver.set("whk_1", always(refused()))
+		r.receiver.set("whk_2", always(refused()))
+		var ids []string
+		for range 30 {
+			ids = append(ids, r.change("north")...)
+		}
+		r.settle(3 * time.Second)
+		back := r.ledger.goAway()
+		r.receiver.set("whk_1", always(ok()))
+		r.receiver.set("whk_2", always(ok()))
+		before := len(r.receiver.of("whk_1"))
+		r.settle(time.Hour)
+		if more := len(r.receiver.of("whk_1")) - before; more != 8 {
+			t.Errorf("%d more while the ledger is away", more)
+		}
+		r.commit()
+		if r.mark.Offset > r.verdicts[len(r.verdicts)-1].Offset+1 {
+			t.Errorf("position %d", r.mark.Offset)
+		}
+		back()
+		r.settle(time.Minute)
+		r.want("whk_1", ids)
+		r.want("whk_2", ids)
+		r.end()
+	})
+}
+
+// A position is not committed before the events of its change are stored.
+func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		before := r.mark.Offset
+		back := r.ledger.goAway()
+		ids := r.change("north")
+		r.settle(time.Minute)
+		if r.commit(); r.mark.Offset != before {
+			t.Fatalf("position %d is committed, %d was", r.mark.Offset, before)
+		}
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Fatalf("%d requests: one is not in the ledger", n)
+		}
+		back()
+		r.settle(time.Second)
+		if r.commit(); r.mark.Offset <= before {
+			t.Errorf("position %d", r.mark.Offset)
+		}
+		if seen := r.receiver.of("whk_1"); seen[1].event != ids[0] {
+			t.Errorf("another event")
+		}
+		r.end()
+	})
+}
+
+// A partition that goes is drained for a few seconds; then what is in flight is
+// interrupted, which counts nothing.
+func TestMatrixRebalance(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_quick")
+		r.hook("north", "whk_slow")
+		r.receiver.set("whk_slow", always(outbound.Result{Class: hang}))
+		r.receiver.set("whk_quick", func(outbound.Message) outbound.Result { time.Sleep(3 * time.Second); return ok() })
+		r.start()
+		ids := r.change("north")
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		began := time.Now()
+		r.end()
+		if took := time.Since(began); took < 4*time.Second || took > 6*time.Second {
+			t.Errorf("the drain took %v", took)
+		}
+		if n := len(r.receiver.of("whk_quick")); n != 1 {
+			t.Errorf("%d requests begun while it drains", n-1)
+		}
+		r.receiver.set("whk_slow", always(ok()))
+		r.receiver.set("whk_quick", always(ok()))
+		r.start()
+		r.settle(time.Second)
+		r.want("whk_quick", ids)
+		r.want("whk_slow", ids)
+		if g := r.receiver.of("whk_slow"); g[1].attempt != 1 {
+			t.Errorf("the interrupted one counts: attempt %d", g[1].attempt)
+		}
+		r.end()
+	})
+}
+
+// A late writer of an earlier term is outranked: its entries change nothing.
+func TestMatrixLateWriter(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		old, stop, done := r.n, r.stop, r.done
+		r.start() // another takes over; the first one does not know
+		c, more := r.make("north")
+		r.hand([]notifier.Change{c})
+		r.settle(time.Second)
+		if err := old.Changes(0, []notifier.Change{c}, c.Offset+1, false); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(time.Second)
+		ids = append(ids, more...)
+		late := r.change("north")
+		ids = append(ids, late...)
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		seen := len(r.receiver.of("whk_1"))
+		r.start()
+		r.settle(time.Minute)
+		if n := len(r.receiver.of("whk_1")); n != seen {
+			t.Errorf("%d requests after the next restore", n-seen)
+		}
+		r.want2("whk_1", ids)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.end()
+	})
+}

@@ -1,0 +1,119 @@
+package notifier_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// got is one request that a receiver saw.
+type got struct {
+	at       time.Time
+	endpoint string
+	event    string
+	body     string
+	attempt  int
+}
+
+// receiver answers requests; it is the sender of the tests.
+type receiver struct {
+	mu     sync.Mutex
+	seen   []got
+	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; none: 200
+	flying int
+	most   int
+}
+
+// atOnce is how many attempts were in flight at most.
+func (r *receiver) atOnce() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.most
+}
+
+func (r *receiver) Send(ctx context.Context, m outbound.Message) outbound.Result {
+	r.mu.Lock()
+	r.seen = append(r.seen, got{time.Now(), m.Webhook.ID, m.EventID, string(m.Body), m.Attempt})
+	r.flying++
+	r.most = max(r.most, r.flying)
+	answer := r.answer[m.Webhook.ID]
+	r.mu.Unlock()
+	began := time.Now()
+	result := ok()
+	if answer != nil {
+		result = answer(m)
+	}
+	if result.Class == hang {
+		select {
+		case <-ctx.Done():
+			result = outbound.Result{Class: outbound.ClassTimeout}
+		case <-time.After(time.Duration(m.Webhook.TimeoutSeconds) * time.Second):
+			result = outbound.Result{Class: outbound.ClassTimeout}
+		}
+	}
+	result.Took = time.Since(began)
+	r.mu.Lock()
+	r.flying--
+	r.mu.Unlock()
+	return result
+}
+
+const hang outbound.Class = "hang"
+
+func ok() outbound.Result { return outbound.Result{Class: outbound.ClassOK, Status: 200} }
+
+func status(code int) outbound.Result {
+	return outbound.Result{Class: outbound.ClassStatus, Status: code}
+}
+
+func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
+
+func (r *receiver) set(endpoint string, answer func(outbound.Message) outbound.Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.answer[endpoint] = answer
+}
+
+// always answers the same.
+func always(result outbound.Result) func(outbound.Message) outbound.Result {
+	return func(outbound.Message) outbound.Result { return result }
+}
+
+// of returns the requests of an endpoint.
+func (r *receiver) of(endpoint string) (list []got) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.seen {
+		if g.endpoint == endpoint {
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+// inOrder says whether requests are those of events in order, each at least once
+// with the same bytes.
+func inOrder(seen []got, ids []string) error {
+	var order []string
+	bodies := map[string]string{}
+	for _, g := range seen {
+		if body, known := bodies[g.event]; known && body != g.body {
+			return fmt.Errorf("event %s has two bodies", g.event)
+		}
+		bodies[g.event] = g.body
+		if len(order) == 0 || order[len(order)-1] != g.event {
+			order = append(order, g.event)
+		}
+	}
+	if !slices.Equal(order, ids) {
+		return fmt.Errorf("%d events, want %d: %w", len(order), len(ids), errOrder)
+	}
+	return nil
+}
+
+var errOrder = errors.New("other events, or another order")

@@ -1,0 +1,148 @@
+package webhook
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/egress/egresstest"
+	"svc/notifier/sendertest"
+)
+
+func TestMatrixStatus(t *testing.T) {
+	for name, tt := range map[string]struct {
+		head  string
+		class outbound.Class
+		after time.Duration
+		final bool
+	}{
+		"200":                        {"200 OK", outbound.ClassOK, 0, false},
+		"201":                        {"201 Created", outbound.ClassOK, 0, false},
+		"202":                        {"202 Accepted\r\nRetry-After: 9", outbound.ClassOK, 0, false},
+		"299":                        {"299 Fine", outbound.ClassOK, 0, false},
+		"500":                        {"500 Internal Server Error", outbound.ClassStatus, 0, false},
+		"500 with Retry-After":       {"500 Internal Server Error\r\nRetry-After: 9", outbound.ClassStatus, 0, false},
+		"503":                        {"503 Service Unavailable", outbound.ClassStatus, 0, false},
+		"503, Retry-After 30":        {"503 Service Unavailable\r\nRetry-After: 30", outbound.ClassStatus, 30 * time.Second, false},
+		"429":                        {"429 Too Many Requests", outbound.ClassThrottled, 0, false},
+		"429, Retry-After 600":       {"429 Too Many Requests\r\nRetry-After: 600", outbound.ClassThrottled, 600 * time.Second, false},
+		"429, Retry-After a date":    {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:15:00 GMT", outbound.ClassThrottled, 600 * time.Second, false},
+		"429, Retry-After past":      {"429 Too Many Requests\r\nRetry-After: Sun, 01 Mar 2026 14:00:00 GMT", outbound.ClassThrottled, 0, false},
+		"429, Retry-After a day":     {"429 Too Many Requests\r\nRetry-After: 86400", outbound.ClassThrottled, time.Hour, false},
+		"429, Retry-After a year on": {"429 Too Many Requests\r\nRetry-After: Mon, 01 Mar 2027 14:15:00 GMT", outbound.ClassThrottled, time.Hour, false},
+		"429, Retry-After too large": {"429 Too Many Requests\r\nRetry-After: 99999999999999999999999", outbound.ClassThrottled, time.Hour, false},
+		"429, Retry-After below 0":   {"429 Too Many Requests\r\nRetry-After: -5", outbound.ClassThrottled, 0, false},
+		"429, Retry-After a word":    {"429 Too Many Requests\r\nRetry-After: later", outbound.ClassThrottled, 0, false},
+		"410":                        {"410 Gone", outbound.ClassGone, 0, true},
+		"400":                        {"400 Bad Request", outbound.ClassStatus, 0, false},
+		"401":                        {"401 Unauthorized\r\nWWW-Authenticate: Basic", outbound.ClassStatus, 0, false},
+		"404":                        {"404 Not Found", outbound.ClassStatus, 0, false},
+		"101":                        {"101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x", outbound.ClassStatus, 0, false},
+		"302":                        {"302 Found", outbound.ClassRedirect, 0, false},
+		"304":                        {"304 Not Modified", outbound.ClassRedirect, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := receive(t, says("HTTP/1.1 "+tt.head+"\r\nContent-Length: 0\r\n\r\n"))
+			s := local(t)
+			s.now = func() time.Time { return time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC) }
+			got := send(t, s, message(r.url()), tt.class)
+			if got.RetryAfter != tt.after || got.Final != tt.final || fmt.Sprint(got.Status) != tt.head[:3] {
+				t.Errorf("%+v, want Retry-After %v, final %v", got, tt.after, tt.final)
+			}
+		})
+	}
+}
+
+// TestMatrixRedirect: nothing is followed, wherever it leads, by whatever status.
+func TestMatrixRedirect(t *testing.T) {
+	elsewhere := receive(t, says(ok))
+	locations := []string{elsewhere.url(), "//" + elsewhere.address + "/", "/again"}
+	for _, c := range egresstest.Corpus(t) {
+		locations = append(locations, c.URL)
+	}
+	var answer string
+	r := receive(t, func(conn net.Conn) bool { return says(answer)(conn) })
+	s := local(t)
+	for i, location := range locations {
+		status := []int{301, 302, 303, 307, 308}[i%5]
+		answer = fmt.Sprintf("HTTP/1.1 %d Elsewhere\r\nLocation: %s\r\nRefresh: 0; url=%s\r\nContent-Length: 0\r\n\r\n", status, location, location)
+		if got := send(t, s, message(r.url()), outbound.ClassRedirect); got.Status != status {
+			t.Errorf("%+v", got)
+		}
+		r.next(t)
+		r.untouched(t)
+	}
+	elsewhere.untouched(t)
+}
+
+// TestMatrixHugeAnswer: a success stays one, whatever follows its headers, and
+// the connection is closed in the receiver's face.
+func TestMatrixHugeAnswer(t *testing.T) {
+	stopped := make(chan struct{}, 10)
+	a := newAuthority(t)
+	for name, answer := range map[string]func(net.Conn){
+		"without end": func(conn net.Conn) {
+			says("HTTP/1.1 200 OK\r\n\r\n")(conn)
+			for says(strings.Repeat("x", 4096))(conn) {
+			}
+		},
+		"shorter than it says": func(conn net.Conn) { says("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\nfirst")(conn) },
+		"drop by drop": func(conn net.Conn) {
+			says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nfirst")(conn)
+			sendertest.Silent(conn)
+		},
+		"broken chunks": func(conn net.Conn) { says("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfirst")(conn) },
+		"compressed, as a bomb": func(conn net.Conn) {
+			says("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08")(conn)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := receive(t, func(conn net.Conn) bool {
+				answer(conn)
+				stopped <- struct{}{}
+				return false
+			})
+			s := partner(t, a)
+			got := send(t, s, message(r.url()), outbound.ClassOK)
+			if n := len([]rune(got.Response)); n > outbound.MaxResponseKept {
+				t.Errorf("%d characters kept", n)
+			}
+			<-stopped // it could not go on writing or waiting
+		})
+	}
+	t.Run("headers without end", func(t *testing.T) {
+		r := receive(t, func(conn net.Conn) bool {
+			says("HTTP/1.1 200 OK\r\n")(conn)
+			for says("X-More: " + strings.Repeat("x", 1000) + "\r\n")(conn) {
+			}
+			return false
+		})
+		send(t, local(t), message(r.url()), outbound.ClassReset)
+	})
+}
+
+func TestResponseKept(t *testing.T) {
+	for name, tt := range map[string]struct{ body, want string }{
+		"short":           {"accepted", "accepted"},
+		"lines":           {"one\r\ntwo\x00", "one  two"},
+		"not UTF-8":       {"a\xffb", "a\uFFFDb"},
+		"long":            {strings.Repeat("ä", 3000), strings.Repeat("ä", outbound.MaxResponseKept)},
+		"cut in a letter": {strings.Repeat("x", 2047) + "ä", strings.Repeat("x", outbound.MaxResponseKept)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := receive(t, says(fmt.Sprintf("HTTP/1.1 500 Oops\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)))
+			s := local(t)
+			for range 2 { // the second by the connection that was kept
+				if got := send(t, s, message(r.url()), outbound.ClassStatus); got.Response != tt.want {
+					t.Errorf("%q, want %q", got.Response, tt.want)
+				}
+			}
+			if n := r.connected.Load(); n != 1 {
+				t.Errorf("%d connections", n)
+			}
+		})
+	}
+}

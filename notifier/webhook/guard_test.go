@@ -1,0 +1,80 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"syscall"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier/egress"
+	"svc/notifier/egress/egresstest"
+)
+
+// TestMatrixRebinding: the name was good when the endpoint was made, and is this
+// machine when it is called. A receiver stands there, and nobody connects.
+func TestMatrixRebinding(t *testing.T) {
+	r := receive(t, says(ok))
+	names := &egresstest.Names{}
+	names.Set("rebind.test", netip.MustParseAddr("10.20.0.5"))
+	allow, err := egress.ParseAllow("mercy=10.20.0.0/16:" + r.port(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	guard := egress.New(egress.Config{Allow: allow, Resolver: names.Resolver()})
+	s := New(Config{Guard: guard, Now: time.Now})
+	m := message("https://rebind.test:" + r.port(t) + "/")
+	if err := guard.Check(t.Context(), "mercy", m.Webhook.URL); err != nil {
+		t.Fatal(err)
+	}
+	names.Set("rebind.test", netip.MustParseAddr("127.0.0.1"))
+	if got := send(t, s, m, outbound.ClassBlocked); got.Final || got.Response != string(egress.AddressRefused) {
+		t.Errorf("%+v", got)
+	}
+	if n := r.connected.Load(); n != 0 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+// TestCorpusIsBlocked sends to every endpoint of the corpus, with a stop behind
+// whatever the dialers ask: where the guard fails, or is not asked, no packet
+// leaves either.
+func TestCorpusIsBlocked(t *testing.T) {
+	allow, err := egress.ParseAllow(egresstest.Allow)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range egresstest.Corpus(t) {
+		t.Run(c.URL, func(t *testing.T) {
+			names := &egresstest.Names{}
+			guard := egress.New(egress.Config{Allow: allow, Resolver: names.Resolver()})
+			c.Settle(names, true)
+			s := New(Config{Guard: guard, Now: time.Now})
+			neverConnect(s)
+			want, word := outbound.ClassBlocked, string(c.Reason)
+			if c.Reason == egress.NameUnresolved {
+				want, word = outbound.ClassDNS, ""
+			}
+			if got := send(t, s, message(c.URL), want); got.Response != word || got.Final {
+				t.Errorf("%+v, want %q", got, word)
+			}
+		})
+	}
+}
+
+// neverConnect lets the dialers of a sender go as far as the first packet.
+func neverConnect(s *Sender) {
+	for _, d := range s.dialers {
+		ask := d.ControlContext
+		d.ControlContext = func(ctx context.Context, network, address string, c syscall.RawConn) error {
+			if ask != nil {
+				if err := ask(ctx, network, address, c); err != nil {
+					return err
+				}
+			}
+			return errors.New("would connect")
+		}
+	}
+}
