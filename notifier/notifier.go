@@ -76,9 +76,10 @@ type Notifier struct {
 	mail  mailbox
 	ended chan struct{} // closed when Run has returned
 	fault atomic.Pointer[error]
-	saves atomic.Int64 // entries on their way to the ledger
-	owned atomic.Int64 // terms, for who looks
-	taken atomic.Int64 // terms ever begun
+	saves atomic.Int64  // entries on their way to the ledger
+	room  chan struct{} // they are fewer than too many again
+	owned atomic.Int64  // terms, for who looks
+	taken atomic.Int64  // terms ever begun
 
 	// Only the loop touches these.
 	terms   map[int32]*term
@@ -99,7 +100,7 @@ func New(cfg Config) *Notifier {
 	l.Memory, l.Unsaved = cmp.Or(l.Memory, 64<<20), cmp.Or(l.Unsaved, 8)
 	n := &Notifier{
 		cfg: cfg, log: cfg.Log, clock: clock{now: cfg.Now}, mail: mailbox{wake: make(chan struct{}, 1)},
-		ended: make(chan struct{}), terms: map[int32]*term{},
+		ended: make(chan struct{}), room: make(chan struct{}, 1), terms: map[int32]*term{},
 	}
 	n.queue = queue{notifier: n, hosts: map[string]*host{}}
 	return n

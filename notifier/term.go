@@ -194,7 +194,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	}
 	n.saves.Add(1) // until the loop has seen them
 	n.post(func() {
-		n.saves.Add(-1)
+		n.saved()
 		if t := n.terms[partition]; t != nil {
 			t.changes(all, through, behind)
 		}
@@ -252,8 +252,28 @@ func (n *Notifier) SettingsChanged(hospital string) {
 	})
 }
 
-// Full says that no more changes are wanted for now: the ledger is behind.
-func (n *Notifier) Full() bool { return n.saves.Load() >= saveAtOnce }
+// Room waits until more changes are wanted: the ledger is not far behind. It is
+// false if ctx ends before.
+func (n *Notifier) Room(ctx context.Context) bool {
+	for n.saves.Load() >= saveAtOnce {
+		select {
+		case <-n.room:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// saved counts off an entry that is on its way no more.
+func (n *Notifier) saved() {
+	if n.saves.Add(-1) == saveAtOnce-1 {
+		select {
+		case n.room <- struct{}{}:
+		default: // who waits has not looked yet
+		}
+	}
+}
 
 // Fault is why all partitions must be taken anew, once.
 func (n *Notifier) Fault() error {
@@ -331,7 +351,7 @@ func (t *term) append(entry any, then func(at int64)) {
 	t.begun++
 	t.n.saves.Add(1)
 	t.n.cfg.Ledger.Append(t.saving, t.partition, entry, func(at int64, err error) {
-		t.n.saves.Add(-1)
+		t.n.saved()
 		t.n.post(func() { t.stored(at, err, then) })
 	})
 }

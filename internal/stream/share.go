@@ -31,10 +31,11 @@ type Sharer interface {
 	// them; behind says that more lie in the log. No records and a negative offset
 	// say that none lie in it.
 	Records(partition int32, records []Record, through int64, behind bool)
-	// Side takes a record of the topic beside it.
+	// Side takes a record of the topic beside it. One may come a moment after the
+	// partition has gone, and once more when it comes back.
 	Side(r Record)
-	// Full says that no more records are wanted for now.
-	Full() bool
+	// Room waits until more records are wanted; false: not before ctx ended.
+	Room(ctx context.Context) bool
 	// Positions are what may be committed, of each partition that is ours.
 	Positions() map[int32]Mark
 	// Fault says that the session must end and all partitions be taken anew.
@@ -175,12 +176,7 @@ func (m *member) work(ctx context.Context) error {
 			m.lose(m.list())
 			return err
 		}
-		if m.sharer.Full() {
-			m.client.AllowRebalance()
-			if err := pauseFor(ctx, 5*time.Millisecond); err != nil {
-				return nil //nolint:nilerr // asked to end
-			}
-		} else if err := m.poll(ctx, next); err != nil {
+		if err := m.turn(ctx, next); err != nil {
 			return err
 		}
 		if now := time.Now(); !now.Before(next) {
@@ -193,18 +189,13 @@ func (m *member) work(ctx context.Context) error {
 	return nil
 }
 
-func pauseFor(ctx context.Context, d time.Duration) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(d):
-		return nil
-	}
-}
-
-func (m *member) poll(ctx context.Context, until time.Time) error {
+// turn hands over what a poll has, if it is wanted, until an instant.
+func (m *member) turn(ctx context.Context, until time.Time) error {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
+	if !m.sharer.Room(wait) {
+		return nil
+	}
 	fetches := m.client.PollRecords(wait, shareAtOnce)
 	defer m.client.AllowRebalance()
 	for _, e := range fetches.Errors() {
