@@ -25,6 +25,9 @@ var build struct {
 	err  error
 }
 
+// raced: the tests run under the race detector, and so does svc.
+var raced bool
+
 // binary builds svc once and returns its path.
 func binary(t testing.TB) string {
 	t.Helper()
@@ -32,7 +35,11 @@ func binary(t testing.TB) string {
 		if build.dir, build.err = os.MkdirTemp("", "svc-e2e"); build.err != nil { //nolint:usetesting // shared by all tests
 			return
 		}
-		out, err := exec.Command("go", "build", "-o", filepath.Join(build.dir, "svc"), "svc/cmd/svc").CombinedOutput()
+		args := []string{"build", "-o", filepath.Join(build.dir, "svc")}
+		if raced {
+			args = append(args, "-race")
+		}
+		out, err := exec.Command("go", append(args, "svc/cmd/svc")...).CombinedOutput()
 		if err != nil {
 			build.err = fmt.Errorf("%w\n%s", err, out)
 		}
@@ -72,7 +79,7 @@ func start(t testing.TB, name string, args []string, env ...string) *node {
 	t.Helper()
 	n := &node{t: t, name: name, exited: make(chan struct{})}
 	n.cmd = exec.Command(binary(t), args...)
-	n.cmd.Env = append(os.Environ(), env...)
+	n.cmd.Env = append(append(os.Environ(), "GORACE=halt_on_error=1"), env...)
 	n.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	out, in := io.Pipe()
 	n.cmd.Stdout, n.cmd.Stderr = in, in
@@ -87,6 +94,9 @@ func start(t testing.TB, name string, args []string, env ...string) *node {
 	}()
 	t.Cleanup(func() {
 		n.kill()
+		if strings.Contains(n.logged(), "WARNING: DATA RACE") {
+			t.Errorf("%s races with itself", name)
+		}
 		if t.Failed() {
 			n.mu.Lock()
 			defer n.mu.Unlock()
