@@ -9,11 +9,11 @@ import (
 
 // Version is that of the model. A model of another version is not read: its
 // hospital is learnt anew.
-const Version = 1
+const Version = 2
 
 // How many numbers each table of a model has.
 const (
-	shortCells = 5 * 7 * 2 // class × age × demand of one nurse and more
+	shortCells = 5 * 7 * 4 // class × age × ratio of nursing
 	longCells  = 4 * 2     // class × demand of one nurse and more
 	hazards    = 4 * 6 * 24
 	weekHours  = 168
@@ -24,7 +24,7 @@ const (
 )
 
 // Model is what the hours of one hospital have taught. Its numbers fade, so that
-// it follows a change of the unit; it is about 27 KB, and the pending origins.
+// it follows a change of the unit; it is about 40 KB, and the pending origins.
 type Model struct {
 	Version    int32
 	Hospital   string

@@ -10,7 +10,7 @@ import (
 // simulated units; a third or three times as much changes less than half a
 // per cent.
 const (
-	cellPrior    = 10.0 // short cell towards class and demand
+	cellPrior    = 10.0 // short cell towards class and ratio
 	classPrior   = 20.0 // that towards nothing; of stayers too
 	shortVar     = .1   // nurses², of a short stage of which nothing is known
 	stayVar      = .02  // the same of who stays
@@ -104,14 +104,14 @@ func (m *Model) followShort(p *path, visits []acuity.SnapshotVisit) {
 }
 
 // shortEstimates says what becomes of the visits of a cell beyond the frozen
-// path: the mean of the cell, shrunk to that of its class and demand, that to
+// path: the mean of the cell, shrunk to that of its class and ratio, that to
 // nothing.
 func (m *Model) shortEstimates(c int, to *[Horizon]estimate) {
-	class, of := c/(ages*tiers), c%tiers
+	class, of := c/(ages*ratios), c%ratios
 	for h := range to {
 		var all sums
 		for age := range ages {
-			all.plus(cell(m.Short[:], ((class*ages+age)*tiers+of)*Horizon+h))
+			all.plus(cell(m.Short[:], ((class*ages+age)*ratios+of)*Horizon+h))
 		}
 		prior := all.shrunk(estimate{variance: shortVar}, classPrior)
 		to[h] = cell(m.Short[:], c*Horizon+h).shrunk(prior, cellPrior)

@@ -41,7 +41,8 @@ var (
 const (
 	ages     = 7 // of short stages
 	longBins = 6
-	tiers    = 2 // demand of less than one nurse, and of one or more
+	tiers    = 2 // of long stays: demand of less than one nurse, and of one or more
+	ratios   = 4 // of short stages, see ratio
 )
 
 func bin(cuts []int32, age int32) int {
@@ -53,6 +54,20 @@ func bin(cuts []int32, age int32) int {
 	return len(cuts)
 }
 
+// ratio tells short stages apart by the nursing that they ask for now: below 1:2,
+// 1:2, 1:1, two nurses. Within a class it is what tells most of what comes next.
+func ratio(v *acuity.SnapshotVisit) int {
+	switch d := v.Demand[0]; {
+	case d < 30:
+		return 0
+	case d < 60:
+		return 1
+	case d < 120:
+		return 2
+	}
+	return 3
+}
+
 func tier(v *acuity.SnapshotVisit) int {
 	if v.Demand[0] >= 60 {
 		return 1
@@ -62,7 +77,7 @@ func tier(v *acuity.SnapshotVisit) int {
 
 // shortCell returns where a visit in a short stage is counted.
 func shortCell(v *acuity.SnapshotVisit) int {
-	return (int(v.Class)*ages+bin(shortAges, v.Age))*tiers + tier(v)
+	return (int(v.Class)*ages+bin(shortAges, v.Age))*ratios + ratio(v)
 }
 
 // longCell returns where a visit in a long stay is counted.
