@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"html/template"
 	"net/http"
 	"strings"
@@ -34,9 +33,29 @@ type Alerts interface {
 // changes nothing: programs that guard mailboxes follow links. The token is the
 // right to answer; who holds it needs no key.
 func MountAcknowledge(r chi.Router, shell *api.Shell, alerts Alerts) {
-	p := &acknowledge{shell, alerts}
-	r.Get("/a/{token}", p.show)
-	r.Post("/a/{token}", p.act)
+	api.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
+}
+
+// acknowledgeRoutes are operations of the API, though they answer with a page: a
+// webhook that gets ackUrl may answer for its people.
+func acknowledgeRoutes() []api.Route[*acknowledge] {
+	all := []api.Route[*acknowledge]{
+		{Operation: api.Operation{
+			Method: http.MethodGet, ID: "getAlertPage", Summary: "The page that the link of an alert opens",
+			About: "Changes nothing: it has the button.",
+		}, Serve: (*acknowledge).show},
+		{Operation: api.Operation{
+			Method: http.MethodPost, ID: "takeAlert", Summary: "Say that somebody has taken the alert, by its link",
+			About: "As the button does. Nothing escalates or repeats until the level rises again. An alert that was taken, or is over, stays as it is.",
+		}, Serve: (*acknowledge).act},
+	}
+	for i := range all {
+		o := &all[i].Operation
+		o.Path, o.Group, o.Bare = "/a/{token}", "Alerts", []string{"text/html"}
+		o.Parameters = []api.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
+		o.Told = []api.Kind{api.Missing, api.Unavailable}
+	}
+	return all
 }
 
 type acknowledge struct {
@@ -153,48 +172,4 @@ func commandID() string {
 	var b [8]byte
 	rand.Read(b[:])
 	return "cmd_" + hex.EncodeToString(b[:])
-}
-
-// receiptAtMost is how long the receipt of a provider may be, in bytes.
-const receiptAtMost = 16 << 10
-
-// Receipt reads and verifies what a provider of SMS has posted. forged says that
-// the provider did not sign it.
-type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
-
-// MountReceipts adds the path at which the provider of a driver tells what became
-// of an SMS. It needs no key: what counts is signed.
-func MountReceipts(r chi.Router, shell *api.Shell, path string, read Receipt, order func(ctx context.Context, c *outbound.Command) error) {
-	r.Post(path, func(w http.ResponseWriter, r *http.Request) {
-		body, err := readAtMost(w, r, receiptAtMost)
-		if err != nil {
-			api.Fail(w, r, api.Problem{Kind: api.TooLarge})
-			return
-		}
-		c, forged, err := read(r, body)
-		switch {
-		case forged:
-			api.Fail(w, r, api.Problem{Kind: api.Unauthorized})
-			return
-		case err != nil:
-			api.Fail(w, r, api.Problem{Kind: api.Invalid})
-			return
-		}
-		if c.Receipt != "" { // else it is on its way, which changes nothing
-			c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, shell.Now().UTC(), "provider"
-			if err := order(r.Context(), &c); err != nil {
-				api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
-				return
-			}
-		}
-		w.WriteHeader(http.StatusNoContent)
-	})
-}
-
-func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
-	var b bytes.Buffer
-	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
-		return nil, errors.New("too long, or cut off")
-	}
-	return b.Bytes(), nil
 }

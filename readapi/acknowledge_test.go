@@ -3,7 +3,6 @@ package readapi_test
 import (
 	"context"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -101,53 +100,6 @@ func TestAcknowledgePage(t *testing.T) {
 			}
 			if csp := w.Header().Get("Content-Security-Policy"); !strings.Contains(csp, "default-src 'none'") || !strings.Contains(csp, "frame-ancestors 'none'") || w.Header().Get("Cache-Control") != "no-store" {
 				t.Errorf("headers %v", w.Header())
-			}
-		})
-	}
-}
-
-func TestReceipts(t *testing.T) {
-	clock := func() time.Time { return time.Unix(1, 0) }
-	shell := &api.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	for name, tt := range map[string]struct {
-		body   string
-		status int
-		orders int
-	}{
-		"failed":    {"failed", 204, 1},
-		"on way":    {"sent", 204, 0},
-		"forged":    {"forged", 401, 0},
-		"nonsense":  {"nonsense", 400, 0},
-		"too large": {strings.Repeat("x", 17<<10), 413, 0},
-		"log away":  {"away", 503, 0},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := shell.Router()
-			orders := 0
-			readapi.MountReceipts(r, shell, "/api/public/sms/http", func(_ *http.Request, body []byte) (c outbound.Command, forged bool, err error) {
-				switch string(body) {
-				case "failed", "away":
-					c.Receipt, c.Delivery = outbound.Failed, string(body)
-				case "forged":
-					return c, true, nil
-				case "nonsense":
-					return c, false, io.ErrUnexpectedEOF
-				}
-				return c, false, nil
-			}, func(_ context.Context, c *outbound.Command) error {
-				if c.Delivery == "away" {
-					return errAway
-				}
-				if c.Verb != outbound.VerbReceipt || c.ID == "" || c.By != "provider" {
-					t.Errorf("command %+v", c)
-				}
-				orders++
-				return nil
-			})
-			w := httptest.NewRecorder()
-			r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/api/public/sms/http?d=dlv_1", strings.NewReader(tt.body)))
-			if w.Code != tt.status || orders != tt.orders {
-				t.Errorf("status %d, %d orders", w.Code, orders)
 			}
 		})
 	}

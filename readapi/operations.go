@@ -10,7 +10,8 @@ import (
 
 // Operations are the ways to read.
 func Operations() []api.Operation {
-	return slices.Concat(api.Operations(routes()), api.Operations(auditRoutes()), api.Operations(deadLetterRoutes()))
+	return slices.Concat(api.Operations(routes()), api.Operations(auditRoutes()), api.Operations(deadLetterRoutes()),
+		api.Operations(acknowledgeRoutes()), api.Operations(receiptRoutes()))
 }
 
 func routes() []api.Route[*server] {

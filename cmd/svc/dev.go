@@ -24,6 +24,7 @@ import (
 	"svc/internal/access"
 	"svc/internal/board"
 	"svc/internal/stream"
+	"svc/notifier/sms"
 )
 
 // defaultData is the data folder of svc dev.
@@ -107,12 +108,13 @@ func runDev(ctx context.Context, args []string, w world) error {
 	}
 	defer redis.Close()
 
-	caught := newOutbox(w.now)
+	address := "http://" + listener.Addr().String()
+	caught := newOutbox(w.now, address)
 	h, err := build(ctx, &config{
-		PublicURL: "http://" + listener.Addr().String(), Outbox: caught,
+		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
-		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: "http://" + listener.Addr().String() + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: address + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,

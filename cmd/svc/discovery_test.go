@@ -51,8 +51,8 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 		t.Errorf("mounted\n%s\ndescribed\n%s", strings.Join(mounted, "\n"), strings.Join(described, "\n"))
 	}
 	for _, o := range slices.Concat(operations(), discovery.Operations()) {
-		if o.Group == "" || o.Summary == "" || o.Data == nil && o.Bare == nil {
-			t.Errorf("%s %s lacks a group, a summary or an answer", o.Method, o.Path)
+		if o.Group == "" || o.Summary == "" {
+			t.Errorf("%s %s lacks a group or a summary", o.Method, o.Path)
 		}
 		for _, b := range o.Bodies {
 			if len(b.Examples) == 0 || b.Limit == 0 {

@@ -32,6 +32,8 @@ func routed() *house {
 	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
 	readapi.MountAudit(h.router, shell, nil)
 	readapi.MountDeadLetters(h.router, shell, nil)
+	readapi.MountAcknowledge(h.router, shell, nil)
+	readapi.MountReceipts(h.router, readapi.Receipts{Shell: shell})
 	return h
 }
 

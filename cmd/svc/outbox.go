@@ -12,6 +12,7 @@ import (
 
 	"svc/internal/api"
 	"svc/internal/outbound"
+	"svc/notifier/sms"
 )
 
 // The catcher of svc dev: what would have gone out by e-mail and SMS.
@@ -25,8 +26,9 @@ const outboxKept = 200
 
 // outbox keeps what the channels to people were given.
 type outbox struct {
-	now  func() time.Time
-	page *template.Template
+	now    func() time.Time
+	public string // address of the API
+	page   *template.Template
 
 	mu     sync.Mutex
 	latest []*caught // newest first
@@ -42,12 +44,17 @@ type caught struct {
 	Subject    string           `json:"subject,omitempty"`
 	Text       string           `json:"text"`
 	HTML       string           `json:"html,omitempty"`
-	Link       string           `json:"link,omitempty"` // in the text, to acknowledge
+	Link       string           `json:"link,omitempty"`     // in the text, to acknowledge
+	Callback   string           `json:"callback,omitempty"` // of an SMS: where its receipt would be posted
 	Attempt    int              `json:"attempt"`
 }
 
-func newOutbox(now func() time.Time) *outbox {
-	return &outbox{now: now, page: template.Must(template.New("outbox").Parse(outboxPage))}
+// devSMSToken is the one that signs the receipts of svc dev, so that they can be
+// tried; see docs/alerts.md.
+const devSMSToken = "svc dev" //nolint:gosec // of no use anywhere else
+
+func newOutbox(now func() time.Time, public string) *outbox {
+	return &outbox{now: now, public: public, page: template.Must(template.New("outbox").Parse(outboxPage))}
 }
 
 var outboxLink = regexp.MustCompile(`https?://\S+/a/[0-9A-Z]+`)
@@ -65,8 +72,12 @@ func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
 	o := c.outbox
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	callback := ""
+	if c.channel == outbound.ChannelSMS {
+		callback = sms.Callback(o.public, sms.DriverHTTP, m.Hospital, m.DeliveryID)
+	}
 	o.latest = slices.Insert(o.latest, 0, &caught{
-		ID: m.DeliveryID, At: api.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
+		ID: m.DeliveryID, Callback: callback, At: api.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
 	})
 	o.latest = o.latest[:min(len(o.latest), outboxKept)]

@@ -165,12 +165,21 @@ func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.
 func (h *house) mountAlerts() error {
 	readapi.MountAcknowledge(h.router, h.shell, links{h})
 	gateway, err := h.config.gateway(h.now)
-	if err != nil || gateway == nil {
+	if err != nil {
 		return err
 	}
-	readapi.MountReceipts(h.router, h.shell, sms.ReceiptPath(h.config.SMS.Driver), func(r *http.Request, body []byte) (outbound.Command, bool, error) {
+	receipts := readapi.Receipts{Shell: h.shell, Order: h.order}
+	read := func(r *http.Request, body []byte) (outbound.Command, bool, error) {
 		receipt, err := gateway.Receipt(r.URL, r.Header, body)
 		return outbound.Command{Hospital: receipt.Hospital, Delivery: receipt.DeliveryID, Receipt: receipt.State}, errors.Is(err, sms.ErrForged), err
-	}, h.order)
+	}
+	switch {
+	case gateway == nil:
+	case h.config.SMS.Driver == sms.DriverTwilio:
+		receipts.Twilio = read
+	default:
+		receipts.HTTP = read
+	}
+	readapi.MountReceipts(h.router, receipts)
 	return nil
 }

@@ -24,11 +24,13 @@ type Operation struct {
 	Parameters []Parameter
 	Bodies     []Body // one for each content type that is taken; the first is that of a request without one
 	// Data is the zero value of what is in data of the answer, in the envelope.
-	// nil: the answer is bare, of the types in Bare.
+	// nil: the answer is bare, of the types in Bare; without those it is 204 and empty.
 	Data any
 	Bare []string
-	// Refuses are the ways to refuse beside those of all operations.
+	// Refuses are the ways to refuse beside those of all operations, in the envelope;
+	// Told are those that answer as a success does, of a type in Bare: for people.
 	Refuses []Kind
+	Told    []Kind
 	// Limits are numbers to know, by name, beside those that Bodies tell.
 	Limits map[string]int64
 }
@@ -37,6 +39,7 @@ type Operation struct {
 type Parameter struct {
 	Name    string
 	In      string // path, query or header
+	Needed  bool   // a request without it is refused; one of the path always is
 	About   string
 	Example string
 	Values  []string // if no others are taken

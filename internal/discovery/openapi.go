@@ -111,6 +111,9 @@ func (w *writer) operation(o *api.Operation) {
 		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Group}, Summary: o.Summary, Description: o.About,
 		Responses: map[string]*huma.Response{"200": w.success(o)},
 	}
+	if o.Data == nil && len(o.Bare) == 0 {
+		op.Responses = map[string]*huma.Response{"204": {Description: "Taken; there is nothing to say."}}
+	}
 	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
 		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group, Description: groups[o.Group]})
 	}
@@ -134,6 +137,9 @@ func (w *writer) operation(o *api.Operation) {
 	for _, kind := range o.Refusals() {
 		w.refusal(op, kind)
 	}
+	for _, kind := range o.Told {
+		told(op, kind, o.Bare)
+	}
 	w.doc.AddOperation(op)
 }
 
@@ -151,7 +157,7 @@ func (w *writer) parameters(op *huma.Operation, o *api.Operation) {
 		for _, v := range p.Values {
 			schema.Enum = append(schema.Enum, v)
 		}
-		one := &huma.Param{Name: p.Name, In: p.In, Description: p.About, Required: p.In == "path", Schema: schema}
+		one := &huma.Param{Name: p.Name, In: p.In, Description: p.About, Required: p.In == "path" || p.Needed, Schema: schema}
 		switch n, err := strconv.ParseInt(p.Example, 10, 64); {
 		case p.Example == "":
 		case schema.Type == huma.TypeInteger && err == nil:
@@ -224,6 +230,19 @@ func (w *writer) success(o *api.Operation) *huma.Response {
 	}
 	r.Content["application/json"] = media
 	return r
+}
+
+// told adds a refusal that answers in the types of a success.
+func told(op *huma.Operation, kind api.Kind, types []string) {
+	status := strconv.Itoa(kind.Status())
+	r := op.Responses[status]
+	if r == nil {
+		r = &huma.Response{Description: http.StatusText(kind.Status()), Content: map[string]*huma.MediaType{}}
+		op.Responses[status] = r
+	}
+	for _, one := range types {
+		r.Content[one] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
 }
 
 // refusal adds one way of being refused; those of one status share a response.

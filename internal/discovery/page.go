@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -68,13 +69,21 @@ func curl(o api.Operation) string {
 	if o.Method != http.MethodGet && (o.Method != http.MethodPost || len(o.Bodies) == 0) {
 		b.WriteString(" -X " + o.Method)
 	}
-	path := o.Path
+	path, query, headers := o.Path, url.Values{}, ""
 	for _, p := range o.Parameters {
-		if p.In == "path" {
+		switch {
+		case p.In == "path":
 			path = strings.ReplaceAll(path, "{"+p.Name+"}", p.Example)
+		case p.Needed && p.In == "query":
+			query.Set(p.Name, p.Example)
+		case p.Needed && p.In == "header":
+			headers += " \\\n  -H '" + p.Name + ": " + p.Example + "'"
 		}
 	}
-	b.WriteString(" $SVC" + path)
+	if len(query) > 0 {
+		path = "'" + path + "?" + query.Encode() + "'"
+	}
+	b.WriteString(" $SVC" + path + headers)
 	if o.Scope != "" || o.Keyed {
 		b.WriteString(` -H "Authorization: Bearer $KEY"`)
 	}

@@ -340,8 +340,8 @@ type smsMessage struct {
 	ValiditySeconds        int
 }
 
-func sign(body []byte) string {
-	mac := hmac.New(sha256.New, []byte(gatewayToken))
+func sign(token string, body []byte) string {
+	mac := hmac.New(sha256.New, []byte(token))
 	mac.Write(body)
 	return "sha256=" + hex.EncodeToString(mac.Sum(nil))
 }
@@ -349,7 +349,7 @@ func sign(body []byte) string {
 func (g *smsGateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var one smsMessage
-	if err != nil || json.Unmarshal(body, &one) != nil || r.Header.Get("X-Svc-Signature") != sign(body) {
+	if err != nil || json.Unmarshal(body, &one) != nil || r.Header.Get("X-Svc-Signature") != sign(gatewayToken, body) {
 		g.t.Errorf("a request that is not signed, or broken: %v", err)
 	}
 	g.mu.Lock()
@@ -381,7 +381,7 @@ func (g *smsGateway) receipt(t *testing.T, base string, m smsMessage, status str
 		t.Fatalf("callback %s", m.Callback)
 	}
 	body := fmt.Appendf(nil, `{"id":%q,"status":%q}`, m.ID, status)
-	for signature, want := range map[string]int{"sha256=00": http.StatusUnauthorized, sign(body): http.StatusNoContent} {
+	for signature, want := range map[string]int{"sha256=00": http.StatusUnauthorized, sign(gatewayToken, body): http.StatusNoContent} {
 		request, err := http.NewRequest(http.MethodPost, m.Callback, bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -162,8 +163,20 @@ func furnished(t *testing.T, d *dev, p *partner) (ids map[string]string, counts 
 			return errors.New("nobody was called")
 		}
 		ids["EPISODE"] = episodes[0].ID
+		caught, err := p.do("GET", "/dev/outbox.json", "", "")
+		link := ackLink.FindString(string(caught.raw))
+		if err != nil || link == "" {
+			return fmt.Errorf("no link: %w", err)
+		}
+		ids["TOKEN"] = path.Base(link)
 		return nil
 	})
+	// A receipt that holds: no fuzzer signs one.
+	const receipt = `{"id":"dlv_1","status":"delivered"}`
+	if a, err := p.do("POST", "/api/public/sms/http?h=demo&d=dlv_1", "application/json", receipt, "X-Svc-Signature", sign("svc dev", []byte(receipt))); err != nil || a.status != http.StatusNoContent {
+		t.Fatalf("receipt: %v %+v", err, a)
+	}
+	counts["POST /api/public/sms/http"]++
 	do("POST", "/api/admin/alerts/test", fmt.Sprintf(`{"recipientId":%q,"channel":"email"}`, recipient))
 	return ids, counts
 }

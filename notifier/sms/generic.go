@@ -66,10 +66,10 @@ func (g *generic) Receipt(self *url.URL, header http.Header, body []byte) (Recei
 		return Receipt{}, ErrForged
 	}
 	var got struct{ ID, Status string }
-	if err := json.Unmarshal(body, &got); err != nil || got.ID == "" || got.ID != self.Query().Get("d") {
+	r := Receipt{Hospital: self.Query().Get("h"), DeliveryID: self.Query().Get("d")}
+	if err := json.Unmarshal(body, &got); err != nil || r.Hospital == "" || r.DeliveryID == "" || got.ID != r.DeliveryID {
 		return Receipt{}, ErrMalformed
 	}
-	r := Receipt{Hospital: self.Query().Get("h"), DeliveryID: got.ID}
 	switch got.Status {
 	case "delivered":
 		r.State = outbound.Delivered

@@ -71,6 +71,11 @@ var (
 // ReceiptPath is where the receipts of a driver are posted.
 func ReceiptPath(driver string) string { return "/api/public/sms/" + driver }
 
+// Callback is the address for the receipt of a message, below the public address.
+func Callback(public, driver, hospital, delivery string) string {
+	return public + ReceiptPath(driver) + "?" + url.Values{"h": {hospital}, "d": {delivery}}.Encode()
+}
+
 // New returns the gateway of a configuration.
 func New(c Config) (Gateway, error) { //nolint:ireturn // one of two drivers
 	u, err := url.Parse(c.URL)
@@ -110,7 +115,7 @@ func (p *provider) callback(m *outbound.Message) string {
 	if p.config.Callback == "" {
 		return ""
 	}
-	return p.config.Callback + ReceiptPath(p.config.Driver) + "?" + url.Values{"h": {m.Hospital}, "d": {m.DeliveryID}}.Encode()
+	return Callback(p.config.Callback, p.config.Driver, m.Hospital, m.DeliveryID)
 }
 
 // left is how long the message is still of use, in whole seconds, at least one.

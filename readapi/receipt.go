@@ -1,0 +1,106 @@
+package readapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+)
+
+// receiptAtMost is how long the receipt of a provider may be, in bytes.
+const receiptAtMost = 16 << 10
+
+// Receipt reads and verifies what a provider of SMS has posted. forged says that
+// the provider did not sign it.
+type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
+
+// Receipts are what the providers of SMS tell.
+type Receipts struct {
+	Shell *api.Shell
+	HTTP  Receipt // of the driver http; nil: svc sends no SMS by it
+	Order func(ctx context.Context, c *outbound.Command) error
+
+	// Twilio is that of the driver twilio, nil: not used. It is no operation of the
+	// API: Twilio says what it posts and how it signs, and nobody else calls it.
+	Twilio Receipt
+}
+
+// MountReceipts adds the paths at which a provider tells what became of an SMS. They
+// need no key: what counts is signed.
+func MountReceipts(r chi.Router, s Receipts) {
+	api.Mount(r, s.Shell, &s, receiptRoutes())
+	if s.Twilio != nil {
+		r.Post("/api/public/sms/twilio", func(w http.ResponseWriter, r *http.Request) { s.take(w, r, s.Twilio) })
+	}
+}
+
+func receiptRoutes() []api.Route[*Receipts] {
+	const id = "dlv_0123456789abcdef0123456789abcdef"
+	return []api.Route[*Receipts]{{Operation: api.Operation{
+		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts", Summary: "What became of an SMS, by the gateway that took it",
+		About: "For the gateway that svc posts to (`SVC_SMS_DRIVER=http`): path and query are the `callback` that came with the message. " +
+			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. 404 where no such gateway is configured.",
+		Parameters: []api.Parameter{
+			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback."},
+			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
+			{
+				Name: "X-Svc-Signature", In: "header", Needed: true, Example: "sha256=" + exampleReceiptSignature,
+				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, the token as the key.",
+			},
+		},
+		Bodies:  []api.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []api.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
+		Refuses: []api.Kind{api.Unauthorized, api.Missing},
+	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.take(w, r, s.HTTP) }}}
+}
+
+// exampleReceiptSignature is of the example's body under the token that svc dev has.
+const exampleReceiptSignature = "0ea1a522bc83fd4427ed9103e756ae0693b9136a9651736676bf46de732f9761"
+
+// receiptShape is what a gateway posts.
+type receiptShape struct {
+	ID     string `json:"id" doc:"Of the message."`
+	Status string `json:"status" doc:"delivered or failed; anything else says that it is on its way."`
+}
+
+// take reads, verifies and hands on.
+func (s *Receipts) take(w http.ResponseWriter, r *http.Request, read Receipt) {
+	if read == nil {
+		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		return
+	}
+	body, err := readAtMost(w, r, receiptAtMost)
+	if err != nil {
+		api.Fail(w, r, api.Problem{Kind: api.TooLarge})
+		return
+	}
+	c, forged, err := read(r, body)
+	switch {
+	case forged:
+		api.Fail(w, r, api.Problem{Kind: api.Unauthorized, Message: "The receipt is not signed with the token of the gateway."})
+		return
+	case err != nil:
+		api.Fail(w, r, api.Problem{Kind: api.Invalid})
+		return
+	}
+	if c.Receipt != "" { // else it is on its way, which changes nothing
+		c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
+		if err := s.Order(r.Context(), &c); err != nil {
+			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+			return
+		}
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func readAtMost(w http.ResponseWriter, r *http.Request, most int64) ([]byte, error) {
+	var b bytes.Buffer
+	if _, err := b.ReadFrom(http.MaxBytesReader(w, r.Body, most)); err != nil {
+		return nil, errors.New("too long, or cut off")
+	}
+	return b.Bytes(), nil
+}
