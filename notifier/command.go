@@ -160,6 +160,9 @@ func (c *command) retry() {
 			}
 		case *outbound.Entry:
 			if e.Delivery.ID == o.Delivery && e.Delivery.Hospital == o.Hospital {
+				if found != nil && len(e.Sealed) == 0 { // of a receipt, which does not know the words
+					e.Sealed = found.Sealed
+				}
 				found = e
 			}
 		}

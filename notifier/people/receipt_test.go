@@ -45,6 +45,22 @@ func TestReceipt(t *testing.T) {
 			r.want("mail manager YELLOW")
 		})
 	})
+	t.Run("and it is sent again", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(unknown)
+			r.level(yellow)
+			first := r.provider.taken()[0]
+			r.order(undelivered(first.ID))
+			r.provider.forget()
+			r.order(outbound.Command{ID: "cmd_again", Verb: outbound.VerbRetry, Delivery: first.ID})
+			if again := r.provider.taken(); len(again) != 1 || again[0] != first {
+				t.Errorf("sent again %+v, at first %+v", again, first)
+			}
+			if sms := r.board.to("charge", outbound.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
+				t.Errorf("delivery %+v", sms)
+			}
+		})
+	})
 	t.Run("before the answer", func(t *testing.T) {
 		run(t, func(r *rig) {
 			r.relay.answers(unknown)
