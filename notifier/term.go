@@ -307,7 +307,7 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 	}); err != nil {
 		return fmt.Errorf("tell lists: %w", err)
 	}
-	n.call(func() {
+	n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
 		if t := n.terms[partition]; t != nil {
 			for _, h := range t.hospitals {
 				for _, e := range h.endpoints {

@@ -8,7 +8,6 @@ package alert
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -60,17 +59,6 @@ type Peak struct {
 
 // MaxTop is how many rooms an alert names.
 const MaxTop = 3
-
-var plainLabel = regexp.MustCompile(`^[A-Za-z0-9 ./-]{1,16}$`)
-
-// Name is what alerts call the room: its label, or its number where the label
-// could hold more than a label.
-func (r *Room) Name() string {
-	if plainLabel.MatchString(r.Label) {
-		return r.Label
-	}
-	return "Room " + strconv.Itoa(int(r.ID))
-}
 
 // maxUnit is how many characters of a unit's name are shown.
 const maxUnit = 40
@@ -124,10 +112,13 @@ func (a *Alert) why() string {
 	return ""
 }
 
+// driven says whether there is something that drives the level: at green nothing is.
+func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
+
 // Summary is one line, as the subject of the e-mail without the level in front.
 func (a *Alert) Summary() string {
 	said := a.why()
-	if a.Reason != policy.Cleared {
+	if a.driven() {
 		state := a.axis()
 		if short := a.short(); short != "" {
 			state = short + " short"
@@ -136,6 +127,15 @@ func (a *Alert) Summary() string {
 			said += ", "
 		}
 		said += state
+	}
+	return said
+}
+
+// line is the summary of the event.
+func (a *Alert) line() string {
+	said := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
+	if summary := a.Summary(); a.Reason != policy.Cleared {
+		said += ", " + summary
 	}
 	return said
 }
@@ -177,7 +177,7 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	var err error
 	e.Body, err = event.Body(&e, event.Envelope{
 		Level: data.Level, PriorLevel: data.PriorLevel, Data: data,
-		Summary: fmt.Sprintf("Alert %s: level %s, %s", a.Reason, data.Level, a.Summary()),
+		Summary: a.line(),
 	})
 	if err != nil {
 		return e, fmt.Errorf("alert: %w", err)

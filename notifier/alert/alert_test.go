@@ -229,3 +229,22 @@ func TestEventIsStable(t *testing.T) {
 		}
 	}
 }
+
+// TestNothingDrivesGreen: an alert at green says why it comes, and nothing of an axis.
+func TestNothingDrivesGreen(t *testing.T) {
+	a := raised()
+	a.Reason, a.Level, a.Effect = policy.Digest, acuity.LevelGreen, effectAt(acuity.LevelGreen)
+	text, err := a.Mail()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, said := range map[string]string{"subject": text.Subject, "mail": text.Text, "SMS": a.SMS()} {
+		if !strings.Contains(said, "Keeps changing") || strings.Contains(said, "within limits") || strings.Contains(said, "Driven by") {
+			t.Errorf("%s: %s", what, said)
+		}
+	}
+}
+
+func effectAt(level acuity.Level) acuity.Effect {
+	return acuity.Effect{Kind: acuity.LevelChanged, Level: level, Ratio: 100}
+}

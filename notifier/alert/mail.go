@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"svc/notifier/policy"
 )
 
 // field is one line of an e-mail.
@@ -20,7 +18,7 @@ func (a *Alert) fields() []field {
 	if why := a.why(); why != "" {
 		lines = append(lines, field{Name: "Why", Value: why})
 	}
-	if a.Reason != policy.Cleared {
+	if a.driven() {
 		lines = append(lines, field{Name: "Driven by", Value: a.axis()})
 		short := a.short()
 		if short == "" {

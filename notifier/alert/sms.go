@@ -6,8 +6,6 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
-
-	"svc/notifier/policy"
 )
 
 // maxSMS is what one SMS holds in the alphabet of GSM 03.38, in its units of
@@ -30,7 +28,7 @@ func (a *Alert) SMS() string {
 		why = " " + said + "."
 	}
 	short, axis := "", ""
-	if a.Reason != policy.Cleared {
+	if a.driven() {
 		axis = a.axis()
 		if said := a.short(); said != "" {
 			short, axis = " Short "+said+".", ": "+axis

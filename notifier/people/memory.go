@@ -108,6 +108,9 @@ func (m *memory) episode(hospital string, p *policy.Policy) outbound.Episode {
 		ID: h.Episode, Hospital: hospital, Tier: h.Told.String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
 		ToldAt: h.ToldAt, Reason: string(m.Told), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
 	}
+	if m.Told == policy.Digest && h.DigestAt.After(e.ToldAt) {
+		e.ToldAt = h.DigestAt
+	}
 	if tier := p.Tier(max(h.Told, 1)); h.AckedAt.IsZero() && tier.AckMinutes > 0 && h.Round < policy.MaxRounds {
 		e.AckBy = h.AskedAt.Add(time.Duration(tier.AckMinutes) * time.Minute)
 	}

@@ -139,6 +139,9 @@ func TestFlapping(t *testing.T) {
 		if raise != 2 || digest != 2 { // two recipients
 			t.Errorf("%d raises, %d digests", raise, digest)
 		}
+		if e := r.board.open(t); e.Reason != "digest" || !e.ToldAt.After(e.OpenedAt) {
+			t.Errorf("episode %+v", e)
+		}
 	})
 }
 
