@@ -20,11 +20,15 @@ const alertsUsage = `usage: svc alerts tiers [flags]
        svc alerts set RECIPIENT [-label ROLE] [-email A] [-phone +N] [-webhook WEBHOOK] [flags]
        svc alerts remove RECIPIENT [flags]
        svc alerts test RECIPIENT -channel email|sms|webhook [-wait 60s] [flags]
+       svc alerts deliveries [DELIVERY] [-channel email|sms|webhook] [-state S] [-since TIME] [-until TIME] [-limit N] [flags]
+       svc alerts retry DELIVERY [-wait 60s] [flags]
        svc alerts episodes [flags]
        svc alerts ack EPISODE [-by ROLE] [flags]
 
 set-tier keeps what is not given. An empty -email, -phone or -webhook takes it
-away. add prints the id alone. test ends with exit code 1 unless it was delivered.
+away. add prints the id alone. test and retry end with exit code 1 unless it was
+delivered. deliveries without -channel lists what went to webhooks, too. A TIME is
+RFC 3339, or a duration such as 2h: so long ago.
 
 `
 
@@ -41,14 +45,10 @@ type alertsCommand struct {
 	label, email, phone, webhook, channel, by         string
 	wait                                              time.Duration
 	version                                           string
+	filter                                            deliveryFilter
 }
 
-// alertVerbs are the verbs, with what each is about.
-var alertVerbs = map[string]struct {
-	about string // "": nothing
-	flags []string
-	run   func(*alertsCommand, context.Context) error
-}{
+var alertVerbs = map[string]clientVerb[*alertsCommand]{
 	"tiers":      {"", nil, (*alertsCommand).tiers},
 	"set-tier":   {"a tier: T1, T2 or T3", []string{"enabled", "recipients", "channels", "ack", "escalate-to", "repeat", "expire", "action", "if-version"}, (*alertsCommand).setTier},
 	"recipients": {"", nil, (*alertsCommand).listRecipients},
@@ -56,6 +56,8 @@ var alertVerbs = map[string]struct {
 	"set":        {"a recipient by its id", []string{"label", "email", "phone", "webhook", "if-version"}, (*alertsCommand).set},
 	"remove":     {"a recipient by its id", []string{"if-version"}, (*alertsCommand).remove},
 	"test":       {"a recipient by its id", []string{"channel", "wait"}, (*alertsCommand).test},
+	"deliveries": {"?", []string{"channel", "state", "since", "until", "limit"}, (*alertsCommand).deliveries},
+	"retry":      {"a delivery by its id", []string{"wait"}, (*alertsCommand).retry},
 	"episodes":   {"", nil, (*alertsCommand).episodes},
 	"ack":        {"an episode by its id", []string{"by"}, (*alertsCommand).acknowledge},
 }
@@ -78,31 +80,14 @@ func runAlerts(ctx context.Context, args []string, w world) error {
 	f.StringVar(&o.webhook, "webhook", "", "`id` of a webhook that gets surge.alert for this role")
 	f.StringVar(&o.channel, "channel", "", "email, sms or webhook")
 	f.StringVar(&o.by, "by", "", "the `role` that has taken it (default: the key)")
+	o.filter.flags(f)
 	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the outcome")
 	f.StringVar(&o.version, "if-version", "", "do it only if it has this `version`")
-	words, faults, err := o.parse(args)
+	verb, id, err := choose(o.client, args, alertVerbs, "tiers, set-tier, recipients, add, set, remove, test, deliveries, retry, episodes or ack")
 	if err != nil {
 		return err
 	}
-	o.given = given(f)
-	if len(words) == 0 || alertVerbs[words[0]].run == nil {
-		return usageError{errors.New("say tiers, set-tier, recipients, add, set, remove, test, episodes or ack; -help says more")}
-	}
-	verb := alertVerbs[words[0]]
-	switch words = words[1:]; {
-	case verb.about == "":
-	case len(words) > 0:
-		o.id, words = words[0], words[1:]
-	default:
-		faults = append(faults, fmt.Errorf("name %s", verb.about))
-	}
-	if len(words) > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
-	}
-	faults = append(faults, strangers(o.given, verb.flags)...)
-	if err := errors.Join(faults...); err != nil {
-		return usageError{err}
-	}
+	o.id, o.given = id, given(f)
 	return verb.run(o, ctx)
 }
 
@@ -293,6 +278,15 @@ func (o *alertsCommand) test(ctx context.Context) error {
 		return usageError{errors.New("-channel: must be email, sms or webhook")}
 	}
 	return o.tested(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
+}
+
+func (o *alertsCommand) deliveries(ctx context.Context) error {
+	o.filter.channel = o.channel
+	return o.deliveriesOr(ctx, o.id, &o.filter)
+}
+
+func (o *alertsCommand) retry(ctx context.Context) error {
+	return o.tested(ctx, "/api/admin/deliveries/"+url.PathEscape(o.id)+"/retry", nil, o.wait)
 }
 
 func (o *alertsCommand) episodes(ctx context.Context) error {

@@ -4,14 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 )
 
@@ -29,21 +26,6 @@ type progressData struct {
 	Delivered, Failed int
 	DeliveryID        *string `json:"deliveryId"`
 	UpdatedAt         *string `json:"updatedAt"`
-}
-
-// deliveryData is a delivery as the API has it.
-type deliveryData struct {
-	ID, EventID, Event, Channel, EndpointID, State string
-	Reason                                         *string
-	OccurredAt                                     string
-	NextAttemptAt                                  *string
-	Attempts                                       []struct {
-		N         int
-		At, Class string
-		MS        int64
-		Status    *int
-		Response  *string
-	}
 }
 
 // askEvery is how often a command is asked after: the API tells it no other way.
@@ -100,6 +82,26 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	return err
 }
 
+// command shows how far a command is, or stops it.
+func (c *client) command(ctx context.Context, method, id string) error {
+	var p progressData
+	return c.show(ctx, method, "/api/admin/commands/"+url.PathEscape(id), nil, &p, func() error {
+		state := "under way"
+		switch {
+		case p.Stopped:
+			state = "stopped"
+		case method == http.MethodDelete && !p.Done:
+			state = "stopping"
+		case p.Done && p.Reason != nil:
+			state = "not done: " + *p.Reason
+		case p.Done:
+			state = "done"
+		}
+		_, err := fmt.Fprintf(c.stdout, "%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
+		return err
+	})
+}
+
 // progress asks until a command is done or the time is over.
 func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
@@ -124,112 +126,23 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 	}
 }
 
-// outcome says how a delivery ended, by its last attempt.
+// outcome says how a delivery ended, and its last attempt. What the command itself
+// says stands in for a delivery that cannot be read.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
-	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil || len(d.Attempts) == 0 {
+	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
 		return otherwise
 	}
+	said := d.ID + " " + d.status()
+	if len(d.Attempts) == 0 {
+		return said
+	}
 	a := &d.Attempts[len(d.Attempts)-1]
-	said := d.ID + " " + d.State + ": " + a.Class
+	said += ": " + a.Class
 	if a.Status != nil {
 		said += fmt.Sprintf(" %d", *a.Status)
 	}
 	return said + fmt.Sprintf(" in %d ms", a.MS)
-}
-
-// listDeliveries shows the newest deliveries, as many as asked for.
-func (c *client) listDeliveries(ctx context.Context, path string, query url.Values, most int) error {
-	all, rows := []json.RawMessage{}, []deliveryData{}
-	for len(all) < most {
-		var page struct {
-			Items []json.RawMessage
-			Next  *string
-		}
-		if err := c.into(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
-			return err
-		}
-		all = append(all, page.Items...)
-		if page.Next == nil {
-			break
-		}
-		query.Set("cursor", *page.Next)
-	}
-	all = all[:min(len(all), most)]
-	if c.json {
-		return printJSON(c.stdout, all)
-	}
-	for _, raw := range all {
-		var d deliveryData
-		if err := json.Unmarshal(raw, &d); err != nil {
-			return fmt.Errorf("the answer is not one of svc: %w", err)
-		}
-		rows = append(rows, d)
-	}
-	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ID\tOCCURRED\tEVENT\tCHANNEL\tENDPOINT\tSTATE\tATTEMPTS\tLAST\tNEXT")
-	for i := range rows {
-		d := &rows[i]
-		last := "-"
-		if n := len(d.Attempts); n > 0 {
-			if last = d.Attempts[n-1].Class; d.Attempts[n-1].Status != nil {
-				last += fmt.Sprintf(" %d", *d.Attempts[n-1].Status)
-			}
-		}
-		state, next := d.State, "-"
-		if d.Reason != nil {
-			state += " (" + *d.Reason + ")"
-		}
-		if d.NextAttemptAt != nil {
-			next = *d.NextAttemptAt
-		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, state, len(d.Attempts), last, next)
-	}
-	return table.Flush()
-}
-
-// printDelivery shows a delivery with its attempts.
-func (c *client) printDelivery(d *deliveryData) error {
-	fmt.Fprintf(c.stdout, "%s %s\n%s %s by %s to %s, occurred %s\n", d.ID, d.State, d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
-	if d.Reason != nil {
-		fmt.Fprintf(c.stdout, "reason %s\n", *d.Reason)
-	}
-	if d.NextAttemptAt != nil {
-		fmt.Fprintf(c.stdout, "next attempt %s\n", *d.NextAttemptAt)
-	}
-	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(table, "ATTEMPT\tAT\tMS\tCLASS\tSTATUS\tANSWER")
-	for i := range d.Attempts {
-		a := &d.Attempts[i]
-		said := ""
-		if a.Response != nil {
-			said = fmt.Sprintf("%q", *a.Response)
-		}
-		fmt.Fprintf(table, "%d\t%s\t%d\t%s\t%s\t%s\n", a.N, a.At, a.MS, a.Class, shownOr(a.Status), said)
-	}
-	return table.Flush()
-}
-
-// given are the flags that were given, on the command line or by a variable.
-func given(flags *flag.FlagSet) map[string]bool {
-	all := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { all[f.Name] = true })
-	return all
-}
-
-// clientFlags are those that every verb has.
-var clientFlags = []string{"api", "to", "key", "key-file", "data", "json"}
-
-// strangers names the flags that a verb does not have: one that does nothing would
-// be taken for done.
-func strangers(given map[string]bool, known []string) (faults []error) {
-	for name := range given {
-		if !slices.Contains(known, name) && !slices.Contains(clientFlags, name) {
-			faults = append(faults, fmt.Errorf("-%s: is not for this", name))
-		}
-	}
-	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return faults
 }
 
 // readSecret reads a file whose last line break is none of the secret's.

@@ -328,6 +328,7 @@ func (a *admin) printJSON(v any) error { return printJSON(a.stdout, v) }
 
 func printJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
+	encoder.SetEscapeHTML(false) // for terminals and programs: "L&D", addresses to copy
 	encoder.SetIndent("", "  ")
 	return encoder.Encode(v)
 }

@@ -51,7 +51,7 @@ type caught struct {
 
 // devSMSToken is the one that signs the receipts of svc dev, so that they can be
 // tried; see docs/alerts.md.
-const devSMSToken = "svc dev" //nolint:gosec // of no use anywhere else
+const devSMSToken = "svc dev"
 
 func newOutbox(now func() time.Time, public string) *outbox {
 	return &outbox{now: now, public: public, page: template.Must(template.New("outbox").Parse(outboxPage))}

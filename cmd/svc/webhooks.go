@@ -19,12 +19,14 @@ const webhooksUsage = `usage: svc webhooks list [flags]
        svc webhooks set WEBHOOK [-url URL] [-events a,b] [-rooms 1,4|all] [-enabled true|false] [-rate N] [-timeout SECONDS] [-reader-keys a,b] [flags]
        svc webhooks rotate WEBHOOK [-overlap 0|1h|24h|7d] [-secret-file FILE] [flags]
        svc webhooks test WEBHOOK [-event ping] [-wait 30s] [flags]
-       svc webhooks deliveries [WEBHOOK|DELIVERY] [-state S] [-event E] [-since TIME] [-until TIME] [-limit N] [flags]
+       svc webhooks deliveries [WEBHOOK|DELIVERY] [-channel C] [-state S] [-event E] [-since TIME] [-until TIME] [-limit N] [flags]
        svc webhooks retry DELIVERY [-wait 30s] [flags]
        svc webhooks replay WEBHOOK -since TIME [-until TIME] [-events a,b] [-only failed|missing|all] [-wait 0] [flags]
+       svc webhooks progress|stop COMMAND [flags]
 
 add and rotate print the secret alone; it is shown only then. test and retry end
-with exit code 1 unless the endpoint accepted. A TIME is RFC 3339, or a duration
+with exit code 1 unless the endpoint accepted. replay prints the COMMAND, by which
+progress tells how far it is and stop ends it. A TIME is RFC 3339, or a duration
 such as 2h: so long ago.
 
 `
@@ -41,18 +43,13 @@ type webhooksCommand struct {
 	enabled                                          string
 	rate                                             float64
 	timeout                                          int
-	event, state, since, until, only                 string
-	limit                                            int
+	event, only                                      string
 	wait                                             time.Duration
+	filter                                           deliveryFilter
 	version                                          string
 }
 
-// webhookVerbs are the verbs, with what each is about.
-var webhookVerbs = map[string]struct {
-	about string // "": nothing, "?": or nothing
-	flags []string
-	run   func(*webhooksCommand, context.Context) error
-}{
+var webhookVerbs = map[string]clientVerb[*webhooksCommand]{
 	"list":       {"", nil, (*webhooksCommand).list},
 	"add":        {"?", []string{"url", "events", "rooms", "rate", "timeout", "reader-keys", "secret-file"}, (*webhooksCommand).add},
 	"show":       {"a webhook by its id", nil, (*webhooksCommand).one},
@@ -60,9 +57,11 @@ var webhookVerbs = map[string]struct {
 	"remove":     {"a webhook by its id", []string{"if-version"}, (*webhooksCommand).remove},
 	"rotate":     {"a webhook by its id", []string{"overlap", "secret-file", "if-version"}, (*webhooksCommand).rotate},
 	"test":       {"a webhook by its id", []string{"event", "wait"}, (*webhooksCommand).test},
-	"deliveries": {"?", []string{"state", "event", "since", "until", "limit"}, (*webhooksCommand).deliveries},
+	"deliveries": {"?", []string{"channel", "state", "event", "since", "until", "limit"}, (*webhooksCommand).deliveries},
 	"retry":      {"a delivery by its id", []string{"wait"}, (*webhooksCommand).retry},
 	"replay":     {"a webhook by its id", []string{"since", "until", "events", "only", "wait"}, (*webhooksCommand).replay},
+	"progress":   {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, http.MethodGet, o.id) }},
+	"stop":       {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, http.MethodDelete, o.id) }},
 }
 
 // runWebhooks administers the webhooks of a hospital through its API.
@@ -80,35 +79,15 @@ func runWebhooks(ctx context.Context, args []string, w world) error {
 	f.StringVar(&o.overlap, "overlap", "24h", "how long the old secret goes on to sign: 0, 1h, 24h or 7d")
 	f.StringVar(&o.version, "if-version", "", "do it only if the webhook has this `version`")
 	f.StringVar(&o.event, "event", "", "test: what to send, deliveries: only these")
-	f.StringVar(&o.state, "state", "", "only deliveries in this `state`")
-	f.StringVar(&o.since, "since", "", "not before this `time`")
-	f.StringVar(&o.until, "until", "", "before this `time` (default: now)")
+	f.StringVar(&o.filter.channel, "channel", "", "deliveries: webhook, email or sms")
+	o.filter.flags(f)
 	f.StringVar(&o.only, "only", "", "failed, missing or all (default missing)")
-	f.IntVar(&o.limit, "limit", 50, "`number` of deliveries")
 	f.DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for the outcome; a replay: 0")
-	words, faults, err := o.parse(args)
+	verb, id, err := choose(o.client, args, webhookVerbs, "list, add, show, set, remove, rotate, test, deliveries, retry, replay, progress or stop")
 	if err != nil {
 		return err
 	}
-	o.given = given(f)
-	if len(words) == 0 || webhookVerbs[words[0]].run == nil {
-		return usageError{errors.New("say list, add, show, set, remove, rotate, test, deliveries, retry or replay; -help says more")}
-	}
-	verb := webhookVerbs[words[0]]
-	switch words = words[1:]; {
-	case verb.about == "":
-	case len(words) > 0:
-		o.id, words = words[0], words[1:]
-	case verb.about != "?":
-		faults = append(faults, fmt.Errorf("name %s", verb.about))
-	}
-	if len(words) > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
-	}
-	faults = append(faults, strangers(o.given, verb.flags)...)
-	if err := errors.Join(faults...); err != nil {
-		return usageError{err}
-	}
+	o.id, o.given = id, given(f)
 	return verb.run(o, ctx)
 }
 
@@ -343,30 +322,20 @@ func (o *webhooksCommand) retry(ctx context.Context) error {
 }
 
 func (o *webhooksCommand) deliveries(ctx context.Context) error {
-	if strings.HasPrefix(o.id, "dlv_") {
-		var d deliveryData
-		return o.show(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(o.id), nil, &d, func() error { return o.printDelivery(&d) })
+	o.filter.event = o.event
+	if o.id != "" && !strings.HasPrefix(o.id, "dlv_") {
+		return o.listDeliveries(ctx, o.path()+"/deliveries", &o.filter)
 	}
-	query := url.Values{"limit": {strconv.Itoa(min(o.limit, 200))}}
-	for name, value := range map[string]string{"state": o.state, "event": o.event, "since": o.ago(o.since), "until": o.ago(o.until)} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
-	path := "/api/admin/deliveries"
-	if o.id != "" {
-		path = o.path() + "/deliveries"
-	}
-	return o.listDeliveries(ctx, path, query, o.limit)
+	return o.deliveriesOr(ctx, o.id, &o.filter)
 }
 
 func (o *webhooksCommand) replay(ctx context.Context) error {
-	if o.since == "" {
+	if o.filter.since == "" {
 		return usageError{errors.New("-since: must be given")}
 	}
-	body := map[string]any{"since": o.ago(o.since)}
-	if o.until != "" {
-		body["until"] = o.ago(o.until)
+	body := map[string]any{"since": o.ago(o.filter.since)}
+	if o.filter.until != "" {
+		body["until"] = o.ago(o.filter.until)
 	}
 	if o.given["events"] {
 		body["events"] = commas(o.events)
@@ -378,14 +347,6 @@ func (o *webhooksCommand) replay(ctx context.Context) error {
 		o.wait = 0
 	}
 	return o.tested(ctx, o.path()+"/replay", body, o.wait)
-}
-
-// ago is a time as the API takes it: as given, or so long ago.
-func (c *client) ago(text string) string {
-	if lapse, err := parseLifetime(text); err == nil && lapse > 0 {
-		return stamp(c.now().Add(-lapse))
-	}
-	return text
 }
 
 func commas(list string) []string {

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"text/tabwriter"
+)
+
+// deliveryData is a delivery as the API has it.
+type deliveryData struct {
+	ID, EventID, Event, Channel, EndpointID, State string
+	Reason                                         *string
+	OccurredAt                                     string
+	NextAttemptAt                                  *string
+	Attempts                                       []struct {
+		N         int
+		At, Class string
+		MS        int64
+		Status    *int
+		Response  *string
+	}
+}
+
+// status is the state, with the reason where that says more than the last attempt.
+func (d *deliveryData) status() string {
+	if n := len(d.Attempts); d.Reason == nil || n > 0 && *d.Reason == d.Attempts[n-1].Class {
+		return d.State
+	}
+	return d.State + " (" + *d.Reason + ")"
+}
+
+// deliveryFilter says which deliveries are listed, by flags.
+type deliveryFilter struct {
+	channel, state, event, since, until string
+	limit                               int
+}
+
+func (f *deliveryFilter) flags(flags *flag.FlagSet) {
+	flags.StringVar(&f.state, "state", "", "only deliveries in this `state`")
+	flags.StringVar(&f.since, "since", "", "not before this `time`")
+	flags.StringVar(&f.until, "until", "", "before this `time` (default: now)")
+	flags.IntVar(&f.limit, "limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
+}
+
+// deliveriesOr shows one delivery with its attempts, or the list.
+func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter) error {
+	if id == "" {
+		return c.listDeliveries(ctx, "/api/admin/deliveries", f)
+	}
+	var d deliveryData
+	return c.show(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d, func() error { return c.printDelivery(&d) })
+}
+
+// ago is a time as the API takes it: as given, or so long ago.
+func (c *client) ago(text string) string {
+	if lapse, err := parseLifetime(text); err == nil && lapse > 0 {
+		return stamp(c.now().Add(-lapse))
+	}
+	return text
+}
+
+// listDeliveries shows the newest deliveries, as many as asked for.
+func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFilter) error {
+	query := url.Values{"limit": {strconv.Itoa(min(f.limit, 200))}} //nolint:mnd // the API's most
+	for name, value := range map[string]string{"channel": f.channel, "state": f.state, "event": f.event, "since": c.ago(f.since), "until": c.ago(f.until)} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	all, rows, most := []json.RawMessage{}, []deliveryData{}, f.limit
+	for len(all) < most {
+		var page struct {
+			Items []json.RawMessage
+			Next  *string
+		}
+		if err := c.into(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &page); err != nil {
+			return err
+		}
+		all = append(all, page.Items...)
+		if page.Next == nil {
+			break
+		}
+		query.Set("cursor", *page.Next)
+	}
+	all = all[:min(len(all), most)]
+	if c.json {
+		return printJSON(c.stdout, all)
+	}
+	for _, raw := range all {
+		var d deliveryData
+		if err := json.Unmarshal(raw, &d); err != nil {
+			return fmt.Errorf("the answer is not one of svc: %w", err)
+		}
+		rows = append(rows, d)
+	}
+	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tOCCURRED\tEVENT\tCHANNEL\tENDPOINT\tSTATE\tATTEMPTS\tLAST\tNEXT")
+	for i := range rows {
+		d := &rows[i]
+		last := "-"
+		if n := len(d.Attempts); n > 0 {
+			if last = d.Attempts[n-1].Class; d.Attempts[n-1].Status != nil {
+				last += fmt.Sprintf(" %d", *d.Attempts[n-1].Status)
+			}
+		}
+		state, next := d.status(), "-"
+		if d.NextAttemptAt != nil {
+			next = *d.NextAttemptAt
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%d\t%s\t%s\n", d.ID, d.OccurredAt, d.Event, d.Channel, d.EndpointID, state, len(d.Attempts), last, next)
+	}
+	return table.Flush()
+}
+
+// printDelivery shows a delivery with its attempts.
+func (c *client) printDelivery(d *deliveryData) error {
+	fmt.Fprintf(c.stdout, "%s %s\n%s %s by %s to %s, occurred %s\n", d.ID, d.status(), d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
+	if d.NextAttemptAt != nil {
+		fmt.Fprintf(c.stdout, "next attempt %s\n", *d.NextAttemptAt)
+	}
+	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "ATTEMPT\tAT\tMS\tCLASS\tSTATUS\tANSWER")
+	for i := range d.Attempts {
+		a := &d.Attempts[i]
+		said := ""
+		if a.Response != nil {
+			said = fmt.Sprintf("%q", *a.Response)
+		}
+		fmt.Fprintf(table, "%d\t%s\t%d\t%s\t%s\t%s\n", a.N, a.At, a.MS, a.Class, shownOr(a.Status), said)
+	}
+	return table.Flush()
+}
