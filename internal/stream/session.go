@@ -130,8 +130,8 @@ func (l *loop) deadline(begun time.Time) time.Time {
 		if p.rewrite != nil && begun.IsZero() { // else its next slice goes with the transaction, which ends in time
 			return time.Unix(0, 1)
 		}
-		at, _ := l.fires(p, now)
-		earlier(at)
+		fires, _ := l.fires(p, now)
+		earlier(fires)
 	}
 	l.mu.Lock()
 	waiting := len(l.ready) > 0
