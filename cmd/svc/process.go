@@ -36,7 +36,7 @@ func wireProcess(ctx context.Context, h *house) error {
 		}
 	})
 
-	stats := &stream.Stats{}
+	stats, letters := &stream.Stats{}, h.topic(schemas.DeadLetters())
 	config := stream.Config{
 		Group:       h.config.TopicPrefix + verdict.Group,
 		Instance:    h.config.Instance,
@@ -47,9 +47,9 @@ func wireProcess(ctx context.Context, h *house) error {
 		Stats:       stats,
 		Route: func(key []byte) string {
 			if verdict.IsDeadLetter(key) {
-				return h.topic(schemas.DeadLetters())
+				return letters
 			}
-			return h.topic(schemas.Verdicts())
+			return "" // the changelog
 		},
 	}
 	if config.CommitEvery == 0 {

@@ -20,7 +20,8 @@ type Task interface {
 	// lowest input offset that the changelog has not seen; 0: none was.
 	Restored() (next int64, err error)
 	// Apply takes one input, after what is due before the time that it carries.
-	// A [PoisonError] says that no retry can help: Reject is called with its
+	// Its bytes serve another input once it is taken: keep none of them. A
+	// [PoisonError] says that no retry can help: Reject is called with its
 	// reason. Any other error stops the partition.
 	Apply(Record) error
 	// Reject takes an input that cannot be applied, so that it is not silent.

@@ -51,9 +51,18 @@ func (l *log) start() {
 	}
 }
 
-// apply takes one input, after the timers of the wall clock that it carries.
+// apply takes one input, after the timers of the wall clock that it carries. Its
+// bytes are spoilt then, as the loop uses them again.
 func (l *log) apply(r stream.Record) {
 	l.t.Helper()
+	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
+	defer func() {
+		for _, b := range [][]byte{r.Key, r.Value} {
+			for i := range b {
+				b[i] ^= 0xA5
+			}
+		}
+	}()
 	err := l.task.Apply(r)
 	if poison, ok := errors.AsType[*stream.PoisonError](err); ok {
 		err = l.task.Reject(r, poison.Reason)
