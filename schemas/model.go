@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"svc/acuity"
 	"svc/acuity/forecast"
@@ -36,15 +37,28 @@ type Origin struct {
 // ModelOf returns a model as it is written.
 func ModelOf(m *forecast.Model) *Model {
 	all := m.Tables()
+	size := 0
+	for i := range all {
+		size += binary.Size(all[i].Values)
+	}
+	for i := range m.Pending {
+		size += binary.Size(&m.Pending[i].Ahead)
+	}
+	bytes := make([]byte, 0, size) // of all
+	take := func(v any) []byte {
+		from := len(bytes)
+		bytes = floats(bytes, v)
+		return slices.Clip(bytes[from:])
+	}
 	out := &Model{
 		Version: m.Version, Hospital: m.Hospital, Hour: m.Hour, Generation: m.Generation, Learnt: m.Learnt, Offset: m.Offset,
 		Seen: m.Seen, Tables: make([]ModelTable, len(all)), Pending: make([]Origin, len(m.Pending)),
 	}
 	for i, t := range all {
-		out.Tables[i] = ModelTable{t.Name, floats(t.Values)}
+		out.Tables[i] = ModelTable{t.Name, take(t.Values)}
 	}
 	for i := range m.Pending {
-		out.Pending[i] = Origin{m.Pending[i].Snapshot, floats(&m.Pending[i].Ahead)}
+		out.Pending[i] = Origin{m.Pending[i].Snapshot, take(&m.Pending[i].Ahead)}
 	}
 	return out
 }
@@ -78,9 +92,9 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	return out, true
 }
 
-// floats writes numbers, or structures of numbers, of a fixed size.
-func floats(v any) []byte {
-	b, err := binary.Append(nil, binary.LittleEndian, v)
+// floats appends numbers, or structures of numbers, of a fixed size.
+func floats(dst []byte, v any) []byte {
+	b, err := binary.Append(dst, binary.LittleEndian, v)
 	if err != nil {
 		panic("schemas: " + err.Error()) // a type that has no fixed size: any test sees it
 	}
@@ -95,7 +109,14 @@ func read(b []byte, v any) bool {
 
 // EncodeModel appends the record of m to dst, which it returns.
 func EncodeModel(dst []byte, m *Model) ([]byte, error) {
-	w := begin(dst, &modelV1)
+	size := 256 + len(m.Seen) // nearly all is tables: what is larger grows
+	for i := range m.Tables {
+		size += len(m.Tables[i].Values) + len(m.Tables[i].Name) + 8
+	}
+	for i := range m.Pending {
+		size += len(m.Pending[i].Ahead) + 32*len(m.Pending[i].Snapshot.Visits) + 256
+	}
+	w := begin(slices.Grow(dst, size), &modelV1)
 	w.int(m.Version)
 	w.text(m.Hospital)
 	w.int(m.Hour)

@@ -134,7 +134,7 @@ func (t *task) Restored() (int64, error) {
 	if t.View != nil {
 		models := make([]Model, 0, len(t.hospitals))
 		for _, h := range t.sorted() {
-			m, err := h.show()
+			m, err := h.show(h.record())
 			if err != nil {
 				return 0, err
 			}
@@ -217,7 +217,8 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.snapshots = t.snapshots[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		value, err := h.encode()
+		m := h.record()
+		value, err := encode(m)
 		if err != nil {
 			return err
 		}
@@ -225,7 +226,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		if t.View == nil {
 			continue
 		}
-		shown, err := h.show()
+		shown, err := h.show(m)
 		if err != nil {
 			return err
 		}
@@ -235,10 +236,14 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// encode returns the record of the hospital.
-func (h *hospital) encode() ([]byte, error) {
+// record returns what is written of the hospital.
+func (h *hospital) record() *schemas.Model {
 	m := schemas.ModelOf(h.model)
 	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
+	return m
+}
+
+func encode(m *schemas.Model) ([]byte, error) {
 	value, err := schemas.EncodeModel(nil, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
@@ -246,14 +251,11 @@ func (h *hospital) encode() ([]byte, error) {
 	return value, nil
 }
 
-// show returns the model as a reader needs it.
-func (h *hospital) show() (Model, error) {
-	m := schemas.ModelOf(h.model)
-	m.Pending = nil
-	value, err := schemas.EncodeModel(nil, m)
-	if err != nil {
-		err = fmt.Errorf("encode model: %w", err)
-	}
+// show returns what is written as a reader needs it.
+func (h *hospital) show(written *schemas.Model) (Model, error) {
+	m := *written
+	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
+	value, err := encode(&m)
 	return Model{Hospital: h.id, Version: h.model.Offset, Value: value}, err
 }
 
@@ -273,7 +275,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 		}
 		h := all[0]
 		all = all[1:]
-		value, err := h.encode()
+		value, err := encode(h.record())
 		if err != nil {
 			return false, err
 		}

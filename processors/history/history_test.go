@@ -90,9 +90,12 @@ func (l *log) apply(offset int64, c acuity.Change) {
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	if err := l.task.Apply(stream.Record{Offset: offset, Key: []byte(c.Hospital), Value: value}); err != nil {
+	key := []byte(c.Hospital)
+	if err := l.task.Apply(stream.Record{Offset: offset, Key: key, Value: value}); err != nil {
 		l.t.Fatal(err)
 	}
+	clear(key) // the loop uses the bytes again
+	clear(value)
 	l.next = offset + 1
 }
 
