@@ -9,7 +9,7 @@ import (
 )
 
 // Table is a compacted topic held whole in memory: the last value of each key.
-// It is safe for concurrent use.
+// It is safe for concurrent use. A topic is written by Put or by Replace, not by both.
 type Table struct {
 	cluster   *Cluster
 	topic     string
@@ -20,19 +20,29 @@ type Table struct {
 
 	mu     sync.RWMutex
 	values map[string][]byte
-	keys   []string        // sorted
-	shown  map[int32]int64 // next offset of each partition
-	moved  chan struct{}   // closed and replaced when shown moves
+	keys   []string          // sorted
+	last   map[string]int64  // offset of the last record of each key, also of one that is gone
+	shown  map[int32]int64   // next offset of each partition
+	recent map[int32][]int64 // offsets of the newest records of each partition, ascending
+	moved  chan struct{}     // closed and replaced when shown moves
+
+	writing chan struct{} // holds a token while nobody of this process replaces
 }
+
+// keptRecent is how many records after its own a change may find before it looks
+// whether its own is there.
+const keptRecent = 1000
 
 // Table returns the table of topic. partition names the partition of a key; it
 // must never change.
 func (c *Cluster) Table(topic string, partition func(key string) int32) *Table {
-	return &Table{
+	t := &Table{
 		cluster: c, topic: topic, partition: partition, publisher: c.Publisher(topic),
-		ready: make(chan struct{}), moved: make(chan struct{}),
-		values: map[string][]byte{}, shown: map[int32]int64{},
+		ready: make(chan struct{}), moved: make(chan struct{}), writing: make(chan struct{}, 1),
+		values: map[string][]byte{}, last: map[string]int64{}, shown: map[int32]int64{}, recent: map[int32][]int64{},
 	}
+	t.writing <- struct{}{}
+	return t
 }
 
 // OnChange has fn called for every record, also while the table is first read,
@@ -70,22 +80,28 @@ func (t *Table) Run(ctx context.Context) error {
 	}))
 }
 
-// take shows one record.
+// take shows one record. Who waits for it goes on when everybody was told of it.
 func (t *Table) take(r Record) {
 	key := string(r.Key)
-	t.mu.Lock()
 	if !isBarrier(r.Key) {
+		t.mu.Lock()
 		t.set(key, r.Value)
-	}
-	t.shown[r.Partition] = r.Offset + 1
-	close(t.moved)
-	t.moved = make(chan struct{})
-	t.mu.Unlock()
-	if !isBarrier(r.Key) {
+		t.last[key] = r.Offset
+		recent := append(t.recent[r.Partition], r.Offset)
+		if len(recent) > 2*keptRecent {
+			recent = append(recent[:0], recent[keptRecent:]...)
+		}
+		t.recent[r.Partition] = recent
+		t.mu.Unlock()
 		for _, fn := range t.onChange {
 			fn(key, r.Value)
 		}
 	}
+	t.mu.Lock()
+	t.shown[r.Partition] = r.Offset + 1
+	close(t.moved)
+	t.moved = make(chan struct{})
+	t.mu.Unlock()
 }
 
 func (t *Table) set(key string, value []byte) {
@@ -143,6 +159,11 @@ func (t *Table) Put(ctx context.Context, key string, value []byte) error {
 	if err != nil {
 		return err
 	}
+	return t.await(ctx, at)
+}
+
+// await returns once this table shows the record at a position.
+func (t *Table) await(ctx context.Context, at Position) error {
 	for {
 		t.mu.RLock()
 		shown, moved := t.shown[at.Partition], t.moved

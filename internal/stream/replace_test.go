@@ -1,0 +1,206 @@
+package stream
+
+import (
+	"errors"
+	"strconv"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// settings opens a table of the topic "settings" on a cluster of its own, as another
+// process has one.
+func (r *rig) settings() (table *Table, stop func()) {
+	r.t.Helper()
+	cluster := r.dial()
+	if err := cluster.Ensure(r.t.Context(), Topic{Name: "settings", Partitions: 1, Compact: true}); err != nil {
+		r.t.Fatal(err)
+	}
+	table = cluster.Table("settings", func(string) int32 { return 0 })
+	end := run(r.t, table.Run)
+	<-table.Ready()
+	return table, func() {
+		end()
+		cluster.Close()
+	}
+}
+
+// Processes that add to what they have seen lose nothing, however they meet, and
+// the keys of one change are never apart.
+func TestReplaceLosesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		const processes, additions = 3, 20
+		var all sync.WaitGroup
+		overtaken := make([]int, processes)
+		for n := range processes {
+			table, stop := r.settings()
+			defer stop()
+			all.Go(func() {
+				for added := 0; added < additions; {
+					seen := table.Seen("a/")
+					value, _ := table.Get("a/count")
+					count, _ := strconv.Atoi(string(value)) //nolint:errcheck // none: 0
+					next := []byte(strconv.Itoa(count + 1))
+					switch err := table.Replace(t.Context(), "a/", seen, Entry{"a/count", next}, Entry{"a/twin", next}); {
+					case err == nil:
+						added++
+						shown, _ := table.Get("a/count")
+						if at, _ := strconv.Atoi(string(shown)); at < count+1 { //nolint:errcheck // 0 is too few
+							t.Errorf("replaced by %d, and shows %s", count+1, shown)
+						}
+					case errors.Is(err, ErrOvertaken):
+						overtaken[n]++
+					default:
+						t.Error(err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		table, stop := r.settings()
+		defer stop()
+		count, _ := table.Get("a/count")
+		twin, _ := table.Get("a/twin")
+		if want := strconv.Itoa(processes * additions); string(count) != want || string(twin) != want {
+			t.Errorf("count %s, twin %s, want %s; overtaken %v", count, twin, want, overtaken)
+		}
+		if overtaken[0]+overtaken[1]+overtaken[2] == 0 {
+			t.Error("nobody met anybody")
+		}
+	})
+}
+
+// What was not seen is not overwritten, be it gone; what others own is of no account.
+func TestReplaceComparesThePrefix(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		here, stopHere := r.settings()
+		defer stopHere()
+		there, stopThere := r.settings()
+		defer stopThere()
+		replace := func(table *Table, key string, value []byte) {
+			t.Helper()
+			if err := table.Replace(t.Context(), key[:2], table.Seen(key), Entry{key, value}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		replace(here, "a/1", []byte("one"))
+		for name, by := range map[string]struct {
+			key   string
+			value []byte
+			want  error
+		}{
+			"the key":              {"a/1", []byte("two"), ErrOvertaken},
+			"another of the group": {"a/2", []byte("two"), ErrOvertaken},
+			"a removal":            {"a/1", nil, ErrOvertaken},
+			"of another group":     {"b/1", []byte("two"), nil},
+		} {
+			seen := here.Seen("a/")
+			replace(there, by.key, by.value)
+			if err := here.Replace(t.Context(), "a/", seen, Entry{"a/1", []byte(name)}); !errors.Is(err, by.want) {
+				t.Errorf("after %s: %v, want %v", name, err, by.want)
+			}
+			if value, _ := here.Get("a/1"); (string(value) == name) != (by.want == nil) {
+				t.Errorf("after %s it shows %s", name, value)
+			}
+		}
+	})
+}
+
+// A process that died within a change holds up nobody who writes.
+func TestReplaceEndsTheTransactionOfTheDead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		table, stop := r.settings()
+		defer stop()
+		dead, err := kgo.NewClient(table.cluster.with(kgo.TransactionalID("settings"), kgo.RecordPartitioner(kgo.ManualPartitioner()))...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err = dead.BeginTransaction(); err == nil {
+			err = dead.ProduceSync(t.Context(), &kgo.Record{Topic: "settings", Key: []byte("a/1"), Value: []byte("half")}).FirstErr()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		dead.Close()
+		began := time.Now()
+		if err := table.Replace(t.Context(), "a/", table.Seen("a/"), Entry{"a/2", []byte("whole")}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("it waited %v", took)
+		}
+		if value, there := table.Get("a/1"); there {
+			t.Errorf("half a change shows: %s", value)
+		}
+		if value, _ := table.Get("a/2"); string(value) != "whole" {
+			t.Errorf("it shows %q", value)
+		}
+	})
+}
+
+// Who has put a value goes on when everybody of the process was told of it.
+func TestTableTellsBeforeItAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		if err := r.cluster.Ensure(t.Context(), Topic{Name: "settings", Partitions: 1, Compact: true}); err != nil {
+			t.Fatal(err)
+		}
+		table := r.cluster.Table("settings", func(string) int32 { return 0 })
+		var mu sync.Mutex
+		told := ""
+		table.OnChange(func(_ string, value []byte) {
+			time.Sleep(time.Second) // virtual
+			mu.Lock()
+			told = string(value)
+			mu.Unlock()
+		})
+		defer run(t, table.Run)()
+		<-table.Ready()
+		if err := table.Put(t.Context(), "a", []byte("new")); err != nil {
+			t.Fatal(err)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if told != "new" {
+			t.Errorf("it answers, and told %q", told)
+		}
+	})
+}
+
+// A transaction that was aborted although its end was answered with success has
+// stored nothing, and is done again.
+func TestReplaceIsNotTakenAtItsWord(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		table, stop := r.settings()
+		defer stop()
+		aborted := 0
+		r.broker.ControlKey(int16(kmsg.EndTxn), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			r.broker.KeepControl()
+			if end, ok := req.(*kmsg.EndTxnRequest); ok && aborted < 2 {
+				aborted++
+				end.Commit = false
+			}
+			return nil, nil, false
+		})
+		if err := table.Replace(t.Context(), "a/", table.Seen("a/"), Entry{"a/1", []byte("new")}); err != nil {
+			t.Fatal(err)
+		}
+		if value, _ := table.Get("a/1"); string(value) != "new" || aborted != 2 {
+			t.Errorf("it shows %q after %d aborts", value, aborted)
+		}
+	})
+}
