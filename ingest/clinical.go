@@ -5,12 +5,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/internal/api"
 )
 
-// The bounds of the bodies: lengths in bytes, numbers of elements.
+// The bounds of the bodies: lengths in characters, numbers of elements.
 const (
 	maxLabel     = 100
 	maxCode      = 64
@@ -112,7 +113,7 @@ func (o object) value(name string) acuity.Value {
 		return acuity.Value{}
 	case raw[0] == '"':
 		text := unquote(raw)
-		if len(text) > maxText {
+		if utf8.RuneCountInString(text) > maxText {
 			o.fault(o.at(name), "maxLength:"+strconv.Itoa(maxText))
 			return acuity.Value{}
 		}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"svc/acuity"
 	"svc/internal/api"
@@ -155,8 +156,8 @@ func (o object) find(name string, n need) ([]byte, bool) {
 	return raw, true
 }
 
-// text reads a string without control characters and outer spaces. A required
-// one must not be empty.
+// text reads a string of at most so many characters, without control characters
+// and outer spaces. A required one must have something beside them.
 func (o object) text(name string, n need, most int) string {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -175,7 +176,7 @@ func (o object) text(name string, n need, most int) string {
 	switch {
 	case s == "" && n == required:
 		o.fault(o.at(name), "minLength:1")
-	case len(s) > most:
+	case utf8.RuneCountInString(s) > most: // as JSON Schema counts
 		o.fault(o.at(name), "maxLength:"+strconv.Itoa(most))
 		return ""
 	}

@@ -213,7 +213,7 @@ type signalShape struct {
 	System     string `json:"system" enum:"RxNorm,LOINC,SNOMED,local,SNOMED-CT" doc:"local with the id of a factor as code is manual evidence of that factor."`
 	Code       string `json:"code" pattern:"word" maxLength:"64"`
 	Display    string `json:"display,omitempty" maxLength:"2000" doc:"Some rules match on its words."`
-	Value      any    `json:"value,omitempty" types:"string,number" doc:"A text or a number."`
+	Value      any    `json:"value,omitempty" types:"string,number" maxLength:"2000" doc:"A text or a number."`
 	Status     string `json:"status,omitempty" maxLength:"64" doc:"active if absent. completed, stopped, cancelled and entered-in-error end it, on-hold pauses it."`
 	ObservedAt string `json:"observedAt,omitempty" pattern:"time"`
 	StartedAt  string `json:"startedAt,omitempty" pattern:"time" doc:"Of a medication: time decay starts here."`

@@ -102,7 +102,7 @@ type terminologyShape struct {
 type mappingShape struct {
 	System   string        `json:"system" enum:"ICD-10-CM,SNOMED-CT,LOINC,RxNorm,local"`
 	Code     string        `json:"code" pattern:"mapped" maxLength:"64"`
-	FactorID string        `json:"factorId" minLength:"1" maxLength:"64" doc:"none: the code is known and means nothing."`
+	FactorID string        `json:"factorId" pattern:"word" maxLength:"64" doc:"none: the code is known and means nothing."`
 	Kind     string        `json:"kind,omitempty" enum:"medication,observation,lab,device,diagnosis" doc:"Without it diagnoses and signals alike."`
 	Value    *mappingLimit `json:"value,omitempty" doc:"The number must compare so; not with the kind diagnosis, which has no number."`
 	Comment  string        `json:"comment,omitempty" maxLength:"200"`
@@ -124,7 +124,7 @@ type markShape struct {
 }
 
 type ruleShape struct {
-	FactorID string             `json:"factorId" minLength:"1" maxLength:"64"`
+	FactorID string             `json:"factorId" pattern:"word" maxLength:"64"`
 	Values   map[string]*string `json:"values"`
 	Comment  string             `json:"comment,omitempty" maxLength:"200"`
 }
@@ -146,14 +146,14 @@ type placeShape struct {
 }
 
 type settingsShape struct {
-	Timezone           string        `json:"timezone" minLength:"1" maxLength:"64" doc:"IANA name."`
+	Timezone           string        `json:"timezone" pattern:"word" maxLength:"64" doc:"IANA name."`
 	TrustA08Location   bool          `json:"trustA08Location,omitempty" doc:"A differing PV1-3 of an update moves the patient."`
 	StaffingFromRoster bool          `json:"staffingFromRoster,omitempty" doc:"Without a staffing record the roster tells the nurses on duty."`
 	Senders            []senderShape `json:"senders,omitempty" maxItems:"200"`
 }
 
 type senderShape struct {
-	KeyID          string `json:"keyId" minLength:"1" maxLength:"200"`
+	KeyID          string `json:"keyId" pattern:"word" maxLength:"200"`
 	OriginalMode   bool   `json:"originalMode,omitempty" doc:"Acknowledge with AA, AE and AR whatever the message asks for."`
 	ProductionOnly bool   `json:"productionOnly,omitempty" doc:"Refuse what does not call itself production."`
 }

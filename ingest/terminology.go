@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-chi/chi/v5"
 
@@ -127,7 +128,7 @@ func (o object) mapping() acuity.Mapping {
 			m.System = system
 		}
 	}
-	if m.Code == "*" {
+	if m.Code != "" && strings.Trim(m.Code, "* ") == "" {
 		o.fault(o.at("code"), "minLength:1") // every code of the system
 	}
 	if id := o.text("factorId", required, maxName); id != "" && id != noFactor {

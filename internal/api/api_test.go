@@ -32,11 +32,24 @@ type outer struct {
 	}
 }
 
+// labor is what a request costs beside its handler.
+type labor struct {
+	lookups int // of keys
+	used    int // notes of the use of a key
+}
+
 // house is a router with one endpoint of each kind.
 func house(log io.Writer) http.Handler {
+	h, _ := counted(log)
+	return h
+}
+
+func counted(log io.Writer) (http.Handler, *labor) {
+	work := new(labor)
 	register := access.NewRegister(func() time.Time { return noon })
 	for token, key := range map[string]access.Key{
 		"svc_good":    {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
+		"svc_foreign": {ID: "key_5", Hospital: "south", Scopes: []access.Scope{access.ReadUnitState}},
 		"svc_narrow":  {ID: "key_2", Hospital: "north", Scopes: []access.Scope{access.ReadStatus}},
 		"svc_revoked": {ID: "key_3", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}, RevokedAt: noon},
 		"svc_expired": {ID: "key_4", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}, ExpiresAt: noon},
@@ -45,7 +58,12 @@ func house(log io.Writer) http.Handler {
 		register.SetKey(key)
 	}
 	shell := &api.Shell{
-		Now: func() time.Time { return noon }, Lookup: register.Lookup,
+		Now: func() time.Time { return noon },
+		Lookup: func(token string) (access.Key, bool) {
+			work.lookups++
+			return register.Lookup(token)
+		},
+		Used:    func(string) { work.used++ },
 		DocsURL: "https://docs.example/errors", Log: slog.New(slog.NewJSONHandler(log, nil)),
 	}
 	r := shell.Router()
@@ -65,7 +83,7 @@ func house(log io.Writer) http.Handler {
 	r.Get("/away", func(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: 1100 * time.Millisecond})
 	})
-	return r
+	return r, work
 }
 
 func ask(t *testing.T, h http.Handler, method, path string, headers ...string) (*httptest.ResponseRecorder, outer) {
@@ -133,8 +151,10 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
+// TestEveryRefusedKeyLooksTheSame: the same answer, and the same work. A key of
+// another hospital costs as much as one that nobody has.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
-	h := house(new(bytes.Buffer))
+	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
 	for name, headers := range map[string][]string{
 		"missing":   {},
@@ -146,7 +166,11 @@ func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 		"two":       {"Authorization", "Bearer svc_good", "Authorization", "Bearer svc_good"},
 		"no scheme": {"Authorization", "svc_good"},
 	} {
+		*work = labor{}
 		w, body := ask(t, h, http.MethodGet, "/thing/7", append(headers, "X-Request-Id", "same")...)
+		if *work != (labor{lookups: 1}) {
+			t.Errorf("%s: %+v, want one look-up of a key and nothing else", name, *work)
+		}
 		if w.Code != http.StatusUnauthorized || body.Error.Code != "unauthorized" || w.Header().Get("Www-Authenticate") != "Bearer" {
 			t.Errorf("%s: %d %s %v", name, w.Code, w.Body, w.Header())
 		}
@@ -154,6 +178,13 @@ func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	}
 	if len(answers) != 1 {
 		t.Errorf("answers differ: %q", slices.Collect(maps.Keys(answers)))
+	}
+	for _, token := range []string{"svc_good", "svc_narrow", "svc_foreign"} {
+		*work = labor{}
+		ask(t, h, http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
+		if *work != (labor{lookups: 1, used: 1}) {
+			t.Errorf("%s: %+v, want one look-up and one use", token, *work)
+		}
 	}
 }
 

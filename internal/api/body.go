@@ -52,7 +52,8 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	}
 	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		problem.Details = []Detail{{Path: wrong.Field, Rule: "type"}}
+		problem.Message = ""
+		problem.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
 	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		problem = Problem{Kind: TooLarge}
@@ -67,6 +68,26 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	return warnings, true
 }
 
+// typeOf names a type as JSON does.
+func typeOf(t reflect.Type) string {
+	switch t.Kind() { //nolint:exhaustive // the rest is a number
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Float64:
+		return "number"
+	case reflect.Pointer:
+		return typeOf(t.Elem())
+	default:
+		return "integer"
+	}
+}
+
 // object reads one JSON object, with its numbers as they are written.
 func object(body []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -75,7 +96,7 @@ func object(body []byte) (map[string]any, error) {
 	if err := d.Decode(&given); err != nil {
 		return nil, err
 	}
-	if given == nil || d.More() {
+	if _, err := d.Token(); given == nil || !errors.Is(err, io.EOF) { // More is silent about a bracket too many
 		return nil, errNoObject
 	}
 	return given, nil

@@ -112,6 +112,9 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	row := table[p.Kind]
 	if p.Message == "" {
 		p.Message = row.message
+		if p.Kind == Invalid && len(p.Details) > 0 {
+			p.Message = "The request breaks the rules listed in details."
+		}
 	}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
 		Code: row.code, Message: p.Message, Docs: q.docs, Details: p.Details, HL7: p.HL7,

@@ -60,7 +60,7 @@ func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Pa
 // Refused answers if the query breaks a rule.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	if len(q.faults) > 0 {
-		Fail(w, r, Problem{Kind: Invalid, Message: "The query breaks the rules listed in details.", Details: q.faults})
+		Fail(w, r, Problem{Kind: Invalid, Details: q.faults})
 	}
 	return len(q.faults) > 0
 }

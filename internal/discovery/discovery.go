@@ -7,7 +7,7 @@
 // [api.Route] with path, scope, shapes of body and data and an example, and give
 // its package's Operations to [Config]. Tests then want every mounted route in the
 // document and the other way round, send every example to the running handler, and
-// hold every answer to its schema; go test ./internal/e2e -run TestContract -update
+// hold every answer to its schema; go test ./internal/e2e -run TestContract -update-answers
 // writes the answers that the document shows.
 package discovery
 

@@ -56,7 +56,7 @@ func pageOf(operations []api.Operation, c capabilities) ([]byte, error) {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	var out bytes.Buffer
-	if err := page.Execute(&out, map[string]any{"Groups": groups, "Can": c, "Kinds": api.Kinds()}); err != nil {
+	if err := page.Execute(&out, map[string]any{"Groups": groups, "Can": c, "Kinds": api.Kinds(), "Rules": api.Rules}); err != nil {
 		return nil, fmt.Errorf("page: %w", err)
 	}
 	return out.Bytes(), nil

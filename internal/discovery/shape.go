@@ -215,12 +215,13 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 // patterns are what a parameter, a body, or the tag pattern of a field may name.
 var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	"day":  `^[\s\x00-\x1f\x7f-\x9f]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	// A segment MSH begins, with its field separator.
-	"hl7":   `(^|[\r\n\x0b\ufeff])MSH[!-/:-@\[-` + "`" + `{-~]`,
-	"word":  `\S`,
+	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
+	// A segment MSH begins a line, with its field separator. Marks of byte order and
+	// of frames may come before the first.
+	"hl7":   `(^[\r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c])MSH[!-/:-@\[-` + "`" + `{-~]`,
+	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
-	"label": `^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$`,
+	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
 	"line":  `^[^\x00-\x1f\x7f]*$`,
 	// A part of what RFC 5322 allows, and all that mail servers take.
 	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
@@ -229,10 +230,13 @@ var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentia
 	"token":   `^[!-~]{1,255}$`,
 	"version": `^(\*|(W/)?"[1-9][0-9]{0,17}")?$`,
 	"none":    `^\*?$`,
-	"mapped":  `[^*\s\x00-\x1f\x7f-\x9f]`,
+	"mapped":  `[^*` + blank + `]`,
 }
 
 const (
+	// blank are control characters and what Unicode calls white space, of which a
+	// text does not consist. Written out: \s is another set in every language.
+	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
 	// day is a day of the years 1900 to 2199.
 	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
 	// clock is a time of a day, to the minute or finer.

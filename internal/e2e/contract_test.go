@@ -15,8 +15,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"svc/internal/api"
 )
 
 // document is the OpenAPI document that a running svc serves, as far as the tests
@@ -116,6 +119,11 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 	if !ok {
 		t.Errorf("%s %s: the status %s is not described: %s", method, path, status, a.raw)
 		return
+	}
+	for _, detail := range a.Error.Details {
+		if _, ok := api.AboutRule(detail.Rule); !ok {
+			t.Errorf("%s %s: nothing is said of the rule %q of %q", method, path, detail.Rule, detail.Path)
+		}
 	}
 	kind, _, _ := strings.Cut(a.header.Get("Content-Type"), ";")
 	if len(response.Content) == 0 && len(a.raw) == 0 {
@@ -304,8 +312,9 @@ func TestContract(t *testing.T) {
 }
 
 // TestRequestSchemasAreKept sends what each schema of a request forbids, one fault
-// at a time, and wants it refused; and each value that an enumeration has, which
-// must not be.
+// at a time, and wants it refused; each value that an enumeration has, which must
+// not be; and texts at the edge of what a schema allows, which must not be called
+// malformed.
 func TestRequestSchemasAreKept(t *testing.T) {
 	dev := startDev(t, t.TempDir(), "-ephemeral")
 	p, admin := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
@@ -325,7 +334,7 @@ func TestRequestSchemasAreKept(t *testing.T) {
 		for _, example := range body.Examples {
 			var value any
 			into(t, example.Value, &value)
-			d.faults(schema, value, func(what string, refused bool) {
+			d.faults(t, schema, value, func(what string, want fate) {
 				tried++
 				text, err := json.Marshal(value)
 				if err != nil {
@@ -336,10 +345,12 @@ func TestRequestSchemasAreKept(t *testing.T) {
 					t.Fatal(err)
 				}
 				d.check(t, method, path, a)
-				refused = refused || betweenFields[method+" "+path+" "+what]
+				if betweenFields[method+" "+path+" "+what] {
+					want = refused
+				}
 				gone := a.status == http.StatusNotFound && madeUp(path) // the body is taken
 				bad := !o.done(a) && !gone || bytes.Contains(a.raw, []byte(`"status":"rejected"`))
-				if bad != refused {
+				if want == allowed && a.status == http.StatusBadRequest || want != allowed && bad != (want == refused) {
 					t.Errorf("%s %s: %s: %d %s\nto %s", method, path, what, a.status, a.raw, text)
 				}
 			})
@@ -356,78 +367,108 @@ var betweenFields = map[string]bool{
 	"post /api/admin/terminology mappings[1].kind diagnosis": true, // it has a value, and a diagnosis has none
 }
 
+// fate is what must become of a request.
+type fate int
+
+const (
+	taken   fate = iota
+	refused      // it breaks its schema
+	allowed      // it keeps to its schema, and may name what is not there
+)
+
+// texts are what a schema may allow or forbid: texts of nothing that is seen, in
+// several scripts of nothing, and beginnings of messages of HL7.
+var texts = []string{
+	"yesterday", " ", "\x00", "\x1f", "\x7f", "\u0085", "\u00a0", "\u1680", "\u2003", "\u2028", "\u202f", "\u205f", "\u3000", "\ufeff", "\u200b",
+	"\x01\u00a0\t", "\x01a", "\u3000é ", "*", "* *", "\u00a0*\x00", "O1*",
+	"MSH|^~\\&|", "\ufeffMSH|^~\\&|", "\r\n\ufeff\x0bMSH|^~\\&|", "x\ufeffMSH|^~\\&|", "xMSH|", "PID|1\rMSH|^~\\&|", "PID|1\x1cMSH|^~\\&|", "PID|1\r\ufeffMSH|^~\\&|", "MSHa",
+}
+
 // faults changes value in place, one thing at a time, and calls try while it is
 // changed. What is said about an optional field that the example does not have is
 // tried too.
-func (d *document) faults(schema, value any, try func(what string, refused bool)) {
+func (d *document) faults(t testing.TB, schema, value any, try func(what string, want fate)) {
 	s := d.follow(schema)
 	properties, _ := s["properties"].(map[string]any) //nolint:errcheck // none: nil
 	object, ok := value.(map[string]any)
 	if !ok {
 		return
 	}
-	set := func(name string, to any, what string, refused bool) {
+	set := func(name string, to any, what string, want fate) {
 		before, was := object[name]
 		if object[name] = to; to == absent {
 			delete(object, name)
 		}
-		try(name+" "+what, refused)
+		try(name+" "+what, want)
 		if object[name] = before; !was {
 			delete(object, name)
 		}
 	}
 	required, _ := s["required"].([]any) //nolint:errcheck // none: nil
 	for _, name := range required {
-		set(name.(string), absent, "missing", true) //nolint:errcheck,forcetypeassert // a name is a text
+		set(name.(string), absent, "missing", refused) //nolint:errcheck,forcetypeassert // a name is a text
 	}
 	for name, raw := range properties {
 		p := d.follow(raw)
 		number := func(key string) (float64, bool) { n, ok := p[key].(float64); return n, ok }
 		if max, ok := number("maximum"); ok {
-			set(name, max+1, "too large", true)
+			set(name, max+1, "too large", refused)
 		}
 		if min, ok := number("minimum"); ok {
-			set(name, min-1, "too small", true)
+			set(name, min-1, "too small", refused)
 		}
 		if most, ok := number("maxLength"); ok {
-			set(name, strings.Repeat("x", int(most)+1), "too long", true)
+			set(name, strings.Repeat("x", int(most)+1), "too long", refused)
+			longest := strings.Repeat("\u00e9", int(most)) // in bytes it is longer
+			if pattern, ok := p["pattern"].(string); !ok || matches(t, pattern, longest) {
+				set(name, longest, "as long as can be", allowed)
+			}
 		}
 		if least, ok := number("minLength"); ok && least > 0 {
-			set(name, "", "empty", true)
+			set(name, "", "empty", refused)
 		}
 		if least, ok := number("minItems"); ok && least > 0 {
-			set(name, []any{}, "empty", true)
+			set(name, []any{}, "empty", refused)
 		}
 		if most, ok := number("maxItems"); ok {
-			set(name, make([]any, int(most)+1), "too many", true)
+			set(name, make([]any, int(most)+1), "too many", refused)
 		}
 		if pattern, ok := p["pattern"].(string); ok && pattern != "" {
-			form, err := ecma(pattern)
-			for _, wrong := range []string{"yesterday", " ", "\x00"} {
-				if err != nil || !form.MatchString(wrong) {
-					set(name, wrong, "of another form", true)
-					break
+			for _, text := range texts {
+				want := allowed
+				if most, bounded := number("maxLength"); !matches(t, pattern, text) || bounded && utf8.RuneCountInString(text) > int(most) {
+					want = refused
 				}
+				set(name, text, fmt.Sprintf("%q", text), want)
 			}
 		}
 		if words, ok := p["enum"].([]any); ok {
-			set(name, "no such word", "none of its words", true)
+			set(name, "no such word", "none of its words", refused)
 			for _, word := range words {
-				set(name, word, fmt.Sprintf("%v", word), false)
+				set(name, word, fmt.Sprintf("%v", word), taken)
 			}
 		}
 		if kind, ok := p["type"].(string); ok {
-			set(name, map[string]any{"string": 7.5, "integer": "7", "number": "x", "boolean": "yes", "array": map[string]any{}, "object": []any{}}[kind], "of another type", true)
+			set(name, map[string]any{"string": 7.5, "integer": "7", "number": "x", "boolean": "yes", "array": map[string]any{}, "object": []any{}}[kind], "of another type", refused)
 		}
 		switch inner := object[name].(type) {
 		case map[string]any:
-			d.faults(p, inner, func(what string, refused bool) { try(name+"."+what, refused) })
+			d.faults(t, p, inner, func(what string, want fate) { try(name+"."+what, want) })
 		case []any:
 			for i, one := range inner {
-				d.faults(p["items"], one, func(what string, refused bool) { try(fmt.Sprintf("%s[%d].%s", name, i, what), refused) })
+				d.faults(t, p["items"], one, func(what string, want fate) { try(fmt.Sprintf("%s[%d].%s", name, i, what), want) })
 			}
 		}
 	}
+}
+
+func matches(t testing.TB, pattern, text string) bool {
+	t.Helper()
+	form, err := ecma(pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return form.MatchString(text)
 }
 
 // absent stands for a field that is taken out.
