@@ -31,7 +31,13 @@ func TestRotationEndsNoResource(t *testing.T) {
 			register := access.NewRegister(clock)
 			ring := keys.Ring{
 				Register: register, Now: clock,
-				Put:   func(_ context.Context, key *access.Key) error { register.SetKey(*key); return nil },
+				Seen: func() int64 { return 0 },
+				Put: func(_ context.Context, _ int64, keys ...*access.Key) error {
+					for _, key := range keys {
+						register.SetKey(*key)
+					}
+					return nil
+				},
 				Audit: func(context.Context, audit.Act) error { return nil },
 			}
 			d.config.Shell.Lookup = register.Lookup
@@ -56,7 +62,7 @@ func TestRotationEndsNoResource(t *testing.T) {
 				t.Fatalf("the infusion activates nothing: %s", a.raw)
 			}
 			for range tt.rotations {
-				if key, secret, err = ring.Rotate(t.Context(), "test", key, 0); err != nil {
+				if key, secret, err = ring.Rotate(t.Context(), "test", ring.Seen(), key, 0); err != nil {
 					t.Fatal(err)
 				}
 			}

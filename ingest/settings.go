@@ -15,7 +15,7 @@ const maxSenders = 200
 
 type settingsAnswer struct {
 	acted
-	Version *int64 `json:"version"` // of all settings, for If-Match; null while pending, and of a dry run
+	Version *int64 `json:"version"` // of all settings, for If-Match; null: of a dry run
 }
 
 // setSettings sets all settings of the hospital. The switches that change
@@ -38,8 +38,7 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return
 	}
-	changed := hospital
-	o.Switches = in.settings(body, &changed, s.Settings.Key)
+	o.Switches = in.settings(body, &hospital, s.Settings.Key)
 	if problem := in.problem(); problem != nil {
 		api.Fail(w, r, *problem)
 		return
@@ -48,23 +47,34 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 	if answer.acted, ok = s.perform(w, r, o, in, actionSettingsSet, o.Hospital); !ok {
 		return
 	}
-	if answer.version > 0 && !answer.DryRun {
-		answer.Version = &answer.version
-	}
-	if !answer.DryRun && !changed.Equal(&hospital) {
-		if err := s.putHospital(r.Context(), &changed); err != nil {
-			s.Shell.Log.WarnContext(r.Context(), "settings not written", "hospital", o.Hospital, "error", err)
-			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
-			return
-		}
+	if !answer.DryRun && !s.setHospital(w, r, &hospital, &answer) {
+		return
 	}
 	api.OK(w, r, answer)
 }
 
-func (s *server) putHospital(ctx context.Context, h *access.Hospital) error {
-	ctx, cancel := context.WithTimeout(ctx, appendWait)
-	defer cancel()
-	return s.Settings.PutHospital(ctx, h)
+// setHospital does the second half of an act, or has answered. The first half, the
+// switches, is ordered among all acts of the hospital by the log, which has decided
+// on If-Match too, so the second half follows its version, and the last act wins in
+// both, however two administrators meet. If it is not reached the settings that are
+// read say so, and to set them again sets both.
+func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
+	err := error(nil)
+	if answer.Applied {
+		ctx, cancel := context.WithTimeout(r.Context(), appendWait)
+		defer cancel()
+		answer.Version = &answer.version
+		err = s.Settings.Set(ctx, hospital.ID, answer.version, hospital.Zone, hospital.Senders)
+	}
+	if err == nil && answer.Applied {
+		return true
+	}
+	s.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
+	api.Fail(w, r, api.Problem{
+		Kind: api.Unavailable, RetryAfter: retryAfter,
+		Message: "The switches are set or will be, time zone and senders are not. Read the settings, and set them again without If-Match or with the version read.",
+	})
+	return false
 }
 
 // settings reads all settings; what is left out has its default.

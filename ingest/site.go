@@ -15,8 +15,9 @@ import (
 // Settings is where hospitals are kept: what changes no verdict of itself.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
-	// PutHospital writes a hospital; when it returns, this process honors it.
-	PutHospital(ctx context.Context, h *access.Hospital) error
+	// Set sets zone and senders of a hospital as an act of a version said; when it
+	// returns, this process honors it. [access.ErrOvertaken]: a later act has set them.
+	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
 	// Key returns a key by its id, also one that is no longer valid.
 	Key(id string) (access.Key, bool)
 }

@@ -261,6 +261,7 @@ type settingsItem struct {
 	TrustA08Location   bool         `json:"trustA08Location"`
 	StaffingFromRoster bool         `json:"staffingFromRoster"`
 	Senders            []senderItem `json:"senders"`
+	Complete           bool         `json:"complete"` // false: of the last act time zone and senders were not set; set them again
 	authored
 }
 
@@ -274,10 +275,11 @@ func (s *server) settings(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return
 	}
-	out := settingsItem{Timezone: hospital.Zone, Senders: []senderItem{}}
+	out := settingsItem{Timezone: hospital.Zone, Senders: []senderItem{}, Complete: true}
 	if sw := all.switches; sw != nil {
 		out.TrustA08Location, out.StaffingFromRoster = sw.TrustA08Location, sw.StaffingFromRoster
 		out.authored = authored{sw.Version, sw.By, instant(sw.At)}
+		out.Complete = hospital.Version >= sw.Version
 	}
 	for _, sender := range hospital.Senders {
 		out.Senders = append(out.Senders, senderItem{sender.Key, sender.OriginalMode, sender.ProductionOnly})

@@ -82,7 +82,7 @@ var records = []record{
 	stateOf[acuity.SwitchesState](&switchesStateV1),
 	stateOf[acuity.ReferentState](&referentStateV1),
 	recordOf(&keyV2, EncodeKey, DecodeKey),
-	recordOf(&hospitalV2, EncodeHospital, DecodeHospital),
+	recordOf(&hospitalV3, EncodeHospital, DecodeHospital),
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
 	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),
 	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),

@@ -54,6 +54,7 @@ var (
 	keyV2            = Schema{"key", 2, 0x31916b25a8c53cbe}
 	hospitalV1       = Schema{"hospital", 1, 0x0693232fca2267d3}
 	hospitalV2       = Schema{"hospital", 2, 0x93962e0b5c007f72}
+	hospitalV3       = Schema{"hospital", 3, 0x80f2978ef31694c6}
 	auditV1          = Schema{"audit", 1, 0x68a187920242a7bc}
 	deadLetterV1     = Schema{"dead-letter", 1, 0x6c8b60be938b9b6e}
 	ledgerEventV1    = Schema{"ledger-event", 1, 0xa755fc25fd4c8e13}
@@ -71,7 +72,7 @@ var released = []*Schema{
 	&unitStateV1, &unitStateV2, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &referentStateV1,
-	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &auditV1, &deadLetterV1, &snapshotV1, &modelV1,
+	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &hospitalV3, &auditV1, &deadLetterV1, &snapshotV1, &modelV1,
 	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
 	&webhookV1, &alertTierV1, &alertRecipientV1,
 }

@@ -57,7 +57,7 @@ func DecodeKey(b []byte) (*access.Key, error) {
 // EncodeHospital appends the record of h to dst, which it returns. Instants are
 // cut to the millisecond.
 func EncodeHospital(dst []byte, h *access.Hospital) ([]byte, error) {
-	w := begin(dst, &hospitalV2)
+	w := begin(dst, &hospitalV3)
 	w.text(h.ID)
 	w.text(h.Name)
 	w.text(h.Zone)
@@ -69,13 +69,14 @@ func EncodeHospital(dst []byte, h *access.Hospital) ([]byte, error) {
 		w.bool(h.Senders[i].ProductionOnly)
 	}
 	w.done()
-	return w.end(&hospitalV2)
+	w.long(h.Version)
+	return w.end(&hospitalV3)
 }
 
 // DecodeHospital reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeHospital(b []byte) (*access.Hospital, error) {
-	r, err := open(b, &hospitalV2)
+	r, err := open(b, &hospitalV3)
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +88,8 @@ func DecodeHospital(b []byte) (*access.Hospital, error) {
 	for l := r.items(); l.next(&r); {
 		h.Senders = append(h.Senders, access.Sender{Key: r.text(), OriginalMode: r.bool(), ProductionOnly: r.bool()})
 	}
-	if err := r.close(&hospitalV2); err != nil {
+	h.Version = r.long()
+	if err := r.close(&hospitalV3); err != nil {
 		return nil, err
 	}
 	return h, nil

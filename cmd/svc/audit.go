@@ -84,5 +84,5 @@ func (h *house) keys() keys.Config {
 
 // ring is the keys of the settings, each act on record.
 func (s *settings) ring(log *auditLog, now func() time.Time) *keys.Ring {
-	return &keys.Ring{Register: s.register, Put: s.putKey, Audit: log.record, Now: now}
+	return &keys.Ring{Register: s.register, Seen: s.Seen, Put: s.putKeys, Audit: log.record, Now: now}
 }

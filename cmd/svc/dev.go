@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net"
 	"os"
 	"path/filepath"
@@ -349,7 +350,7 @@ func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
 	register := h.settings.register
 	if _, known := register.Hospital(devHospital); !known {
 		hospital := access.Hospital{ID: devHospital, Name: devHospitalName, Zone: devZone, CreatedAt: h.now().UTC().Truncate(time.Millisecond)}
-		if err := h.settings.putHospital(ctx, &hospital); err != nil {
+		if err := h.settings.putHospital(ctx, math.MaxInt64, &hospital); err != nil {
 			return nil, fmt.Errorf("make the hospital: %w", err)
 		}
 	}
@@ -357,6 +358,7 @@ func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
 	if before, err := readDevFile(data); err == nil {
 		d.APIKey, d.AdminKey = before.APIKey, before.AdminKey
 	}
+	var made []*access.Key
 	for _, k := range []struct {
 		token  *string
 		name   string
@@ -369,10 +371,13 @@ func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
 			continue
 		}
 		key, token := access.Mint(access.Key{Hospital: devHospital, Name: k.name, Scopes: k.scopes}, h.now())
-		if err := h.settings.putKey(ctx, &key); err != nil {
-			return nil, fmt.Errorf("make a key: %w", err)
-		}
+		made = append(made, &key)
 		*k.token = token
+	}
+	if len(made) > 0 {
+		if err := h.settings.putKeys(ctx, math.MaxInt64, made...); err != nil {
+			return nil, fmt.Errorf("make keys: %w", err)
+		}
 	}
 	return d, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"svc/acuity"
@@ -118,9 +119,20 @@ func (h hospitals) Hospital(id string) (access.Hospital, bool) {
 	return h.settings.register.Hospital(id)
 }
 
-// PutHospital implements [ingest.Settings].
-func (h hospitals) PutHospital(ctx context.Context, hospital *access.Hospital) error {
-	return h.settings.putHospital(ctx, hospital)
+// Set implements [ingest.Settings]: what else there is to know of the hospital stays.
+func (h hospitals) Set(ctx context.Context, id string, version int64, zone string, senders []access.Sender) error {
+	for {
+		seen := h.settings.Seen()
+		hospital, known := h.settings.register.Hospital(id)
+		if !known || hospital.Version > version {
+			return access.ErrOvertaken
+		}
+		hospital.Version, hospital.Zone, hospital.Senders = version, zone, senders
+		err := h.settings.putHospital(ctx, seen, &hospital)
+		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
+			return err
+		}
+	}
 }
 
 // Key implements [ingest.Settings].

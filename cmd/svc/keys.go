@@ -123,11 +123,12 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		seen := ring.Seen()
 		key, err := keyOf(s, *id)
 		if err != nil {
 			return err
 		}
-		if key, err = ring.Revoke(ctx, audit.CommandLine, key); err != nil {
+		if key, err = ring.Revoke(ctx, audit.CommandLine, seen, key); err != nil {
 			return err
 		}
 		if a.json {
@@ -153,11 +154,12 @@ func rotateKey(ctx context.Context, a *admin, args []string) error {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		seen := ring.Seen()
 		old, err := keyOf(s, *id)
 		if err != nil {
 			return err
 		}
-		key, token, err := ring.Rotate(ctx, audit.CommandLine, old, keep)
+		key, token, err := ring.Rotate(ctx, audit.CommandLine, seen, old, keep)
 		if errors.Is(err, keys.ErrEnded) {
 			return fmt.Errorf("key %s is not valid any more; mint a new one", old.ID)
 		} else if err != nil {
@@ -275,6 +277,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		seen := s.Seen()
 		if _, exists := s.register.Hospital(h.ID); exists {
 			return fmt.Errorf("hospital %q exists already", h.ID)
 		}
@@ -282,7 +285,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 		if err := ring.Audit(ctx, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}); err != nil {
 			return err
 		}
-		if err := s.putHospital(ctx, &h); err != nil {
+		if err := s.putHospital(ctx, seen, &h); err != nil {
 			return err
 		}
 		if a.json {

@@ -101,7 +101,13 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		register.SetHospital(access.Hospital{ID: "north", Zone: "UTC"})
 		ring := keys.Ring{
 			Register: register, Now: time.Now,
-			Put:   func(_ context.Context, key *access.Key) error { register.SetKey(*key); return nil },
+			Seen: func() int64 { return 0 },
+			Put: func(_ context.Context, _ int64, keys ...*access.Key) error {
+				for _, key := range keys {
+					register.SetKey(*key)
+				}
+				return nil
+			},
 			Audit: func(context.Context, audit.Act) error { return nil },
 		}
 		var used, told []string
@@ -137,7 +143,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if free < 4 || free > 10 {
 			t.Errorf("slowed after %d messages of 4", free)
 		}
-		second, _, err := ring.Rotate(ctx, "test", first, 0)
+		second, _, err := ring.Rotate(ctx, "test", 0, first, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,7 +159,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 		if told[0] != first.ID || told[len(told)-1] != first.ID {
 			t.Errorf("sources %v", told)
 		}
-		if _, err = ring.Revoke(ctx, "test", second); err != nil {
+		if _, err = ring.Revoke(ctx, "test", 0, second); err != nil {
 			t.Fatal(err)
 		}
 		if _, _, err := send(); !errors.Is(err, mllp.ErrRefused) {

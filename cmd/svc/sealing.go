@@ -6,6 +6,7 @@ import (
 
 	"svc/internal/outbound"
 	"svc/internal/seal"
+	"svc/internal/stream"
 	"svc/internal/subscribers"
 	"svc/schemas"
 )
@@ -156,7 +157,7 @@ func openRecipient(seals *seal.Keyring, kept *schemas.AlertRecipient) (*outbound
 }
 
 // PutWebhook implements [subscribers.Store].
-func (s *settings) PutWebhook(ctx context.Context, w *outbound.Webhook) error {
+func (s *settings) PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error {
 	kept, err := sealWebhook(s.seals, w)
 	if err != nil {
 		return err
@@ -165,16 +166,16 @@ func (s *settings) PutWebhook(ctx context.Context, w *outbound.Webhook) error {
 	if err != nil {
 		return fmt.Errorf("encode webhook: %w", err)
 	}
-	return s.table.Put(ctx, webhookKey(w.Hospital, w.ID).String(), value)
+	return s.write(ctx, w.Hospital, seen, stream.Entry{Key: webhookKey(w.Hospital, w.ID).String(), Value: value})
 }
 
 // DropWebhook implements [subscribers.Store].
-func (s *settings) DropWebhook(ctx context.Context, hospital, id string) error {
-	return s.table.Put(ctx, webhookKey(hospital, id).String(), nil)
+func (s *settings) DropWebhook(ctx context.Context, seen int64, hospital, id string) error {
+	return s.write(ctx, hospital, seen, stream.Entry{Key: webhookKey(hospital, id).String()})
 }
 
 // PutRecipient implements [subscribers.Store].
-func (s *settings) PutRecipient(ctx context.Context, p *outbound.Recipient) error {
+func (s *settings) PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error {
 	kept, err := sealRecipient(s.seals, p)
 	if err != nil {
 		return err
@@ -183,19 +184,19 @@ func (s *settings) PutRecipient(ctx context.Context, p *outbound.Recipient) erro
 	if err != nil {
 		return fmt.Errorf("encode alert recipient: %w", err)
 	}
-	return s.table.Put(ctx, recipientKey(p.Hospital, p.ID).String(), value)
+	return s.write(ctx, p.Hospital, seen, stream.Entry{Key: recipientKey(p.Hospital, p.ID).String(), Value: value})
 }
 
 // DropRecipient implements [subscribers.Store].
-func (s *settings) DropRecipient(ctx context.Context, hospital, id string) error {
-	return s.table.Put(ctx, recipientKey(hospital, id).String(), nil)
+func (s *settings) DropRecipient(ctx context.Context, seen int64, hospital, id string) error {
+	return s.write(ctx, hospital, seen, stream.Entry{Key: recipientKey(hospital, id).String()})
 }
 
 // PutTier implements [subscribers.Store].
-func (s *settings) PutTier(ctx context.Context, t *outbound.Tier) error {
+func (s *settings) PutTier(ctx context.Context, seen int64, t *outbound.Tier) error {
 	value, err := schemas.EncodeAlertTier(nil, t)
 	if err != nil {
 		return fmt.Errorf("encode alert tier: %w", err)
 	}
-	return s.table.Put(ctx, tierKey(t.Hospital, t.ID).String(), value)
+	return s.write(ctx, t.Hospital, seen, stream.Entry{Key: tierKey(t.Hospital, t.ID).String(), Value: value})
 }

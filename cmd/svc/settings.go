@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -77,20 +78,38 @@ func (s *settings) take(key string, value []byte) error {
 	return nil
 }
 
-// putKey writes a key; when it returns, this process honours it.
-func (s *settings) putKey(ctx context.Context, key *access.Key) error {
-	value, err := schemas.EncodeKey(nil, key)
-	if err != nil {
-		return fmt.Errorf("encode key: %w", err)
+// Seen marks what this process has taken in: what a change is made from.
+func (s *settings) Seen() int64 { return s.table.Seen("") }
+
+// write writes settings of a hospital, all or none, unless one of them was changed
+// after what was seen: then [access.ErrOvertaken]. When it returns, this process
+// honours them.
+func (s *settings) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
+	err := s.table.Replace(ctx, hospital+"/", seen, entries...)
+	if errors.Is(err, stream.ErrOvertaken) {
+		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
 	}
-	return s.table.Put(ctx, schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), value)
+	return err
+}
+
+// putKeys writes keys of one hospital.
+func (s *settings) putKeys(ctx context.Context, seen int64, keys ...*access.Key) error {
+	entries := make([]stream.Entry, len(keys))
+	for i, key := range keys {
+		value, err := schemas.EncodeKey(nil, key)
+		if err != nil {
+			return fmt.Errorf("encode key: %w", err)
+		}
+		entries[i] = stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}
+	}
+	return s.write(ctx, keys[0].Hospital, seen, entries...)
 }
 
 // putHospital writes a hospital.
-func (s *settings) putHospital(ctx context.Context, h *access.Hospital) error {
+func (s *settings) putHospital(ctx context.Context, seen int64, h *access.Hospital) error {
 	value, err := schemas.EncodeHospital(nil, h)
 	if err != nil {
 		return fmt.Errorf("encode hospital: %w", err)
 	}
-	return s.table.Put(ctx, schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), value)
+	return s.write(ctx, h.ID, seen, stream.Entry{Key: schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), Value: value})
 }

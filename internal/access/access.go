@@ -178,6 +178,10 @@ const tokenPrefix = "svc_"
 // Hash returns what is kept of a token.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
+// ErrOvertaken says that somebody else changed the settings of the hospital after
+// what a change was made from had been looked at: it was not made.
+var ErrOvertaken = errors.New("the settings of the hospital were changed meanwhile")
+
 // Hospital is one hospital, the tenant of everything.
 type Hospital struct {
 	ID        string
@@ -185,6 +189,8 @@ type Hospital struct {
 	Zone      string // IANA name; times without an offset are read in it
 	CreatedAt time.Time
 	Senders   []Sender
+	// Version is that of the last act that set zone and senders; 0: none has.
+	Version int64
 }
 
 // Sender is how the messages of one key are to be understood. The zero value is
@@ -193,11 +199,6 @@ type Sender struct {
 	Key            string // id of the key, or of one that it was rotated from
 	OriginalMode   bool   // acknowledge in original mode whatever the message asks for
 	ProductionOnly bool   // refuse what does not call itself production
-}
-
-// Equal reports whether two hospitals are the same in everything.
-func (h *Hospital) Equal(o *Hospital) bool {
-	return h.ID == o.ID && h.Name == o.Name && h.Zone == o.Zone && h.CreatedAt.Equal(o.CreatedAt) && slices.Equal(h.Senders, o.Senders)
 }
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)

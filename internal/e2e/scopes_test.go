@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"svc/internal/access"
 )
+
+// unknown is the part of an id by which it is told from others.
+var unknown = regexp.MustCompile(`[0-9a-f]{8,}`)
 
 // TestScopes asks every operation of the document that svc serves with every kind of
 // key that may not: those that are none, those that ended, those of every other
@@ -102,6 +106,14 @@ func TestScopes(t *testing.T) {
 			}
 		}
 		a := ask(foreign, 0)
+		if found := target; a.status == http.StatusNotFound && target != path {
+			// As what nobody has.
+			target = unknown.ReplaceAllStringFunc(target, func(id string) string { return strings.Repeat("0", len(id)) })
+			if nobodys := ask(foreign, http.StatusNotFound); target != found && !bytes.Equal(nobodys.raw, a.raw) {
+				t.Errorf("%s %s of another hospital: %s\nof nobody: %s", method, path, a.raw, nobodys.raw)
+			}
+			target = found
+		}
 		if a.status >= http.StatusInternalServerError {
 			t.Errorf("%s %s of another hospital: %d %s", method, path, a.status, a.raw)
 		}

@@ -131,6 +131,7 @@ var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
 	"notify":  "| `svc notify` | Read on the group `svc-notifier` |",
+	"front":   "| `svc ingest`, and the commands that make keys and hospitals | Write on the transactional id `svc.v1.settings` |",
 }
 
 // kafkaUsers are the principals of the roles.
@@ -153,6 +154,8 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			Operations(kadm.OpRead).Allow(principals("process")...),
 		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpWrite).Allow(principals("process")...),
+		kadm.NewACLs().TransactionalIDs(prefix + "svc.v1.settings").ResourcePatternType(kadm.ACLPatternLiteral).
+			Operations(kadm.OpWrite).Allow(principals("front")...),
 		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpRead).Allow(principals("notify")...),
 	} {

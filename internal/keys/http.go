@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -38,7 +40,7 @@ type server struct{ Config }
 const (
 	group    = "Administration"
 	maxBody  = 64 << 10 // bytes
-	maxName  = 100      // bytes of a key's name
+	maxName  = 100      // characters of a key's name
 	within   = 5 * time.Second
 	tryAgain = 2 * time.Second
 )
@@ -89,11 +91,11 @@ func reads() []api.Route[*server] {
 }
 
 type mintShape struct {
-	Name      string     `json:"name" pattern:"word" maxLength:"100" doc:"What the integration is called."`
-	Scopes    []string   `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
-	ExpiresAt *time.Time `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
-	Rate      *float64   `json:"rate,omitempty" minimum:"0.01" maximum:"100000" or:"0" doc:"Requests per second; 0: no limit. Default 50."`
-	Burst     int        `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
+	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"What the integration is called."`
+	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
+	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
+	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" or:"0" doc:"Requests per second; 0: no limit. Default 50."`
+	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
 }
 
 type rotateShape struct {
@@ -171,35 +173,12 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	if _, ok := api.ReadJSON(w, r, maxBody, &in); !ok {
 		return
 	}
-	template := access.Key{Hospital: api.Caller(r.Context()).Hospital, Name: strings.TrimSpace(in.Name)}
-	var broken []api.Detail
-	if template.Name == "" || utf8.RuneCountInString(template.Name) > maxName {
-		broken = append(broken, api.Detail{Path: "name", Rule: "length:1-100"})
-	}
-	var err error
-	if template.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ",")); err != nil {
-		broken = append(broken, api.Detail{Path: "scopes", Rule: "scope"})
-	}
-	rate := float64(access.DefaultRate)
-	if in.Rate != nil {
-		rate = *in.Rate
-	}
-	limits, err := access.Limits(rate, in.Burst)
-	if err != nil {
-		broken = append(broken, api.Detail{Path: "rate", Rule: "rate"})
-	}
-	template.Rate, template.Burst = limits.Rate, limits.Burst
-	past := false
-	if in.ExpiresAt != nil {
-		if template.ExpiresAt = cut(*in.ExpiresAt); !template.ExpiresAt.After(s.Shell.Now()) {
-			past = true
-		}
-	}
+	template, broken := in.template(api.Caller(r.Context()).Hospital)
 	switch {
 	case len(broken) > 0:
 		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
 		return
-	case past:
+	case in.ExpiresAt != nil && !template.ExpiresAt.After(s.Shell.Now()):
 		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The key would have expired already.", Details: []api.Detail{{Path: "expiresAt", Rule: "future"}}})
 		return
 	}
@@ -210,6 +189,52 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+}
+
+// scopeNames are the scopes that a key may be given.
+func scopeNames() (names []string) {
+	for _, scope := range append(access.Scopes(), access.Admin, "all") {
+		names = append(names, string(scope))
+	}
+	return names
+}
+
+// template returns the key that a body asks for, and the rules that it breaks.
+func (in *mintShape) template(hospital string) (key access.Key, broken []api.Detail) {
+	unless := func(ok bool, path, rule string) {
+		if !ok {
+			broken = append(broken, api.Detail{Path: path, Rule: rule})
+		}
+	}
+	key = access.Key{Hospital: hospital, Name: strings.TrimSpace(in.Name)}
+	unless(!api.Blank(key.Name) && !api.Controls(key.Name) && utf8.RuneCountInString(key.Name) <= maxName, "name", "length:1-100")
+	known := scopeNames()
+	for i, name := range in.Scopes {
+		unless(slices.Contains(known, name), "scopes["+strconv.Itoa(i)+"]", "enum:"+strings.Join(known, "|"))
+	}
+	unless(len(in.Scopes) > 0, "scopes", "minItems:1")
+	rate := float64(access.DefaultRate)
+	if in.Rate != nil {
+		rate = *in.Rate
+	}
+	_, err := access.Limits(rate, 0)
+	unless(err == nil, "rate", "range:0.01-100000")
+	_, err = access.Limits(access.DefaultRate, in.Burst)
+	unless(err == nil, "burst", "range:0-1000000")
+	if in.ExpiresAt != nil {
+		at, err := time.Parse(time.RFC3339, *in.ExpiresAt)
+		unless(err == nil, "expiresAt", "date-time")
+		key.ExpiresAt = cut(at)
+	}
+	if len(broken) > 0 {
+		return key, broken
+	}
+	limits, err := access.Limits(rate, in.Burst)
+	unless(err == nil, "rate", "range:0.01-100000")
+	key.Rate, key.Burst = limits.Rate, limits.Burst
+	key.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ","))
+	unless(err == nil, "scopes", "minItems:1")
+	return key, broken
 }
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
@@ -225,35 +250,47 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: []api.Detail{{Path: "overlap", Rule: "enum:0|1h|24h|7d"}}})
 		return
 	}
-	old, ok := s.find(w, r)
-	if !ok {
-		return
-	}
-	ctx, cancel := context.WithTimeout(r.Context(), within)
-	defer cancel()
-	key, token, err := s.Ring.Rotate(ctx, api.Caller(r.Context()).ID, old, overlap)
-	if errors.Is(err, ErrEnded) {
-		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The key is not valid any more; make a new one."})
-		return
-	}
-	if s.failed(w, r, err) {
-		return
-	}
-	s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+	s.change(w, r, func(ctx context.Context, by string, seen int64, old access.Key) error {
+		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
+		if errors.Is(err, ErrEnded) {
+			api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The key is not valid any more; make a new one."})
+			return nil
+		}
+		if err == nil {
+			s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+		}
+		return err
+	})
 }
 
 func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
-	key, ok := s.find(w, r)
-	if !ok {
-		return
-	}
+	s.change(w, r, func(ctx context.Context, by string, seen int64, key access.Key) error {
+		key, err := s.Ring.Revoke(ctx, by, seen, key)
+		if err == nil {
+			s.answer(w, r, &key, s.row(&key, nil))
+		}
+		return err
+	})
+}
+
+// change has the key of the path changed. If the settings were changed meanwhile,
+// by this process or another one, it looks the key up again: whether that is still
+// the one that the caller means is decided by what won.
+func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
-	key, err := s.Ring.Revoke(ctx, api.Caller(r.Context()).ID, key)
-	if s.failed(w, r, err) {
-		return
+	for {
+		seen := s.Ring.Seen()
+		key, ok := s.find(w, r)
+		if !ok {
+			return
+		}
+		err := do(ctx, api.Caller(r.Context()).ID, seen, key)
+		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
+			s.failed(w, r, err)
+			return
+		}
 	}
-	s.answer(w, r, &key, s.row(&key, nil))
 }
 
 // find returns the key of the path, if it is of the caller's hospital and as the

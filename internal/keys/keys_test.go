@@ -23,13 +23,14 @@ import (
 // house is the endpoints over a register in memory, at a clock of its own.
 type house struct {
 	*chi.Mux
-	t        *testing.T
-	now      time.Time
-	register *access.Register
-	acts     []audit.Act
-	puts     int
-	fail     error // of the audit
-	tokens   map[string]string
+	t         *testing.T
+	now       time.Time
+	register  *access.Register
+	acts      []audit.Act
+	puts      int
+	meanwhile func() // done once, between the look at a key and the next write
+	fail      error  // of the audit
+	tokens    map[string]string
 }
 
 func open(t *testing.T) *house {
@@ -49,11 +50,21 @@ func open(t *testing.T) *house {
 	shell := &api.Shell{Now: clock, Lookup: h.register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	config := keys.Config{Shell: shell, Ring: &keys.Ring{
 		Register: h.register, Now: clock,
-		Put: func(_ context.Context, key *access.Key) error {
-			if h.puts++; len(h.acts) < h.puts {
-				t.Error("a key was written before its act was on record")
+		Seen: func() int64 { return int64(h.puts) },
+		Put: func(_ context.Context, seen int64, keys ...*access.Key) error {
+			if h.meanwhile != nil {
+				h.meanwhile()
+				h.meanwhile = nil
 			}
-			h.register.SetKey(*key)
+			if seen < int64(h.puts) {
+				return access.ErrOvertaken
+			}
+			for _, key := range keys {
+				if h.puts++; len(h.acts) < h.puts {
+					t.Error("a key was written before its act was on record")
+				}
+				h.register.SetKey(*key)
+			}
 			return nil
 		},
 		Audit: func(_ context.Context, act audit.Act) error {
@@ -143,6 +154,41 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
+// What another process did to a key since it was looked at decides: of two who mean
+// the same version one has it, and who means any meets what is there now.
+func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
+	for name, c := range map[string]struct {
+		method, path, match string
+		want                int
+		puts                int // of the request
+	}{
+		"revoke that version": {"DELETE", "", "that", 412, 0},
+		"rotate that version": {"POST", "/rotate", "that", 412, 0},
+		"revoke whatever":     {"DELETE", "", "", 200, 0}, // it is revoked already
+		"rotate whatever":     {"POST", "/rotate", "", 422, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
+			h.meanwhile = func() {
+				key, _ := h.register.Key(made.ID)
+				key.RevokedAt = h.now
+				h.register.SetKey(key)
+				h.puts++
+			}
+			var headers []string
+			if c.match != "" {
+				headers = []string{"If-Match", `"` + made.Version + `"`}
+			}
+			puts := h.puts
+			h.ask("admin", c.method, "/api/admin/keys/"+made.ID+c.path, `{}`, c.want, headers...)
+			if h.puts != puts+1+c.puts {
+				t.Errorf("%d writes", h.puts-puts-1)
+			}
+		})
+	}
+}
+
 func TestOthersSeeAndDoNothing(t *testing.T) {
 	h := open(t)
 	mine, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
@@ -166,11 +212,15 @@ func TestBodiesThatAreRefused(t *testing.T) {
 		"empty":       ``,
 		"no name":     `{"scopes":["all"]}`,
 		"long name":   `{"name":"` + strings.Repeat("n", 101) + `","scopes":["all"]}`,
+		"two lines":   `{"name":"a\nb","scopes":["all"]}`,
+		"blank name":  `{"name":"\u0085\u3000","scopes":["all"]}`,
 		"no scope":    `{"name":"n"}`,
 		"scope":       `{"name":"n","scopes":["fly"]}`,
 		"rate":        `{"name":"n","scopes":["all"],"rate":-1}`,
 		"type":        `{"name":1,"scopes":["all"]}`,
 		"two objects": `{"name":"n","scopes":["all"]}{}`,
+		"a brace":     `{"name":"n","scopes":["all"]}}`,
+		"a bracket":   `{"name":"n","scopes":["all"]} ]`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			h.t = t

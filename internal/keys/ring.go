@@ -9,6 +9,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"svc/internal/access"
@@ -28,8 +29,13 @@ var ErrEnded = errors.New("the key is not valid any more")
 // Ring is all keys.
 type Ring struct {
 	Register *access.Register
-	// Put stores a key; when it returns, this process honours it.
-	Put   func(ctx context.Context, key *access.Key) error
+	// Seen marks what the register has taken in. It is asked for before a key is
+	// looked up that is to be changed.
+	Seen func() int64
+	// Put stores keys of one hospital, all or none, unless its settings were changed
+	// after what was seen: then [access.ErrOvertaken]. When it returns, this process
+	// honours them.
+	Put   func(ctx context.Context, seen int64, keys ...*access.Key) error
 	Audit audit.Record
 	Now   func() time.Time
 }
@@ -43,43 +49,59 @@ func Version(k *access.Key) string {
 
 // Mint makes a key and its token, which is shown once.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access.Key, string, error) {
-	key, token := access.Mint(template, r.Now())
+	key, token := fresh(template, r.Now())
+	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
+		return access.Key{}, "", err
+	}
+	// It was not there before: whatever else was changed is of no account.
+	return key, token, r.Put(ctx, math.MaxInt64, &key)
+}
+
+func fresh(template access.Key, now time.Time) (access.Key, string) {
+	key, token := access.Mint(template, now)
 	key.RevokedAt = time.Time{}
-	return key, token, r.write(ctx, by, ActMint, "", &key)
+	return key, token
 }
 
 // Rotate makes a key like an old one, of the same lineage. The old one
-// stays valid for the overlap at most.
-func (r *Ring) Rotate(ctx context.Context, by string, old access.Key, overlap time.Duration) (access.Key, string, error) {
+// stays valid for the overlap at most. Both are stored, or neither.
+func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {
 		return access.Key{}, "", ErrEnded
 	}
 	successor := old
 	successor.Source = old.Lineage()
-	key, token, err := r.Mint(ctx, by, successor)
-	if err != nil {
-		return access.Key{}, "", err
-	}
+	key, token := fresh(successor, now)
 	before := Version(&old)
 	if until := cut(now.Add(overlap)); old.RevokedAt.IsZero() || until.Before(old.RevokedAt) {
 		old.RevokedAt = until
 	}
-	return key, token, r.write(ctx, by, ActRotate, before, &old)
+	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
+		return access.Key{}, "", err
+	}
+	if err := r.record(ctx, by, ActRotate, before, &old); err != nil {
+		return access.Key{}, "", err
+	}
+	return key, token, r.Put(ctx, seen, &key, &old)
 }
 
 // Revoke ends a key now. One that has ended stays as it is.
-func (r *Ring) Revoke(ctx context.Context, by string, key access.Key) (access.Key, error) {
+func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key) (access.Key, error) {
 	now := cut(r.Now())
 	if !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt) {
 		return key, nil
 	}
 	before := Version(&key)
 	key.RevokedAt = now
-	return key, r.write(ctx, by, ActRevoke, before, &key)
+	if err := r.record(ctx, by, ActRevoke, before, &key); err != nil {
+		return key, err
+	}
+	return key, r.Put(ctx, seen, &key)
 }
 
-func (r *Ring) write(ctx context.Context, by, action, before string, key *access.Key) error {
+// record puts what is about to be done to a key on record.
+func (r *Ring) record(ctx context.Context, by, action, before string, key *access.Key) error {
 	act := audit.Act{
 		Hospital: key.Hospital, At: r.Now(), By: by, Action: action, Subject: key.ID,
 		Before: before, After: Version(key),
@@ -87,7 +109,7 @@ func (r *Ring) write(ctx context.Context, by, action, before string, key *access
 	if err := r.Audit(ctx, act); err != nil {
 		return fmt.Errorf("record the act: %w", err)
 	}
-	return r.Put(ctx, key)
+	return nil
 }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

@@ -93,7 +93,7 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 	}
 	in.By = strings.TrimSpace(in.By)
 	var f faults
-	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !controls(in.By), "by", "length:0-60")
+	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !api.Controls(in.By), "by", "length:0-60")
 	if f.answered(w, r) {
 		return
 	}

@@ -136,8 +136,8 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p := outbound.Recipient{Hospital: hospitalOf(r), Label: in.Label, Version: 1, CreatedAt: cut(s.Shell.Now())}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	var f faults
 	s.reach(&f, &p, &in.recipientAddresses)
 	if f.answered(w, r) {
@@ -148,12 +148,12 @@ func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.ID = newID("rcp_", 8)
-	s.saveRecipient(w, r, actRecipientCreate, 0, &p, warnings)
+	s.saveRecipient(w, r, seen, actRecipientCreate, 0, &p, warnings)
 }
 
 func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !known { // a malformed body is told all the same
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
@@ -181,12 +181,12 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	case !known:
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 	case matches(w, r, old.Version):
-		s.saveRecipient(w, r, actRecipientChange, old.Version, &p, warnings)
+		s.saveRecipient(w, r, seen, actRecipientChange, old.Version, &p, warnings)
 	}
 }
 
-func (s *server) saveRecipient(w http.ResponseWriter, r *http.Request, action string, before int64, p *outbound.Recipient, warnings []api.Warning) {
-	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, p) }) {
+func (s *server) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []api.Warning) {
+	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }) {
 		answer(w, r, p.Version, savedRecipient{recipientOf(p), append([]api.Warning{}, warnings...)})
 	}
 }
@@ -208,11 +208,11 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 		}
 	}
 	p.Label = strings.TrimSpace(p.Label)
-	f.unless(p.Label != "" && utf8.RuneCountInString(p.Label) <= maxLabel && !controls(p.Label), "label", "length:1-60")
+	f.unless(!api.Blank(p.Label) && utf8.RuneCountInString(p.Label) <= maxLabel && !api.Controls(p.Label), "label", "length:1-60")
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
 		// The bare address: a name beside it could be a person's.
-		f.unless(err == nil && parsed.Address == p.Email && len(p.Email) <= maxEmail && !controls(p.Email), "email", "format:email")
+		f.unless(err == nil && parsed.Address == p.Email && len(p.Email) <= maxEmail && !api.Controls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
 	}
 	if p.Phone != "" {
@@ -252,8 +252,8 @@ func first(text string) string {
 }
 
 func (s *server) deleteRecipient(w http.ResponseWriter, r *http.Request) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	old, ok := s.recipient(w, r)
 	if !ok || !matches(w, r, old.Version) {
 		return
@@ -264,7 +264,7 @@ func (s *server) deleteRecipient(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if s.perform(w, r, actRecipientDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropRecipient(ctx, old.Hospital, old.ID) }) {
+	if s.perform(w, r, actRecipientDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropRecipient(ctx, seen, old.Hospital, old.ID) }) {
 		api.OK(w, r, recipientOf(old))
 	}
 }
@@ -276,7 +276,7 @@ func (s *server) testAlert(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var f faults
-	f.unless(in.RecipientID != "" && len(in.RecipientID) <= 64, "recipientId", "length:1-64")
+	f.unless(in.RecipientID != "" && utf8.RuneCountInString(in.RecipientID) <= 64, "recipientId", "length:1-64")
 	f.unless(slices.Contains(channelNames, in.Channel), "channel", "enum:"+strings.Join(channelNames, "|"))
 	if f.answered(w, r) {
 		return

@@ -94,7 +94,7 @@ func (f *faults) fits(ok bool, path, rule string) {
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
-		api.Fail(w, r, api.Problem{Kind: api.Invalid, Message: "The request breaks the rules listed in details.", Details: append(f.all, f.misfits...)})
+		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: append(f.all, f.misfits...)})
 	case len(f.misfits) > 0:
 		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
 	default:
@@ -154,6 +154,11 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 	switch {
 	case err == nil:
 		return true
+	case errors.Is(err, access.ErrOvertaken):
+		api.Fail(w, r, api.Problem{
+			Kind: api.Unavailable, Message: "Somebody else changed the settings of the hospital at the same moment. Nothing was done; it is safe to send the request again.",
+			RetryAfter: tryAgain,
+		})
 	case errors.Is(err, ErrNoKey):
 		unprocessable(w, r, "The service cannot seal this; its operator has to set SVC_SECRETS_KEY.", "", "secrets_key")
 	default:

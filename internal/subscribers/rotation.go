@@ -85,8 +85,8 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	if f.answered(w, r) {
 		return
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	old, ok := s.webhook(w, r)
 	if !ok || !matches(w, r, old.Version) {
 		return
@@ -98,7 +98,7 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 		unprocessable(w, r, "A secret waits to be promoted; rotate after that, or with overlapHours 0.", "overlapHours", "rotating")
 		return
 	}
-	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, &hook) }) {
+	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
 		answer(w, r, hook.Version, rotated{
 			s.webhookRow(r.Context(), &hook), secret, api.Time(cut(now.Add(overlap / 2))), api.Time(cut(now.Add(overlap))),
 			append([]api.Warning{}, warnings...),

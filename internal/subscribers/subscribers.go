@@ -27,14 +27,17 @@ import (
 	"svc/internal/outbound"
 )
 
-// Store is where the settings are kept. When a write returns nil this process
-// honors it: the [Register] shows it.
+// Store is where the settings are kept. A write is not done if a setting of the
+// hospital was changed after what the [Register] had shown when Seen was asked: it
+// returns [access.ErrOvertaken]. When it returns nil this process honors it: the
+// Register shows it.
 type Store interface {
-	PutWebhook(ctx context.Context, w *outbound.Webhook) error
-	DropWebhook(ctx context.Context, hospital, id string) error
-	PutRecipient(ctx context.Context, p *outbound.Recipient) error
-	DropRecipient(ctx context.Context, hospital, id string) error
-	PutTier(ctx context.Context, t *outbound.Tier) error
+	Seen() int64
+	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error
+	DropWebhook(ctx context.Context, seen int64, hospital, id string) error
+	PutRecipient(ctx context.Context, seen int64, p *outbound.Recipient) error
+	DropRecipient(ctx context.Context, seen int64, hospital, id string) error
+	PutTier(ctx context.Context, seen int64, t *outbound.Tier) error
 }
 
 // ErrNoKey says that the process has no key to seal with, or not the one with
@@ -87,9 +90,16 @@ func Operations() []api.Operation {
 
 type server struct {
 	Config
-	// writing keeps the acts of this process apart, so that no two begin from the
-	// same version. Between processes the last one wins.
+	// writing keeps the acts of this process apart, so that one waits for the other
+	// instead of being overtaken.
 	writing sync.Mutex
+}
+
+// begin begins an act on settings, which are to be looked up only now. Its writes
+// compare with what was seen, whichever process writes.
+func (s *server) begin() (seen int64, end func()) {
+	s.writing.Lock()
+	return s.Store.Seen(), s.writing.Unlock
 }
 
 func writes() []api.Route[*server] {

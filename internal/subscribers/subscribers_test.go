@@ -50,9 +50,11 @@ type board struct {
 	health     map[string]outbound.Health
 	episodes   []outbound.Episode
 	away       error
+	looks      int // how often it was asked anything
 }
 
 func (b *board) Deliveries(_ context.Context, q outbound.Query) (outbound.Page, error) {
+	b.looks++
 	b.asked = q
 	if q.Cursor == "bad" {
 		return outbound.Page{}, subscribers.ErrCursor
@@ -67,6 +69,7 @@ func (b *board) Deliveries(_ context.Context, q outbound.Query) (outbound.Page, 
 }
 
 func (b *board) Delivery(_ context.Context, hospital, id string) (outbound.Delivery, bool, error) {
+	b.looks++
 	for _, d := range b.deliveries {
 		if d.Hospital == hospital && d.ID == id {
 			return d, true, b.away
@@ -76,16 +79,19 @@ func (b *board) Delivery(_ context.Context, hospital, id string) (outbound.Deliv
 }
 
 func (b *board) Health(_ context.Context, _, endpoint string) (outbound.Health, bool, error) {
+	b.looks++
 	h, ok := b.health[endpoint]
 	return h, ok, b.away
 }
 
 func (b *board) Progress(_ context.Context, hospital, id string) (outbound.Progress, bool, error) {
+	b.looks++
 	p, ok := b.progress[id]
 	return p, ok && p.Hospital == hospital, b.away
 }
 
 func (b *board) Episodes(_ context.Context, hospital string) (all []outbound.Episode, err error) {
+	b.looks++
 	for _, e := range b.episodes {
 		if e.Hospital == hospital {
 			all = append(all, e)
@@ -157,23 +163,25 @@ func (h *house) store(do func()) error {
 	return h.storing
 }
 
-func (h *house) PutWebhook(_ context.Context, w *outbound.Webhook) error {
+func (h *house) Seen() int64 { return 0 }
+
+func (h *house) PutWebhook(_ context.Context, _ int64, w *outbound.Webhook) error {
 	return h.store(func() { h.register.SetWebhook(w) })
 }
 
-func (h *house) DropWebhook(_ context.Context, hospital, id string) error {
+func (h *house) DropWebhook(_ context.Context, _ int64, hospital, id string) error {
 	return h.store(func() { h.register.DropWebhook(hospital, id) })
 }
 
-func (h *house) PutRecipient(_ context.Context, p *outbound.Recipient) error {
+func (h *house) PutRecipient(_ context.Context, _ int64, p *outbound.Recipient) error {
 	return h.store(func() { h.register.SetRecipient(p) })
 }
 
-func (h *house) DropRecipient(_ context.Context, hospital, id string) error {
+func (h *house) DropRecipient(_ context.Context, _ int64, hospital, id string) error {
 	return h.store(func() { h.register.DropRecipient(hospital, id) })
 }
 
-func (h *house) PutTier(_ context.Context, tier *outbound.Tier) error {
+func (h *house) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error {
 	return h.store(func() { h.register.SetTier(tier) })
 }
 
@@ -301,7 +309,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"nothing":                {"POST", hooks, `{}`, 400, "url length:1-2048"},
 		"no JSON":                {"POST", hooks, `{"url":`, 400, " json"},
-		"wrong type":             {"POST", hooks, `{"url":7}`, 400, "url type"},
+		"wrong type":             {"POST", hooks, `{"url":7}`, 400, "url type:string"},
 		"address refused":        {"POST", hooks, `{"url":"https://10.0.0.1/canary"}`, 422, "url address_refused"},
 		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert|ping, rooms[0] minimum:0, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, secret length:24-128, readerKeyIds[0] key"},
 		"twice":                  {"POST", hooks, `{` + url + `,"events":["ping","ping"],"rooms":[1,1]}`, 400, "events[1] unique, rooms[1] unique"},
@@ -510,6 +518,42 @@ func TestPartnersOwnDeliveries(t *testing.T) {
 	}
 }
 
+// TestForeignIsUnknown: what another hospital has is answered as what nobody has, for
+// the same work.
+func TestForeignIsUnknown(t *testing.T) {
+	h := open(t)
+	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
+	recipient := h.ask("admin", "POST", "/api/admin/alerts/recipients", `{"label":"House supervisor","phone":"+15555550100"}`, 200).Data.ID
+	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
+	h.board.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
+	h.board.episodes = []outbound.Episode{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
+	for path, id := range map[string]string{
+		"GET " + hooks + "/{id}": hook, "PATCH " + hooks + "/{id}": hook, "DELETE " + hooks + "/{id}": hook,
+		"POST " + hooks + "/{id}/rotate": hook, "POST " + hooks + "/{id}/test": hook, "POST " + hooks + "/{id}/replay": hook,
+		"GET " + hooks + "/{id}/deliveries": hook, "GET /api/v1/webhooks/{id}/deliveries": hook,
+		"GET /api/admin/deliveries/{id}": "dlv_1", "POST /api/admin/deliveries/{id}/retry": "dlv_1",
+		"GET /api/admin/commands/{id}": "cmd_1", "DELETE /api/admin/commands/{id}": "cmd_1",
+		"PATCH /api/admin/alerts/recipients/{id}": recipient, "DELETE /api/admin/alerts/recipients/{id}": recipient,
+		"POST /api/admin/alerts/episodes/{id}/ack": "epi_1",
+	} {
+		method, path, _ := strings.Cut(path, " ")
+		body := `{}`
+		if strings.HasSuffix(path, "/replay") {
+			body = `{"since":"2031-04-05T11:00:00Z"}`
+		}
+		var said [2]string
+		var looks [2]int
+		for i, of := range []string{id, "none_of_anybody"} {
+			h.board.looks = 0
+			said[i] = h.ask("foreign", method, strings.ReplaceAll(path, "{id}", of), body, 404).raw
+			looks[i] = h.board.looks
+		}
+		if said[0] != said[1] || looks[0] != looks[1] {
+			t.Errorf("%s %s: of another hospital %d look-ups and %s, of nobody %d and %s", method, path, looks[0], said[0], looks[1], said[1])
+		}
+	}
+}
+
 func TestTiers(t *testing.T) {
 	h := open(t)
 	const tiers = "/api/admin/alerts/tiers"
@@ -600,6 +644,10 @@ func TestNothingWithoutARecord(t *testing.T) {
 	h.ask("admin", "DELETE", hooks+"/"+hook, ``, 503)
 	h.auditing, h.storing = nil, context.DeadlineExceeded
 	h.ask("admin", "POST", hooks, body, 503)
+	h.storing = fmt.Errorf("write: %w", access.ErrOvertaken)
+	if got := h.ask("admin", "POST", hooks, body, 503); got.header.Get("Retry-After") == "" || !strings.Contains(got.raw, "Nothing was done") {
+		t.Error(got.raw)
+	}
 	h.storing = fmt.Errorf("seal: %w", subscribers.ErrNoKey)
 	if got := h.ask("admin", "POST", hooks, body, 422); got.rules() != " secrets_key" {
 		t.Error(got.raw)

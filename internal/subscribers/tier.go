@@ -98,8 +98,8 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	hospital, id := hospitalOf(r), chi.URLParam(r, "tier")
 	at := slices.Index(outbound.TierIDs(), id)
 	if at < 0 {
@@ -125,7 +125,7 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	if len(tier.Recipients) == 0 && tier.Enabled {
 		warnings = append(warnings, api.Warning{Code: "no_recipients", Path: "recipients"})
 	}
-	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, &tier) }) {
+	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }) {
 		answer(w, r, tier.Version, setTier{tierRowOf(&tier), append([]api.Warning{}, warnings...)})
 	}
 }
@@ -162,12 +162,6 @@ func (in *tierShape) over(f *faults, t *outbound.Tier) {
 	minutes(in.ExpireMinutes, &t.ExpireMinutes, "expireMinutes", 1, "range:1-1440")
 	if in.Action != nil {
 		t.Action = strings.TrimSpace(*in.Action)
-		f.unless(utf8.RuneCountInString(*in.Action) <= maxAction && !controls(*in.Action), "action", "length:0-200")
+		f.unless(utf8.RuneCountInString(*in.Action) <= maxAction && !api.Controls(*in.Action), "action", "length:0-200")
 	}
-}
-
-// controls reports whether a text has line breaks or other control characters,
-// which could write a header of a message.
-func controls(text string) bool {
-	return strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == 0x7f })
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"svc/internal/api"
 	"svc/internal/outbound"
@@ -216,20 +217,20 @@ func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
 	hook.ID = newID("whk_", 8)
 	hook.Secrets = []outbound.Secret{{ID: newID("sec_", 4), Value: secret, State: outbound.SecretCurrent}}
 
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	if len(s.Register.Webhooks(hook.Hospital)) >= outbound.MaxWebhooks {
 		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(outbound.MaxWebhooks))
 		return
 	}
-	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, hook) }) {
+	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }) {
 		answer(w, r, hook.Version, createdWebhook{s.webhookRow(r.Context(), hook), secret, warnings})
 	}
 }
 
 func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !known { // a malformed body is told all the same
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
@@ -267,7 +268,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 		}
 		warnings = warned(warnings, warning)
 	}
-	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, &hook) }) {
+	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
 		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), append([]api.Warning{}, warnings...)})
 	}
 }
@@ -282,7 +283,7 @@ func warned(warnings []api.Warning, code string) []api.Warning {
 
 // set checks the settings and takes them over.
 func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
-	f.unless(w.URL != "" && len(w.URL) <= maxURL, "url", "length:1-"+strconv.Itoa(maxURL))
+	f.unless(w.URL != "" && utf8.RuneCountInString(w.URL) <= maxURL, "url", "length:1-"+strconv.Itoa(maxURL))
 	if in.Events == nil {
 		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
 	}
@@ -325,8 +326,8 @@ func secretOf(f *faults, own *string) string {
 }
 
 func (s *server) deleteWebhook(w http.ResponseWriter, r *http.Request) {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+	seen, end := s.begin()
+	defer end()
 	old, ok := s.webhook(w, r)
 	if !ok || !matches(w, r, old.Version) {
 		return
@@ -337,7 +338,7 @@ func (s *server) deleteWebhook(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	if s.perform(w, r, actWebhookDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropWebhook(ctx, old.Hospital, old.ID) }) {
+	if s.perform(w, r, actWebhookDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropWebhook(ctx, seen, old.Hospital, old.ID) }) {
 		api.OK(w, r, s.webhookRow(r.Context(), old))
 	}
 }

@@ -1,0 +1,156 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestTwoAdministrators has two administrators, each at an instance of their own,
+// change the same thing at once, again and again, as they have read it: one of them
+// does, and no change is lost or mixed, whichever instance is asked afterwards.
+func TestTwoAdministrators(t *testing.T) {
+	s := startSystem(t, "north")
+	s.processor("one")
+	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
+	env := append([]string{"SVC_SECRETS_KEY=" + strings.Repeat("5a", 32)}, s.env...)
+	other := start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, env...)
+	other.await("http://" + private + "/readyz")
+	s.front.kill()
+	s.front = start(t, "front", []string{"run", "ingest,read", "-listen", strings.TrimPrefix(s.base, "http://"), "-private-listen", "127.0.0.1:" + mustFreePort(t)}, env...)
+	s.front.await(s.base + "/healthz")
+	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "administrator", "-scopes", "admin", "-rate", "0")
+	admins := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
+	for _, admin := range admins {
+		eventually(t, 60*time.Second, func() error { // the key is honored, and a processor is at work
+			a, err := admin.do(http.MethodPut, "/api/admin/settings", "application/json", `{"timezone":"UTC"}`)
+			if err != nil || a.status != http.StatusOK {
+				return fmt.Errorf("%w %+v", err, a)
+			}
+			return nil
+		})
+	}
+	// both does a request at both instances at once.
+	both := func(method, path, tag string, body func(who int) string) (all [2]*answer) {
+		t.Helper()
+		var together sync.WaitGroup
+		for who, admin := range admins {
+			together.Go(func() {
+				var err error
+				for tries := 0; tries < 20; tries++ {
+					if all[who], err = admin.do(method, path, "application/json", body(who), "If-Match", tag); err != nil {
+						t.Errorf("%s %s: %v", method, path, err)
+						return
+					}
+					if all[who].status != http.StatusServiceUnavailable { // somebody else, at the same moment; nothing was done
+						return
+					}
+				}
+			})
+		}
+		together.Wait()
+		return all
+	}
+	// shown waits until both instances show the same and returns that.
+	shown := func(path string) (tag string, a *answer) {
+		t.Helper()
+		eventually(t, 5*time.Second, func() error {
+			here, there := admins[0].get(t, path), admins[1].get(t, path)
+			if here.status != http.StatusOK || string(here.Data) != string(there.Data) {
+				return fmt.Errorf("%s: %s, and there %s", path, here.raw, there.raw)
+			}
+			tag, a = here.header.Get("ETag"), here
+			return nil
+		})
+		return tag, a
+	}
+	const rounds = 12
+	winners := [2]int{}
+	won := func(what string, all [2]*answer) int {
+		t.Helper()
+		if (all[0].status == http.StatusOK) == (all[1].status == http.StatusOK) || all[0].status+all[1].status != http.StatusOK+http.StatusPreconditionFailed {
+			t.Errorf("%s: %d %s and %d %s, want 200 and 412", what, all[0].status, all[0].raw, all[1].status, all[1].raw)
+			return 0
+		}
+		who := 0
+		if all[1].status == http.StatusOK {
+			who = 1
+		}
+		winners[who]++
+		return who
+	}
+
+	var made struct{ ID string }
+	into(t, admins[0].changed(t, http.MethodPost, "webhooks", `{"url":"https://127.0.0.1/hook"}`).Data, &made)
+	for round := range rounds {
+		tag, _ := shown("/api/admin/webhooks/" + made.ID)
+		rate := func(who int) string { return fmt.Sprintf(`{"ratePerSecond":%d}`, 1+2*round+who) }
+		who := won("webhook", both(http.MethodPatch, "/api/admin/webhooks/"+made.ID, tag, rate))
+		if _, a := shown("/api/admin/webhooks/" + made.ID); !strings.Contains(string(a.raw), fmt.Sprintf(`"ratePerSecond":%d,`, 1+2*round+who)) {
+			t.Errorf("webhook: %d won, and there is %s", who, a.raw)
+		}
+	}
+	into(t, admins[0].changed(t, http.MethodPost, "keys", `{"name":"shared","scopes":["read:status"]}`).Data, &made)
+	for range rounds / 2 {
+		_, before := shown("/api/admin/keys")
+		tag, _ := shown("/api/admin/keys/" + made.ID)
+		who := won("rotation", both(http.MethodPost, "/api/admin/keys/"+made.ID+"/rotate", tag, func(int) string { return `{"overlap":"1h"}` }))
+		_, after := shown("/api/admin/keys")
+		if n := strings.Count(string(after.raw), `"id"`) - strings.Count(string(before.raw), `"id"`); n != 1 {
+			t.Errorf("rotation: %d won, and there are %d more keys", who, n)
+		}
+		var list struct{ Keys []struct{ ID string } }
+		into(t, after.Data, &list)
+		made.ID = list.Keys[len(list.Keys)-1].ID
+	}
+	// Settings have two halves, of one version.
+	zones := [2]string{"America/New_York", "America/Denver"}
+	for range rounds {
+		var settings struct {
+			Version                              int64
+			Timezone                             string
+			StaffingFromRoster, TrustA08Location bool
+			Complete                             bool
+		}
+		_, a := shown("/api/admin/settings")
+		into(t, a.Data, &settings)
+		who := won("settings", both(http.MethodPut, "/api/admin/settings", fmt.Sprintf(`"%d"`, settings.Version), func(who int) string {
+			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t,"trustA08Location":%t}`, zones[who], who == 0, who == 1)
+		}))
+		_, a = shown("/api/admin/settings")
+		into(t, a.Data, &settings)
+		if settings.Timezone != zones[who] || settings.StaffingFromRoster != (who == 0) || settings.TrustA08Location != (who == 1) || !settings.Complete {
+			t.Errorf("settings: %d won, and there is %s", who, a.raw)
+		}
+	}
+	// Nobody expects anything: the last one wins, and wins whole.
+	for range rounds {
+		both(http.MethodPut, "/api/admin/settings", "", func(who int) string {
+			return fmt.Sprintf(`{"timezone":%q,"staffingFromRoster":%t}`, zones[who], who == 0)
+		})
+		eventually(t, 5*time.Second, func() error {
+			_, a := shown("/api/admin/settings")
+			if whole := strings.Contains(string(a.raw), `"staffingFromRoster":`+fmt.Sprint(strings.Contains(string(a.raw), zones[0]))); !whole || !strings.Contains(string(a.raw), `"complete":true`) {
+				return fmt.Errorf("half of one and half of the other: %s", a.raw)
+			}
+			return nil
+		})
+	}
+	t.Logf("first instance %d, second %d", winners[0], winners[1])
+	if winners[0] == 0 || winners[1] == 0 {
+		t.Errorf("one instance always wins: %v", winners)
+	}
+}
+
+// changed is an act of an administrator that is no observation.
+func (p *partner) changed(t testing.TB, method, path, body string) *answer {
+	t.Helper()
+	a, err := p.do(method, "/api/admin/"+path, "application/json", body)
+	if err != nil || a.status != http.StatusOK {
+		t.Fatalf("%s %s: %v %+v", method, path, err, a)
+	}
+	return a
+}
