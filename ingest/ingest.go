@@ -182,7 +182,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if in != nil {
 		s.took(o, len(in.warnings), got.position)
 	}
-	if respondAsync(r) {
+	if in != nil && respondAsync(r) { // an act waits: what it did is its answer
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}
