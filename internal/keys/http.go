@@ -222,8 +222,8 @@ func (in *mintShape) template(hospital string) (key access.Key, broken []api.Det
 	_, err = access.Limits(access.DefaultRate, in.Burst)
 	unless(err == nil, "burst", "range:0-1000000")
 	if in.ExpiresAt != nil {
-		at, err := time.Parse(time.RFC3339, *in.ExpiresAt)
-		unless(err == nil, "expiresAt", "date-time")
+		at, fault := time.Parse(time.RFC3339, *in.ExpiresAt)
+		unless(fault == nil, "expiresAt", "date-time")
 		key.ExpiresAt = cut(at)
 	}
 	if len(broken) > 0 {
