@@ -62,6 +62,7 @@ type Verify struct {
 	Progress func(done, total int64)
 
 	partitions map[int32]*partitionCheck
+	deriving   chan struct{} // has one for each unit that is derived anew
 }
 
 // Checked is what a round found of one hospital.
@@ -101,7 +102,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if v.partitions == nil {
-		v.partitions = map[int32]*partitionCheck{}
+		v.partitions, v.deriving = map[int32]*partitionCheck{}, make(chan struct{}, runtime.GOMAXPROCS(0))
 		wanted := partitionsOf(v.Hospitals, int32(len(changes))) //nolint:gosec // Kafka counts them so
 		for _, s := range changes {
 			if wanted == nil || wanted[s.Partition] != nil {
@@ -309,7 +310,7 @@ func (p *partitionCheck) more() bool {
 		if w.value == nil {
 			delete(u.state, w.key)
 		} else {
-			u.state[w.key] = w.value
+			u.state[w.key] = append(u.state[w.key][:0], w.value...) // a copy: the record lies in memory of many others
 		}
 		return true
 	case w.fault != nil:

@@ -29,6 +29,7 @@ type unitCheck struct {
 	together bool           // the versions of the fold are those of the changelog
 	seen     bool           // a change was held against the fold
 	day      acuity.Instant // when all was derived anew last
+	anew     *derivation    // under way; nil: none
 	view     *View          // to be compared at its version
 	scratch  []byte
 }
@@ -272,25 +273,6 @@ func (u *unitCheck) extra(r *recorded) {
 		d.Fault, d.Detail = DoubledVersion, ""
 	}
 	u.differ(d)
-}
-
-// deriveAnew holds what was derived step by step against what the facts make.
-func (u *unitCheck) deriveAnew() {
-	if u.Difference != nil || u.p.v.Plain {
-		return
-	}
-	anew, err := viewOf(u.Hospital, u.unit.Twin())
-	if err == nil {
-		var kept *View
-		if kept, err = viewOf(u.Hospital, u.unit); err == nil {
-			if field, _ := firstField(kept, anew); field != "" {
-				u.differ(&Difference{Fault: WrongDerived, Key: "view " + field, Version: u.version()})
-			}
-		}
-	}
-	if err != nil {
-		u.differ(&Difference{Fault: WrongDerived, Key: u.Hospital, Version: u.version(), Detail: err.Error()})
-	}
 }
 
 // compareState holds the newest records of the state against the facts.

@@ -122,6 +122,7 @@ func (p *partitionCheck) conclude(ctx context.Context, views map[string]*View) e
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
 		u.deriveAnew()
+		u.derived()
 		u.compareState()
 		if p.v.View == nil || u.Difference != nil {
 			continue

@@ -1,0 +1,90 @@
+package replay
+
+import (
+	"svc/acuity"
+	"svc/schemas"
+)
+
+// derivation is a unit that is made anew from its facts, as a processor restores
+// it, and held against what the fold had derived step by step. That takes as long
+// as thousands of steps, so it is done in a goroutine of its own, from the records
+// of a moment, while the fold goes on.
+type derivation struct {
+	done  chan struct{}
+	found *Difference // nil: none
+}
+
+// factRecord is a record of the state.
+type factRecord struct {
+	key   string
+	value []byte
+}
+
+// deriveAnew begins to derive the unit anew, once the one before is done.
+func (u *unitCheck) deriveAnew() {
+	u.derived()
+	if u.Difference != nil || u.p.v.Plain {
+		return
+	}
+	version := u.version()
+	wrong := func(err error) *Difference {
+		return &Difference{Fault: WrongDerived, Key: u.Hospital, Version: version, Detail: err.Error()}
+	}
+	u.p.v.deriving <- struct{}{}
+	kept, err := viewOf(u.Hospital, u.unit)
+	var facts []factRecord
+	u.unit.States(func(key []byte, s acuity.State) {
+		value, fault := schemas.EncodeState(nil, s)
+		if fault != nil {
+			err = fault
+		}
+		facts = append(facts, factRecord{string(key), value})
+	})
+	d := &derivation{done: make(chan struct{})}
+	u.anew = d
+	go func() {
+		defer func() {
+			<-u.p.v.deriving
+			close(d.done)
+		}()
+		var anew *View
+		if err == nil {
+			anew, err = viewOfFacts(u.Hospital, facts)
+		}
+		if err != nil {
+			d.found = wrong(err)
+		} else if field, _ := firstField(kept, anew); field != "" {
+			d.found = &Difference{Fault: WrongDerived, Key: "view " + field, Version: version}
+		}
+	}()
+}
+
+// viewOfFacts is what ought to be served of a unit, made of its facts alone.
+func viewOfFacts(hospital string, facts []factRecord) (*View, error) {
+	unit := acuity.NewUnit(hospital)
+	for _, f := range facts {
+		s, err := schemas.DecodeState(f.value)
+		if err != nil {
+			return nil, err
+		}
+		if err := unit.Restore(f.key, s); err != nil {
+			return nil, err
+		}
+	}
+	unit.Restored()
+	return viewOf(hospital, unit)
+}
+
+// derived waits for what deriving anew has found. It counts if nothing that lies
+// before it differs.
+func (u *unitCheck) derived() {
+	if u.anew == nil {
+		return
+	}
+	<-u.anew.done
+	if found := u.anew.found; found != nil && (u.Difference == nil || found.Version <= u.Difference.Version) {
+		u.Difference = nil
+		u.differ(found)
+	}
+	u.anew = nil
+}
