@@ -87,6 +87,7 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: Moment(in.At), Key: string(r.Key),
 		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: o.Source,
 		Record: r.Value,
+		Events: row.Events[:0], Signals: row.Signals[:0], Census: row.Census[:0],
 	}
 	if o.Room != nil {
 		row.RoomID, row.RoomLabel = &o.Room.ID, o.Room.Label

@@ -61,6 +61,7 @@ func (row *VerdictRow) of(partition int32, c *acuity.Change) {
 		Hospital: c.Hospital, Version: c.Version, Partition: partition, InputOffset: c.Offset,
 		Cause: word(causeWords[:], c.Cause), AppliedAt: Moment(c.AppliedAt), Outcome: word(outcomeWords[:], c.Outcome),
 		Reason: c.Reason, Level: c.Level.String(), Removed: c.Removed,
+		Effects: row.Effects[:0], Activated: row.Activated[:0], Expired: row.Expired[:0], Warnings: row.Warnings[:0],
 	}
 	if c.Repeats != 0 {
 		row.Repeats = &c.Repeats

@@ -31,6 +31,8 @@ func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 
 // sink takes the rows of one file.
 type sink[R any] interface {
+	// Write takes a row. What it leaves in its place is a past one, or the same:
+	// the memory of its lists may be used again.
 	Write(row *R) error
 	Close() error // writes what is left, and not the file
 }
@@ -50,7 +52,7 @@ func newSink[R any](w io.Writer, f Format) (sink[R], error) {
 // The sizes of Parquet files: a row group is what a reader takes at once.
 const (
 	groupRows  = 64_000
-	batchRows  = 64
+	batchRows  = 256
 	pageBytes  = 64 << 10
 	writeBytes = 32 << 10
 )
@@ -61,7 +63,7 @@ type parquetSink[R any] struct {
 }
 
 func newParquetSink[R any](w io.Writer) *parquetSink[R] {
-	return &parquetSink[R]{writer: parquet.NewGenericWriter[R](w,
+	return &parquetSink[R]{batch: make([]R, 0, batchRows), writer: parquet.NewGenericWriter[R](w,
 		parquet.Compression(&snappy.Codec{}),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(writeBytes),
 		parquet.CreatedBy("svc", "1", "export"),
@@ -69,7 +71,10 @@ func newParquetSink[R any](w io.Writer) *parquetSink[R] {
 }
 
 func (s *parquetSink[R]) Write(row *R) error {
-	if s.batch = append(s.batch, *row); len(s.batch) < batchRows {
+	n := len(s.batch)
+	s.batch = s.batch[:n+1]
+	s.batch[n], *row = *row, s.batch[n]
+	if n+1 < batchRows {
 		return nil
 	}
 	return s.flush()

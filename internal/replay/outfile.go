@@ -27,6 +27,7 @@ type segmentOf[R any] struct {
 // outFile is a file that is being written.
 type outFile[R any] struct {
 	File
+	day  time.Time
 	rows sink[R]
 	to   *os.File
 	sum  hash.Hash
@@ -56,10 +57,11 @@ func (s *segmentOf[R]) take(r *stream.Record) error {
 
 // file returns the open file of a hospital and the day of a record.
 func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], error) {
-	date := r.Timestamp.UTC().Format(time.DateOnly)
-	if f := s.last; f != nil && f.Hospital == hospital && f.Date == date {
+	day := r.Timestamp.UTC().Truncate(24 * time.Hour)
+	if f := s.last; f != nil && f.Hospital == hospital && f.day.Equal(day) {
 		return f, nil
 	}
+	date := day.Format(time.DateOnly)
 	dir := filepath.Join("hospital="+hospital, "date="+date)
 	if f := s.open[dir]; f != nil {
 		s.last = f
@@ -69,7 +71,7 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 	if err := os.MkdirAll(filepath.Join(e.dir, dir), 0o750); err != nil {
 		return nil, fmt.Errorf("export: %w", err)
 	}
-	f := &outFile[R]{sum: sha256.New(), File: File{
+	f := &outFile[R]{day: day, sum: sha256.New(), File: File{
 		Path:     filepath.ToSlash(filepath.Join(dir, fmt.Sprintf("part-%d-%012d.%s", r.Partition, r.Offset, e.Format))),
 		Hospital: hospital, Date: date, Partition: r.Partition, First: r.Offset,
 	}}
