@@ -36,7 +36,7 @@ const defaultNice = 10
 
 func newLogCommand(command string, w world) *logCommand {
 	c := &logCommand{admin: newAdmin(command, w)}
-	c.flags.IntVar(&c.rate, "rate", 0, "records to read in a second at most (default: as many as can be)")
+	c.flags.IntVar(&c.rate, "rate", 0, "records in a second at most (default: as many as can be)")
 	c.flags.IntVar(&c.nice, "nice", defaultNice, "priority of the process, 0 to 19: the higher, the more it gives way to what serves beside it")
 	return c
 }

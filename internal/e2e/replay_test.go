@@ -100,6 +100,11 @@ func TestDevReplay(t *testing.T) {
 	if a != b || strings.Count(a, "\n") != 41 {
 		t.Errorf("the replays of an export and its import differ:\n%s\n%s", a, b)
 	}
+	parts := filepath.Join(out, "replayed")
+	cli(t, nil, "replay", "-all", "-data", from.dir, "-o", parts)
+	if all := files(t, parts); len(all) != 1 || strings.TrimSpace(all[fmt.Sprintf("/part-%d.ndjson", partition)]) != a {
+		t.Errorf("the replay of all hospitals is %v", all)
+	}
 }
 
 // TestVerifyOnServers verifies a real system, then spoils its view, then its

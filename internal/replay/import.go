@@ -31,6 +31,7 @@ type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system
 	Put   func(r *stream.Record) error
+	Rate  int // records put in a second at most; 0: as many as can be
 	// Progress is told how many records are put, of how many.
 	Progress func(done, total int64)
 }
@@ -65,13 +66,17 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 			return nil, ErrNotEmpty
 		}
 	}
-	done := int64(0)
+	shared := newShare(im.Rate, im.Progress)
+	shared.tell(0, m.Counts.Rows)
 	for _, group := range m.segments() {
 		rows, err := im.rows(m.Format, group)
 		if err != nil {
 			return nil, err
 		}
 		for i := range rows {
+			if err := shared.wait(ctx); err != nil {
+				return nil, err
+			}
 			row := &rows[i]
 			key := []byte(row.Key)
 			if err := im.Put(&stream.Record{
@@ -80,9 +85,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 				return nil, err
 			}
 		}
-		if done += int64(len(rows)); im.Progress != nil {
-			im.Progress(done, m.Counts.Rows)
-		}
+		shared.tell(int64(len(rows)), 0)
 	}
 	return m, nil
 }

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/internal/replay"
+	"svc/internal/shift"
+	"svc/schemas"
+)
+
+// What was exported is imported while the processor of the empty system runs, more
+// slowly than it applies: it makes the verdicts that the log alone makes, at the
+// same instants, and svc verify finds nothing.
+
+func TestDevImport(t *testing.T) {
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	importPast(t, []string{"-data", d.dir}, nil)
+}
+
+func TestImportOnServers(t *testing.T) {
+	s := startSystem(t)
+	s.processor("p1")
+	importPast(t, nil, s.env)
+}
+
+func importPast(t *testing.T, args, env []string) {
+	const n, hospitals = 600, 3
+	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
+	svc("import", pastExport(t, n, hospitals), "-rate", "150")
+	eventually(t, time.Minute, func() error {
+		out := svc("verify")
+		inputs := 0
+		for line := range strings.Lines(out) {
+			var hospital string
+			var more int
+			if _, err := fmt.Sscanf(line, "ok %s %d inputs", &hospital, &more); err == nil {
+				inputs += more
+			}
+		}
+		if inputs != n || strings.Contains(out, "not applied yet") {
+			return errors.New(out)
+		}
+		return nil
+	})
+	rows := func(command ...string) (rows []replay.VerdictRow) {
+		for line := range strings.Lines(svc(command...)) {
+			var row replay.VerdictRow
+			if err := json.Unmarshal([]byte(line), &row); err != nil {
+				t.Fatal(err, line)
+			}
+			rows = append(rows, row)
+		}
+		return rows
+	}
+	for i := range hospitals {
+		hospital := fmt.Sprintf("h%03d", i)
+		made := rows("replay", "-hospital", hospital)
+		recorded := rows("export", "-topic", "verdicts", "-hospital", hospital, "-format", "ndjson", "-o", "-")
+		if len(made) < n/hospitals || len(recorded) < len(made) {
+			t.Fatalf("%s: %d changes are recorded, the log makes %d", hospital, len(recorded), len(made))
+		}
+		timed := 0
+		for i, want := range made {
+			got := recorded[i]
+			if got.Version != want.Version || got.Cause != want.Cause || got.AppliedAt != want.AppliedAt || got.Level != want.Level || len(got.Effects) != len(want.Effects) {
+				t.Fatalf("%s: recorded %+v\nthe log makes %+v", hospital, got, want)
+			}
+			if want.Cause == "time" {
+				timed++
+			}
+		}
+		if timed < 20 {
+			t.Errorf("%s: %d changes by time: too few to tell", hospital, timed)
+		}
+	}
+}
+
+// pastExport is an export of what some hospitals said a month ago, one thing every
+// few minutes.
+func pastExport(t *testing.T, n, hospitals int) (dir string) {
+	t.Helper()
+	d := startDev(t, t.TempDir(), "-ephemeral")
+	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.AlwaysRetryEOF(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	feeds := shift.New(hospitals, 8, acuity.At(time.Now().Add(-30*24*time.Hour)), 5*time.Minute)
+	var records []*kgo.Record
+	for range n {
+		o := feeds.Next()
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		key := []byte(schemas.ObservationKey(o).String())
+		records = append(records, &kgo.Record{Topic: schemas.Observations().Name, Partition: schemas.Partition(key, 3), Key: key, Value: value, Timestamp: o.ReceivedAt.Time()})
+	}
+	if err := client.ProduceSync(t.Context(), records...).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	dir = t.TempDir()
+	cli(t, nil, "export", "-topic", "observations", "-data", d.dir, "-o", dir)
+	return dir
+}
