@@ -109,8 +109,8 @@ func (u *Unit) cutPast(in *intake) {
 // past is a unit that is told again what happened, at the times at which it did.
 type past struct {
 	unit   *Unit
-	events []Event // that are still to come, ascending by time
-	told   int     // of those that came
+	events []*Event // that are still to come, ascending by time
+	told   int      // of those that came
 }
 
 // recall makes the past of the unit of the events that it keeps. Only ADT tells
@@ -126,15 +126,25 @@ func (u *Unit) recall() *past {
 		}})
 	}
 	p.unit.Restored()
+	n := 0
+	for _, v := range u.visits {
+		n += len(v.Events)
+	}
+	all := make([]Event, 0, n)
+	p.events = make([]*Event, 0, n) // events are large: a sort that moved them would take longest
 	for _, v := range u.visits {
 		for i := range v.Events {
 			e := v.Events[i]
 			e.ReceivedAt, e.Resource, e.Encounter, e.Subject = e.At, "", "", ""
-			p.events = append(p.events, e)
+			all = append(all, e)
+			p.events = append(p.events, &all[len(all)-1])
 		}
 	}
-	slices.SortFunc(p.events, func(a, b Event) int {
-		return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Visit, b.Visit), compareEvents(&a, &b))
+	slices.SortFunc(p.events, func(a, b *Event) int {
+		if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Visit, b.Visit)); c != 0 {
+			return c
+		}
+		return compareEvents(a, b)
 	})
 	return p
 }
@@ -147,9 +157,9 @@ func (p *past) tell(before Instant, most int) bool {
 		if n == most {
 			break
 		}
-		e := &p.events[n]
+		e := p.events[n]
 		p.unit.pass(e.At)
-		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: p.events[n : n+1]}, 0)
+		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: []Event{*e}}, 0)
 	}
 	p.events, p.told = p.events[n:], p.told+n
 	return len(p.events) == 0 || p.events[0].At >= before

@@ -93,7 +93,7 @@ func TestPastIsToldInSlices(t *testing.T) {
 	if empty == 0 {
 		t.Error("all was told again in one slice")
 	}
-	if most > usual+recallAtOnce/eventsPerWeight {
+	if most > usual+recallAtOnce*eventWeight {
 		t.Errorf("a slice of weight %d, usually at most %d", most, usual)
 	}
 	if want := days*24 - 1; hours < want {

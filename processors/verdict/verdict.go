@@ -83,9 +83,10 @@ const (
 	pastWeight      = 4
 	visitsPerWeight = 8
 
-	// The past of a backfill is told again in pieces of so many events.
-	recallAtOnce    = 40
-	eventsPerWeight = 2
+	// The past of a backfill is told again in pieces of so many events, each of
+	// which takes 50 µs (120 µs in a unit of 7,000 births).
+	recallAtOnce = 40
+	eventWeight  = 2
 )
 
 // task is the work on one partition; see [stream.Task] for who calls what when.
@@ -246,7 +247,7 @@ func (t *task) Advance(now time.Time) error {
 	for t.weight = 0; t.weight < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; {
 		h := t.timers[0]
 		told, there := h.unit.Recall(at, recallAtOnce)
-		t.weight += told / eventsPerWeight
+		t.weight += told * eventWeight
 		if !there {
 			continue
 		}
