@@ -52,8 +52,13 @@ func (u *Unit) advance(changes []Change, now Instant) []Change {
 	}
 }
 
+// recallDaily is from how many events on the plain reference tells the past of a
+// backfill anew once for each day of it, not for each hour: a month would take hours.
+const recallDaily = 2000
+
 // forgetDerived drops everything that is derived from the facts.
 func (u *Unit) forgetDerived() {
+	past := u.past
 	for _, v := range u.visits {
 		*v = visit{VisitState: v.VisitState, threads: v.threads, filed: v.filed, marks: v.marks & (markState | markRetell | markWeave)}
 	}
@@ -76,6 +81,9 @@ func (u *Unit) forgetDerived() {
 	u.waits = true
 	u.table = roomTable{}
 	u.learn()
+	if past != nil && past.told >= recallDaily && u.facts.Backfill.Next%24 != 0 {
+		u.past = past
+	}
 	u.compile()
 	u.moves, u.unplaced = nil, 0
 	u.work.layout, u.work.known = true, true

@@ -135,7 +135,10 @@ func TestDemo(t *testing.T) {
 		}
 		return nil
 	})
-	log.check(t, nil) // the reference makes each of these hours of all 28 days anew: minutes
+	settle(t, []*partner{p})
+	log = readLog(t, d.Kafka, "")
+	log.check(t, nil)
+	log.refold(t, p)
 	events, ids := 0, map[string]bool{}
 	for _, o := range log.observations {
 		for i := range o.Events {
