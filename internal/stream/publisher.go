@@ -26,13 +26,14 @@ var ErrTooLarge = errors.New("record too large")
 type Publisher struct {
 	cluster *Cluster
 	topic   string
+	rounds  rounds
 }
 
 // Publisher returns a publisher to topic, which takes records up to the size
 // that [Cluster.Ensure] was told, else 1 MB. All publishers of a cluster share
 // its connections.
 func (c *Cluster) Publisher(topic string) *Publisher {
-	return &Publisher{cluster: c, topic: topic}
+	return &Publisher{cluster: c, topic: topic, rounds: rounds{client: c.client, brokers: map[int32]*round{}}}
 }
 
 // Append stores one record and returns its position once it is acknowledged. A
@@ -48,7 +49,7 @@ func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int
 	// The promise may outlive this call; it owns the record until then.
 	rec := &kgo.Record{Topic: p.topic, Partition: partition, Key: key, Value: value}
 	done := make(chan error, 1)
-	p.cluster.client.Produce(ctx, rec, func(_ *kgo.Record, err error) { done <- err })
+	p.rounds.add(flight{ctx, rec, func(err error) { done <- err }})
 	var err error
 	select {
 	case err = <-done:
@@ -66,7 +67,8 @@ func (p *Publisher) judge(ctx context.Context, err error) error {
 	switch {
 	case errors.Is(err, kerr.MessageTooLarge), errors.Is(err, kerr.RecordListTooLarge):
 		return fmt.Errorf("%w: %w", ErrTooLarge, err)
-	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries):
+	case errors.Is(context.Cause(ctx), ErrAway), errors.Is(err, kgo.ErrRecordTimeout), errors.Is(err, kgo.ErrRecordRetries),
+		errors.Is(err, kgo.ErrMaxBuffered): // it takes nothing any more
 		p.cluster.health.suspect() //nolint:contextcheck // the look-out outlives the append
 		return errors.Join(ErrAway, err)
 	case p.cluster.health.away.Load() != 0:

@@ -1,0 +1,109 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// slow is what produce requests meet.
+type slow struct{ each, count atomic.Int64 }
+
+// slowly lets each produce request take so long, and counts them.
+func (r *rig) slowly(each time.Duration) *slow {
+	s := &slow{}
+	s.each.Store(int64(each))
+	r.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+		r.broker.KeepControl()
+		s.count.Add(1)
+		if each := s.each.Load(); each > 0 {
+			r.broker.SleepControl(func() { time.Sleep(time.Duration(each)) })
+		}
+		return nil, nil, false
+	})
+	return s
+}
+
+// What comes while a request is under way goes with the next one, all of it, in
+// whatever partitions.
+func TestAppendsGoTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		r.send(parts) // the leaders are known
+		requests := r.slowly(10 * time.Millisecond)
+		const senders, each = 32, 10
+		began := time.Now()
+		var all sync.WaitGroup
+		var mu sync.Mutex
+		stored := map[Position]bool{}
+		for n := range senders {
+			all.Go(func() {
+				for range each {
+					at, err := p.Append(t.Context(), []byte("k"), []byte("add"), int32(n%parts))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					mu.Lock()
+					stored[at] = true
+					mu.Unlock()
+				}
+			})
+		}
+		all.Wait()
+		if len(stored) != senders*each {
+			t.Errorf("%d positions", len(stored))
+		}
+		// The first record may go alone.
+		if n := requests.count.Load(); n > 2*each+2 || time.Since(began) > (2*each+2)*10*time.Millisecond {
+			t.Errorf("%d requests in %v for %d senders, each %d times", n, time.Since(began), senders, each)
+		}
+	})
+}
+
+// Who waits for a round that does not end is told in time, and so is who waits for
+// no longer; nothing is left behind when the broker answers again.
+func TestARoundThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		r.send(parts)
+		broker := r.slowly(time.Minute)
+		defer time.Sleep(time.Minute) // virtual, for what hangs in the broker
+		var all sync.WaitGroup
+		began := time.Now()
+		for n := range 5 {
+			all.Go(func() {
+				if _, err := p.Append(t.Context(), nil, []byte("x"), int32(n%parts)); !errors.Is(err, ErrAway) {
+					t.Errorf("%v, want away", err)
+				}
+			})
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := p.Append(ctx, nil, []byte("x"), 0); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 2*time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		all.Wait()
+		if took := time.Since(began); took > appendTimeout+time.Second {
+			t.Errorf("told after %v", took)
+		}
+		broker.each.Store(0)
+		for range 1000 {
+			if _, err := p.Append(t.Context(), nil, []byte("x"), 0); err == nil {
+				return
+			}
+			time.Sleep(100 * time.Millisecond) // virtual: until the scout and the client have seen it
+		}
+		t.Error("nothing is stored any more")
+	})
+}
