@@ -1,7 +1,6 @@
 package acuity
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -51,8 +50,10 @@ func (u *Unit) takeMapping(in *intake, m *Mapping) {
 // mappings is the terminology map of a hospital, ready for look-ups. The nil map
 // has no rows. It never changes once made.
 type mappings struct {
-	rows  int
-	codes codeTables[Mapping]
+	rows int
+	// By what a code was sent as: of a signal, medication or not is all that counts
+	// (scoring-decisions 55).
+	diagnoses, medications, others codeTables[*Mapping]
 	// referents are what local codes may be the names of: those of the unit. One
 	// that no statement names may be added.
 	referents map[string]*ReferentState
@@ -62,7 +63,8 @@ type mappings struct {
 // is the order in which they count. A code with a trailing "*" is a prefix.
 func newMappings(rows []Mapping) *mappings {
 	m := &mappings{}
-	for _, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		if row.Delete {
 			continue
 		}
@@ -78,11 +80,14 @@ func newMappings(rows []Mapping) *mappings {
 			continue
 		}
 		m.rows++
-		if row.Kind != KindCondition {
-			m.codes.of(system, false).add(p, row)
-		}
 		if row.Kind == 0 || row.Kind == KindCondition {
-			m.codes.of(system, true).add(p, row)
+			m.diagnoses.of(system).add(p, row)
+		}
+		if row.Kind == 0 || row.Kind == KindMedication {
+			m.medications.of(system).add(p, row)
+		}
+		if row.Kind != KindCondition && row.Kind != KindMedication {
+			m.others.of(system).add(p, row)
 		}
 	}
 	return m
@@ -90,46 +95,18 @@ func newMappings(rows []Mapping) *mappings {
 
 // find returns the rows for a code and kind of signal (0: a diagnosis): those of
 // the code itself, else those of the longest prefix.
-func (m *mappings) find(system System, code string, kind SignalKind) []Mapping {
+func (m *mappings) find(system System, code string, kind SignalKind) []*Mapping {
 	if m == nil || m.rows == 0 || code == "" {
 		return nil
 	}
-	t := m.codes.of(system, kind == 0)
-	if rows := ofKind(t.exact[code], kind); len(rows) > 0 {
-		return rows
+	tables := &m.others
+	switch kind { //nolint:exhaustive // all others are one
+	case 0:
+		tables = &m.diagnoses
+	case KindMedication:
+		tables = &m.medications
 	}
-	for _, n := range slices.Backward(t.lengths) {
-		if n <= len(code) {
-			if rows := ofKind(t.prefixes[code[:n]], kind); len(rows) > 0 {
-				return rows
-			}
-		}
-	}
-	return nil
-}
-
-// ofKind returns the rows that speak of a kind: medication or not is all that
-// counts (scoring-decisions 55).
-func ofKind(rows []Mapping, kind SignalKind) []Mapping {
-	fits := func(r *Mapping) bool {
-		return r.Kind == 0 || kind == 0 || (r.Kind == KindMedication) == (kind == KindMedication)
-	}
-	n := 0
-	for i := range rows {
-		if fits(&rows[i]) {
-			n++
-		}
-	}
-	if n == len(rows) {
-		return rows // the usual case
-	}
-	var some []Mapping
-	for i := range rows {
-		if fits(&rows[i]) {
-			some = append(some, rows[i])
-		}
-	}
-	return some
+	return tables.of(system).closest(code)
 }
 
 // conditional reports whether a mapping asks something of the value.

@@ -22,9 +22,9 @@ const (
 
 // index finds the routes of a code.
 type index struct {
-	codes   codeTables[route]
-	display []route // by words, in the order of the catalogue
-	lexicon lexicon
+	diagnoses, signals codeTables[route]
+	display            []route // by words, in the order of the catalogue
+	lexicon            lexicon
 
 	// The factors that contradictions are settled for.
 	mag, obesity, catII, catIII, mews, acknowledged, induction, multiples Factor
@@ -80,7 +80,11 @@ func newIndex(specs []Spec) *index {
 			}
 			for _, c := range r.Codes {
 				for _, p := range codePatterns(r.System, c) {
-					ix.codes.of(r.System, r.Diagnosis).add(p, r)
+					if r.Diagnosis {
+						ix.diagnoses.of(r.System).add(p, r)
+					} else {
+						ix.signals.of(r.System).add(p, r)
+					}
 				}
 			}
 		}
@@ -136,7 +140,7 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 		}
 		return dst, true
 	}
-	c.index.codes.of(system, true).each(code, func(r *route) { dst = take(dst, first, r, ByDiagnosis, true) })
+	c.index.diagnoses.of(system).each(code, func(r *route) { dst = take(dst, first, r, ByDiagnosis, true) })
 	for i := first; i < len(dst); i++ {
 		if dst[i].factor == c.index.multiples && dst[i].count == 0 {
 			dst[i].count = 2
@@ -190,10 +194,9 @@ func (c *Catalogue) manual(code string) (Factor, bool) {
 	return f, ok
 }
 
-func (r *reader) bySite(s *Signal, rows []Mapping) (matchState, Factor) {
+func (r *reader) bySite(s *Signal, rows []*Mapping) (matchState, Factor) {
 	state, concept := matched, Factor(0)
-	for i := range rows {
-		m := &rows[i]
+	for _, m := range rows {
 		if m.Factor == 0 {
 			continue
 		}
@@ -240,7 +243,7 @@ func (r *reader) byRule(s *Signal, code string) (matchState, Factor) {
 		}
 	}
 	ix := r.c.index
-	ix.codes.of(s.System, false).each(code, consider)
+	ix.signals.of(s.System).each(code, consider)
 	if state != unmapped || s.Display == "" {
 		return state, concept
 	}

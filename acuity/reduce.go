@@ -46,7 +46,7 @@ func ReduceDisplay(text string) string {
 // UnitOf returns the unit in which a rule of the catalogue reads the value of a
 // code; "" if none asks for a unit.
 func UnitOf(system System, code string) (unit string) {
-	Default().index.codes.of(system, false).each(normalCode(system, code), func(r *route) {
+	Default().index.signals.of(system).each(normalCode(system, code), func(r *route) {
 		if r.Needs.Unit != "" {
 			unit = r.Needs.Unit
 		}

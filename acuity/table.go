@@ -3,24 +3,18 @@ package acuity
 // codeTable finds what belongs to a code of one system: by the whole code, and
 // by prefixes.
 type codeTable[T any] struct {
-	exact    map[string][]T
-	prefixes map[string][]T
+	exact    codeMap[T]
+	prefixes codeMap[T]
 	lengths  []int // of the prefixes, ascending
 }
 
 // add files v under a pattern.
 func (t *codeTable[T]) add(p codePattern, v T) {
 	if !p.prefix {
-		if t.exact == nil {
-			t.exact = map[string][]T{}
-		}
-		t.exact[p.text] = append(t.exact[p.text], v)
+		t.exact.add(p.text, v)
 		return
 	}
-	if t.prefixes == nil {
-		t.prefixes = map[string][]T{}
-	}
-	t.prefixes[p.text] = append(t.prefixes[p.text], v)
+	t.prefixes.add(p.text, v)
 	n, i := len(p.text), 0
 	for i < len(t.lengths) && t.lengths[i] < n {
 		i++
@@ -37,40 +31,93 @@ func (t *codeTable[T]) each(code string, do func(*T)) {
 		if n > len(code) {
 			break
 		}
-		found := t.prefixes[code[:n]]
+		found := t.prefixes.of(code[:n])
 		for i := range found {
 			do(&found[i])
 		}
 	}
-	found := t.exact[code]
+	found := t.exact.of(code)
 	for i := range found {
 		do(&found[i])
 	}
 }
 
-// codeTables has a table for diagnoses and one for signals of each code system:
-// a code means something within its system only.
-type codeTables[T any] [2][6]codeTable[T]
+// closest returns the entries of the code itself, else those of the longest
+// prefix.
+func (t *codeTable[T]) closest(code string) []T {
+	if found := t.exact.of(code); len(found) > 0 {
+		return found
+	}
+	for i := len(t.lengths) - 1; i >= 0; i-- {
+		if n := t.lengths[i]; n <= len(code) {
+			if found := t.prefixes.of(code[:n]); len(found) > 0 {
+				return found
+			}
+		}
+	}
+	return nil
+}
+
+// codeTables has a table for each code system: a code means something within its
+// system only.
+type codeTables[T any] [6]codeTable[T]
 
 // of returns the table of a system; that of SystemNone, which is empty, for one
 // that is not known.
-func (t *codeTables[T]) of(system System, diagnosis bool) *codeTable[T] {
-	route, column := 0, 0
-	if diagnosis {
-		route = 1
-	}
+func (t *codeTables[T]) of(system System) *codeTable[T] {
 	switch system {
 	case SystemNone:
 	case ICD10CM:
-		column = 1
+		return &t[1]
 	case SNOMED:
-		column = 2
+		return &t[2]
 	case LOINC:
-		column = 3
+		return &t[3]
 	case RxNorm:
-		column = 4
+		return &t[4]
 	case SystemLocal:
-		column = 5
+		return &t[5]
 	}
-	return &t[route][column]
+	return &t[0]
+}
+
+// codeMap is a map by code. A code of up to 23 bytes, as nearly all are, lies in
+// the map itself: a look-up among many goes to one place in memory, not to a text
+// elsewhere.
+type codeMap[T any] struct {
+	short map[shortCode][]T
+	long  map[string][]T
+}
+
+// shortCode is a text, then its length.
+type shortCode [24]byte
+
+// short returns a text as a short code; false if it is not one.
+func short(text string) (c shortCode, ok bool) {
+	if ok = len(text) < len(c); ok {
+		copy(c[:], text)
+		c[len(c)-1] = byte(len(text))
+	}
+	return c, ok
+}
+
+func (m *codeMap[T]) add(code string, v T) {
+	if c, ok := short(code); ok {
+		if m.short == nil {
+			m.short = map[shortCode][]T{}
+		}
+		m.short[c] = append(m.short[c], v)
+		return
+	}
+	if m.long == nil {
+		m.long = map[string][]T{}
+	}
+	m.long[code] = append(m.long[code], v)
+}
+
+func (m *codeMap[T]) of(code string) []T {
+	if c, ok := short(code); ok {
+		return m.short[c]
+	}
+	return m.long[code]
 }
