@@ -100,7 +100,7 @@ func (u *Unit) takeEvents(in *intake) {
 		outcome, reason := u.takeEvent(in, i, e)
 		in.Items[i] = ItemResult{Outcome: outcome, Reason: reason}
 	}
-	u.unsay(in)
+	u.unsay(in.unsaid)
 }
 
 // takeEvent adds one event.
@@ -166,8 +166,8 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	v.Events = append(tight(v.Events, 4), stored)
 	u.call(v, stored.Encounter)
 	v.Touched = u.facts.Clock
-	v.fold(u)
 	u.meet(&stored)
+	v.fold(u)
 	u.markVisit(v, markState|markRetell)
 	u.noteUnmappedDiagnoses(in, &stored)
 	in.events[i] = intakeEvent{v, e.ID}
@@ -240,7 +240,14 @@ func (u *Unit) remember(e *Event, at Instant) {
 	if s.Digest == s.ID {
 		s.Digest = s.ID
 	}
+	u.note(s)
+}
+
+// note keeps an identity, from now on.
+func (u *Unit) note(s *SeenState) {
 	u.seen[s.ID] = s
+	i, _ := slices.BinarySearchFunc(u.aging, s.At+1, func(s *SeenState, at Instant) int { return cmp.Compare(s.At, at) })
+	u.aging = slices.Insert(u.aging, i, s)
 	u.dirty.seen = append(u.dirty.seen, s)
 }
 

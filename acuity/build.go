@@ -60,8 +60,8 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 		birth, cesarean = facts.birth(), facts.Cesarean
 	}
 	birth, cesarean = Soonest(birth, bornBy), cesarean || cesareanBy
-	for _, n := range u.newborns {
-		if n.mother == v && n.story.openedAt != 0 {
+	for _, n := range v.babies {
+		if n.story.openedAt != 0 {
 			birth = Soonest(birth, n.story.openedAt) // X14
 			e.babies = max(e.babies, n.story.babies)
 		}

@@ -76,7 +76,12 @@ func (u *Unit) retell() {
 		u.waits = u.waits || len(v.story.waiting) > 0
 		v.story, v.primary = tell(v.Events, how), chosen{}
 		u.turnOver(v, true)
-		u.waits = u.waits || len(v.story.waiting) > 0
+		if len(v.story.waiting) > 0 {
+			u.waits = true
+			if !slices.Contains(u.cancels, v) {
+				u.cancels = append(u.cancels, v)
+			}
+		}
 		u.partake(v)
 		u.enlist(v)
 		u.markVisit(v, markWeave)
@@ -176,7 +181,7 @@ func (u *Unit) follows(v *visit) bool {
 func (u *Unit) weaveNewborn(v *visit) []sojourn {
 	own := u.weave(v, &u.work.weaving, u.work.own[:0])
 	u.work.own = own
-	v.mother = u.motherOf(v)
+	v.bornTo(u.motherOf(v))
 	if v.mother == nil || v.story.openedAt == 0 {
 		return append(u.work.spans[:0], own...)
 	}
@@ -262,8 +267,21 @@ func (u *Unit) enlist(v *visit) {
 		} else {
 			u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
 			u.stirBound(binding{v: v.mother})
-			v.mother = nil
+			v.bornTo(nil)
 		}
+	}
+}
+
+// bornTo makes a newborn that of a mother; nil: of nobody who is known.
+func (v *visit) bornTo(mother *visit) {
+	if v.mother == mother {
+		return
+	}
+	if old := v.mother; old != nil {
+		old.babies = slices.DeleteFunc(old.babies, func(n *visit) bool { return n == v })
+	}
+	if v.mother = mother; mother != nil {
+		mother.babies = append(mother.babies, v)
 	}
 }
 
@@ -310,11 +328,7 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	if slices.Equal(v.spans, to) {
 		return
 	}
-	if u.listed[v.ID] { // its mother's entry has it no more, or again
-		for _, r := range u.rooms {
-			u.markRoom(r, markRebuild)
-		}
-	}
+	u.stirListed(v)
 	u.unseat(v)
 	v.spans = append(v.spans[:0], to...)
 	if v.folds.forget(); u.whereIs(v) == nil {
@@ -376,6 +390,16 @@ func (u *Unit) stir(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
 			u.markRoom(r, markRebind|markRebuild)
+		}
+	}
+}
+
+// stirListed asks for all charts if a census lists the visit with a mother: her
+// entry has it no more, or again.
+func (u *Unit) stirListed(v *visit) {
+	if u.listed[v.ID] {
+		for _, r := range u.rooms {
+			u.markRoom(r, markRebuild)
 		}
 	}
 }

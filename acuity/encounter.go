@@ -60,6 +60,7 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 		}
 		for i := range stored {
 			in.unsaid = append(in.unsaid, stored[i].Place)
+			u.table.unsee(stored[i].Place)
 		}
 		u.dropEvents(holder, e.Resource)
 		u.mergeNames(holder, k.v)
@@ -135,33 +136,22 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 		}
 	}
 	v.Events = kept
+	if v.isName() {
+		u.noteName(v)
+	}
 	u.waits = true // it may be a name now, and what was said of it waits
 	v.Touched = u.facts.Clock
 	u.markVisit(v, markState|markRetell)
 }
 
-// unsay learns the rooms anew if a place is named by no event any more.
-func (u *Unit) unsay(in *intake) {
-	for _, p := range in.unsaid {
-		if !p.HasRoomID && !p.IsZero() && !u.isNamed(p) {
-			u.table = roomTable{}
-			u.learn()
-			u.markAll()
-			return
-		}
+// unsay learns the rooms anew if one of these places is named by no event any more.
+func (u *Unit) unsay(places []Location) {
+	if !slices.ContainsFunc(places, u.table.lacks) {
+		return
 	}
-}
-
-// isNamed reports whether an event names a place.
-func (u *Unit) isNamed(p Location) bool {
-	for _, v := range u.visits {
-		for i := range v.Events {
-			if v.Events[i].Place == p {
-				return true
-			}
-		}
-	}
-	return false
+	u.table = roomTable{}
+	u.learn()
+	u.markAll()
 }
 
 // moveEvents brings the events of a resource to the visit that they are of.

@@ -11,12 +11,7 @@ const hourOf Instant = 3_600_000
 // keepHouse settles and forgets what is old enough. It runs at the first step of
 // each hour of the hospital's clock, so a restored unit does it at the same steps.
 func (u *Unit) keepHouse(now Instant) {
-	for id, s := range u.seen {
-		if s.At.Add(forgetSeen) <= now {
-			delete(u.seen, id)
-			u.dirty.gone = append(u.dirty.gone, string(u.seenKey(id)))
-		}
-	}
+	u.forgetSeen(now)
 	for _, r := range u.rooms {
 		u.settle(r, now)
 		old := func(s Stay) bool { return s.To.Add(settleAfter) <= now }
@@ -26,18 +21,75 @@ func (u *Unit) keepHouse(now Instant) {
 		}
 	}
 	u.settleReferrals(now)
-	forgot := false
-	for _, v := range u.visits {
-		if u.isOver(v, now) {
-			u.forget(v)
-			forgot = true
+	u.forgetVisits(now)
+	if len(u.versions)+len(u.encounters)+len(u.resources) > 0 {
+		u.index()
+	}
+	u.waits = true // for less than an hour ago
+}
+
+// forgetSeen drops the identities that are a day old.
+func (u *Unit) forgetSeen(now Instant) {
+	n := 0
+	for ; n < len(u.aging) && u.aging[n].At.Add(forgetSeen) <= now; n++ {
+		if s := u.aging[n]; u.seen[s.ID] == s {
+			delete(u.seen, s.ID)
+			u.dirty.gone = append(u.dirty.gone, string(u.seenKey(s.ID)))
 		}
 	}
-	if forgot {
-		u.past = nil
-		u.table = roomTable{}
-		u.learn()
-		u.markAll()
+	u.aging = slices.Delete(u.aging, 0, n)
+}
+
+// look is when to look whether a visit can be forgotten.
+type look struct {
+	at Instant
+	v  *visit
+}
+
+// forgetVisits drops the visits that are over. Nothing but a name can be over before
+// nobody has said anything about it for so long: until then it need not be looked at.
+func (u *Unit) forgetVisits(now Instant) {
+	before := func(l look, at Instant) int { return cmp.Compare(l.at, at) }
+	n, _ := slices.BinarySearchFunc(u.looks, now+1, before)
+	due := u.fresh
+	for _, l := range u.looks[:n] {
+		due = append(due, l.v)
+	}
+	u.looks, u.fresh = slices.Delete(u.looks, 0, n), nil
+	var places []Location
+	for _, v := range due {
+		switch {
+		case u.visits[v.ID] != v: // it is forgotten already
+		case u.isOver(v, now):
+			for i := range v.Events {
+				u.table.unsee(v.Events[i].Place)
+				places = append(places, v.Events[i].Place)
+			}
+			u.forget(v)
+		case v.isName():
+			u.noteName(v)
+		default:
+			at := max(v.Touched.Add(forgetVisit), now+1)
+			i, _ := slices.BinarySearchFunc(u.looks, at+1, before)
+			u.looks = slices.Insert(u.looks, i, look{at, v})
+		}
+	}
+	u.unsay(places)
+}
+
+// noteName notes that a visit is nothing but a name.
+func (u *Unit) noteName(v *visit) {
+	if !slices.Contains(u.fresh, v) {
+		u.fresh = append(u.fresh, v)
+	}
+}
+
+// nameOnly yields the visits that are nothing but names.
+func (u *Unit) nameOnly(yield func(*visit) bool) {
+	for _, v := range u.fresh {
+		if v.isName() && u.visits[v.ID] == v && !yield(v) {
+			return
+		}
 	}
 }
 
@@ -59,12 +111,15 @@ func (u *Unit) isOver(v *visit, now Instant) bool {
 
 // forget drops a visit. The rooms that it made known stay in the unit.
 func (u *Unit) forget(v *visit) {
+	u.past = nil
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
 			u.markRoom(r, markState)
 		}
 	}
+	u.stir(v)
+	u.stirListed(v)
 	u.unseat(v)
 	u.markNames(v)
 	u.delist(v)
@@ -74,17 +129,22 @@ func (u *Unit) forget(v *visit) {
 	}
 	if v.claimed != nil {
 		v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
+		u.markRoom(v.claimed, markAdopt)
 	}
 	if v.adopts != nil {
 		v.adopts.adopter = nil
+		u.markRoom(v.adopts, markAdopt|markRebind|markRebuild)
 	}
+	u.stirBound(binding{v: v.mother})
+	v.bornTo(nil)
 	u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
 	u.parts = slices.DeleteFunc(u.parts, func(p *visit) bool { return p == v })
-	for _, n := range u.newborns {
-		if n.mother == v {
-			n.mother = nil
-			u.markVisit(n, markWeave)
-		}
+	for _, p := range u.parts { // whose mother is known by others
+		u.markVisit(p, markRetell)
+	}
+	for _, n := range slices.Clone(v.babies) {
+		n.bornTo(nil)
+		u.markVisit(n, markWeave)
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
@@ -161,11 +221,20 @@ func (v *visit) fold(u *Unit) {
 		n++
 	}
 	old, rest := order[:n], order[n:]
+	var places []Location
+	for i := range old {
+		u.table.unsee(old[i].Place)
+		places = append(places, old[i].Place)
+	}
 	until := max(v.FoldAt, old[n-1].At)
 	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.Events = append(v.base(&s), rest...)
+	for i := range len(v.Events) - len(rest) {
+		u.table.see(v.Events[i].Place)
+	}
+	u.unsay(places)
 }
 
 // base returns the events that tell a story again, in short.

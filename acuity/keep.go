@@ -306,6 +306,8 @@ func (u *Unit) Restored() {
 	u.compile()
 	u.hearAgain()
 	u.learn()
+	u.fresh = slices.Collect(maps.Values(u.visits))
+	u.aging = slices.SortedFunc(maps.Values(u.seen), func(a, b *SeenState) int { return cmp.Compare(a.At, b.At) })
 	u.work.layout, u.work.known = true, true
 	u.markAll()
 	u.derive()

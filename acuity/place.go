@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -42,7 +43,8 @@ type knownRoom struct{ label, area string }
 
 // ownRoom is a room that the location of an ADT event made known by itself.
 type ownRoom struct {
-	pointOfCare, room string // as first seen in the order of text
+	pointOfCare, room string // of several spellings the first in the order of text
+	named             int32  // events that spell it so
 	id                int32
 }
 
@@ -111,7 +113,7 @@ func (t *roomTable) site(entries []siteLocation) {
 	}
 }
 
-// see notes that events use a location. Locations with a room id say nothing new.
+// see notes that an event uses a location. Locations with a room id say nothing new.
 func (t *roomTable) see(l Location) {
 	l = t.stood(l)
 	room := roomName(&l)
@@ -121,9 +123,11 @@ func (t *roomTable) see(l Location) {
 	var array [96]byte
 	k := key(array[:0], l.PointOfCare, room)
 	if o := t.own[string(k)]; o != nil {
-		// Of several spellings the first in the order of text is the name.
-		if l.PointOfCare+"\x00"+room < o.pointOfCare+"\x00"+o.room {
-			o.pointOfCare, o.room = l.PointOfCare, room
+		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
+		case order < 0:
+			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
+		case order == 0:
+			o.named++
 		}
 		return
 	}
@@ -139,7 +143,7 @@ func (t *roomTable) see(l Location) {
 			t.points[n] = several
 		}
 	}
-	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, id: home(k)}
+	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: home(k)}
 	t.own[string(k)] = o
 	t.names[string(fold(nil, room))]++
 	if t.slots[o.id] != nil || t.has(o.id) {
@@ -147,6 +151,33 @@ func (t *roomTable) see(l Location) {
 		return
 	}
 	t.slots[o.id] = o
+}
+
+// unsee notes that an event that used a location is no more.
+func (t *roomTable) unsee(l Location) {
+	o := t.ownOf(l)
+	l = t.stood(l)
+	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
+		o.named--
+	}
+}
+
+// lacks reports whether no event is left that made known the room of a location, as
+// it is spelled: what the table knows is to be learnt anew.
+func (t *roomTable) lacks(l Location) bool {
+	o := t.ownOf(l)
+	return o != nil && o.named <= 0
+}
+
+// ownOf returns the room that a location makes known; nil if it makes none.
+func (t *roomTable) ownOf(l Location) *ownRoom {
+	l = t.stood(l)
+	room := roomName(&l)
+	if l.HasRoomID || room == "" {
+		return nil
+	}
+	var array [96]byte
+	return t.own[string(key(array[:0], l.PointOfCare, room))]
 }
 
 // assign gives each own room its id anew, in the order of their text, so that

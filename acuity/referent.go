@@ -48,7 +48,7 @@ func (u *Unit) takeReferents(in *intake) {
 		u.referents[s.Name] = s
 		u.dirty.referents = append(u.dirty.referents, s.Name)
 		heard = heard || len(s.Codings) > 0 && u.names(s.Name)
-		seen = seen || !s.Place.IsZero()
+		seen = seen || !s.Place.IsZero() || old != nil && !old.Place.IsZero()
 		u.learnt(s.Name)
 		if old != nil {
 			u.part(&old.Referent)

@@ -79,10 +79,8 @@ func (u *Unit) subjectOf(s *Signal) holder {
 			return holder{v: v}
 		}
 		names := 0
-		for _, v := range u.visits {
-			if v.isName() {
-				names++
-			}
+		for range u.nameOnly {
+			names++
 		}
 		if names >= capReferrals {
 			return holder{}
@@ -374,10 +372,7 @@ func (u *Unit) settleReferrals(now Instant) {
 			u.markVisit(h.visit, markState)
 		}
 	}
-	for _, v := range u.visits {
-		if !v.isName() {
-			continue
-		}
+	for v := range u.nameOnly {
 		for _, h := range v.threads.byArrival(due) {
 			u.lose(&h)
 		}
@@ -389,7 +384,6 @@ func (u *Unit) settleReferrals(now Instant) {
 			return due(&h.Heard)
 		})
 	}
-	u.index()
 }
 
 // speaksOf reports whether a statement of a resource, as a whole, is such a one; the
@@ -412,12 +406,15 @@ func (u *Unit) countWaiting() {
 	u.waits = false
 	hour := u.facts.Clock - u.facts.Clock%hourOf
 	cancels, statements := 0, 0
-	for _, v := range u.visits {
+	u.cancels = slices.DeleteFunc(u.cancels, func(v *visit) bool {
 		n, _ := v.story.cancelsWaiting(hour)
-		cancels += n
-		if v.isName() {
-			statements += v.threads.size + len(v.filed)
+		if u.visits[v.ID] == v {
+			cancels += n
 		}
+		return n == 0
+	})
+	for v := range u.nameOnly {
+		statements += v.threads.size + len(v.filed)
 	}
 	for _, r := range u.referrals {
 		for i := range r.said {

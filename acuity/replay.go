@@ -78,7 +78,7 @@ func (u *Unit) forgetDerived() {
 			r.said[i].visit, r.said[i].to = nil, notBound
 		}
 	}
-	u.waits = true
+	u.waits, u.cancels = true, nil
 	u.table = roomTable{}
 	u.learn()
 	if past != nil && past.told >= recallDaily && u.facts.Backfill.Next%24 != 0 {

@@ -25,7 +25,6 @@ func (u *Unit) repeats(in *intake) bool {
 		ID: strings.Clone(r.Key), Digest: strings.Clone(r.Digest), At: u.facts.Clock,
 		Version: u.facts.Version + 1, // that of the change in the making
 	}
-	u.seen[s.ID] = s
-	u.dirty.seen = append(u.dirty.seen, s)
+	u.note(s)
 	return false
 }

@@ -38,7 +38,11 @@ type Unit struct {
 	versions   map[string]*visit // which has the events of a version of an Encounter, by resource
 	encounters map[string]*visit // by the names of their Encounters
 	resources  map[string]holder // who keeps the statements of a resource
+	fresh      []*visit          // that came since housekeeping, or are nothing but names
+	looks      []look            // at the others, ascending
+	aging      []*SeenState      // as seen, ascending by receipt
 	waits      bool              // what waits is to be counted anew
+	cancels    []*visit          // of which cancels may wait
 	moves      []Instant         // of the last 120 min, ascending
 	unplaced   int32             // visits without a room
 	listed     map[string]bool   // newborns whom a census lists with a mother
@@ -93,6 +97,7 @@ type visit struct {
 	claimed *room     // where it may be the occupant without visit
 	adopts  *room     // where it is
 	mother  *visit    // of a newborn
+	babies  []*visit  // whose mother she is
 	folds   *folds
 	primary chosen
 	names   []string // as in the index by patient
@@ -302,6 +307,7 @@ func (u *Unit) visit(id string) *visit {
 	if v == nil {
 		v = &visit{VisitState: VisitState{ID: strings.Clone(id)}} // not the observation that named it
 		u.visits[v.ID] = v
+		u.fresh = append(u.fresh, v)
 		u.markVisit(v, markState|markRetell)
 	}
 	return v
