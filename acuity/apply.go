@@ -304,16 +304,18 @@ func (u *Unit) meet(e *Event) {
 // own reports whether only its location makes the room known.
 func (r *room) own() bool { return r.Registered && r.Room != "" }
 
-// relabel brings the table of rooms up to the labels known.
-func (u *Unit) relabel() {
+// relabel brings the table of rooms up to the labels known. It returns whether the
+// table tells other things now.
+func (u *Unit) relabel() (news bool) {
 	u.past = nil // it has its rooms from here
 	for _, r := range u.rooms {
 		if r.own() {
-			u.table.forget(r.ID)
+			news = u.table.forget(r.ID) || news
 		} else {
-			u.table.know(r.ID, r.Label, r.Area)
+			news = u.table.know(r.ID, r.Label, r.Area) || news
 		}
 	}
+	return news
 }
 
 // toldOf returns what became of an event of the visit.

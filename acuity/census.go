@@ -21,7 +21,10 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 		return
 	}
 	in.census, in.present = true, len(u.chart.Rooms)
-	t := taking{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}}
+	t := taking{unit: u, in: in, at: at, before: u.facts.CensusAt, shown: map[*visit]bool{}, rooms: map[int32]bool{}, owned: map[*room]owned{}}
+	for _, r := range u.rooms {
+		t.owned[r] = owned{r.known(), r.Occupant != nil}
+	}
 	t.freeze()
 	for i := range c.Rooms {
 		t.row(&c.Rooms[i])
@@ -37,15 +40,40 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 		}
 	}
 	t.leave()
+	first := !u.facts.HasCensus
 	u.facts.HasCensus, u.facts.CensusAt = true, at
 	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms)))
-	u.relabel()
-	u.markAll()
+	if u.relabel() || first {
+		u.markAll()
+	} else {
+		t.mark()
+	}
 	u.work.known = true
 	for _, r := range u.rooms {
 		u.markRoom(r, markTouched|markState)
 	}
 }
+
+// mark asks for what a census can change that names the rooms as they were known:
+// no story, and no stay that was over before the census before.
+func (t *taking) mark() {
+	u := t.unit
+	for _, v := range u.visits {
+		if v.ended == 0 || v.ended > t.before || v.adopts != nil || v.claimed != nil {
+			u.markVisit(v, markWeave)
+		}
+	}
+	for _, r := range u.rooms {
+		u.markRoom(r, markAdopt|markRebuild)
+		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
+			u.markRoom(r, markRebind)
+		}
+	}
+}
+
+// owned is what of a room's facts decides whose its statements are, beside the
+// visits that are or were in it.
+type owned struct{ known, occupant bool }
 
 // taking is one census on its way into the facts.
 type taking struct {
@@ -53,6 +81,7 @@ type taking struct {
 	in         *intake
 	at, before Instant // this census, the one before
 	shown      map[*visit]bool
+	owned      map[*room]owned // before this census
 	rooms      map[int32]bool
 	seated     map[int32]bool
 }

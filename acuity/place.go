@@ -74,17 +74,21 @@ const (
 )
 
 // know adds or changes a room that a census, an administrator or a room id names.
-func (t *roomTable) know(id int32, label, area string) {
-	if k := (knownRoom{label, area}); t.known[id] != k || !t.has(id) {
-		if t.known == nil {
-			t.known = map[int32]knownRoom{}
-		}
-		t.known[id] = k
-		t.stale = true
-		if t.slots[id] != nil {
-			t.assign()
-		}
+// It returns whether that is news.
+func (t *roomTable) know(id int32, label, area string) bool {
+	k := knownRoom{label, area}
+	if old, known := t.known[id]; known && old == k {
+		return false
 	}
+	if t.known == nil {
+		t.known = map[int32]knownRoom{}
+	}
+	t.known[id] = k
+	t.stale = true
+	if t.slots[id] != nil {
+		t.assign()
+	}
+	return true
 }
 
 // has reports whether a room is known.
@@ -93,15 +97,17 @@ func (t *roomTable) has(id int32) bool {
 	return ok
 }
 
-// forget takes a room out.
-func (t *roomTable) forget(id int32) {
-	if t.has(id) {
-		delete(t.known, id)
-		t.stale = true
-		if id >= firstOwnRoom && id < firstOwnRoom+ownRooms {
-			t.assign()
-		}
+// forget takes a room out. It returns whether that is news.
+func (t *roomTable) forget(id int32) bool {
+	if !t.has(id) {
+		return false
 	}
+	delete(t.known, id)
+	t.stale = true
+	if id >= firstOwnRoom && id < firstOwnRoom+ownRooms {
+		t.assign()
+	}
+	return true
 }
 
 // site replaces the entries of the location table.

@@ -94,6 +94,7 @@ type visit struct {
 	filed   []filed // statements of resources, in order of arrival
 	story   story
 	spans   []sojourn // stays by ADT and census together, ascending
+	ended   Instant   // see weaving.ended
 	claimed *room     // where it may be the occupant without visit
 	adopts  *room     // where it is
 	mother  *visit    // of a newborn

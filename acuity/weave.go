@@ -36,6 +36,7 @@ type weaving struct {
 // census (clinical-decisions X3).
 func (u *Unit) weave(v *visit, w *weaving, dst []sojourn) []sojourn {
 	u.thread(v, w)
+	v.ended = w.ended(v)
 	if len(w.voices) == 0 {
 		return append(dst, w.spans...)
 	}
@@ -91,6 +92,27 @@ func (w *weaving) at(t Instant) (placement, bool) {
 		}
 	}
 	return w.voices[q].Place, !w.voices[q].Absent
+}
+
+// ended returns when ADT and the censuses that showed the visit last said anything
+// of its place; 0: by one of them it is still somewhere.
+func (w *weaving) ended(v *visit) Instant {
+	last := Instant(1)
+	for _, s := range w.spans {
+		if s.To == 0 {
+			return 0
+		}
+	}
+	for _, p := range w.points {
+		last = max(last, p)
+	}
+	for i := range v.Stays {
+		if v.Stays[i].To == 0 {
+			return 0
+		}
+		last = max(last, v.Stays[i].To)
+	}
+	return last
 }
 
 func (w *weaving) byADT(t Instant) (placement, bool) {
