@@ -19,16 +19,20 @@ func (u *Unit) rebuild(r *room) {
 	if c.Label == "" {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
-	c.Patients, c.NewestSignal = c.Patients[:0], 0
+	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
 	for i := range r.sits {
 		if s := &r.sits[i]; s.To == 0 && !s.v.story.newborn {
 			u.admit(r, s.v, s.From)
+			r.lone = s.v
 		}
 	}
 	if r.anonymous() {
 		u.admitOccupant(r)
 	}
 	u.admitAlone(r)
+	if len(c.Patients) != 1 || slices.ContainsFunc(r.sits, func(s sit) bool { return s.To == 0 && s.v.story.newborn }) {
+		r.lone = nil
+	}
 	switch {
 	case len(c.Patients) > 0:
 		c.Status = RoomOccupied

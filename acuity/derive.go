@@ -34,6 +34,13 @@ func (u *Unit) derive() {
 		u.bindHeard(r)
 	}
 	u.work.heard = u.work.heard[:0]
+	for _, r := range u.work.moving {
+		r.marks &^= markProgress
+		if r.marks&markRebuild == 0 && !u.progress(r) {
+			u.markRoom(r, markRebuild)
+		}
+	}
+	u.work.moving = u.work.moving[:0]
 	for _, r := range u.work.rebuild {
 		r.marks &^= markRebuild
 		before := r.chart

@@ -76,9 +76,14 @@ func (u *Unit) stirEvidence(h *Heard, lost bool) {
 	if h.to == notBound {
 		return
 	}
-	if u.foldsOf(h).stir(h, lost) || h.visit == nil {
-		u.stirOwner(u.room(h.Room), h.binding())
+	if !u.foldsOf(h).stir(h, lost) && h.visit != nil {
+		return
 	}
+	if r := u.whereIs(h.visit); r != nil && r.lone == h.visit && !lost {
+		u.markRoom(r, markProgress)
+		return
+	}
+	u.stirOwner(u.room(h.Room), h.binding())
 }
 
 // stirOwner asks for the chart of the room where those are to whom statements
@@ -104,6 +109,9 @@ func (u *Unit) stirBound(b binding) {
 
 // whereIs returns the room in which a visit is now; nil if it is in none.
 func (u *Unit) whereIs(v *visit) *room {
+	if v == nil {
+		return nil
+	}
 	if n := len(v.spans); n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == inRoom {
 		return u.room(v.spans[n-1].Room)
 	}

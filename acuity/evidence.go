@@ -89,9 +89,7 @@ func (f *folder) foldSignals() {
 	}
 	f.hear(kept)
 	for i := range kept.list {
-		if n := kept.list[i].noting; n != nil {
-			f.add(n.sum())
-		}
+		f.add(kept.list[i].noting.sum())
 	}
 	f.foldCourses()
 	for i := range kept.list {
@@ -103,13 +101,18 @@ func (f *folder) foldSignals() {
 			}
 		}
 	}
-	clear(f.e.sorted)
-	clear(f.said)
-	f.e.sorted = f.e.sorted[:0]
+	f.clear()
 	// A newer Category I also clears what was said under another identity.
 	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
 		return f.isCategory(o.Factor) && o.Last < f.categoryI
 	})
+}
+
+// clear lets go of the statements of this turn.
+func (f *folder) clear() {
+	clear(f.e.sorted)
+	clear(f.said)
+	f.e.sorted = f.e.sorted[:0]
 }
 
 func (f *folder) isCategory(factor Factor) bool {
@@ -188,6 +191,9 @@ func (n *noting) take(ix *index, concept Factor, s *statement) {
 
 // sum returns what all that was said means.
 func (n *noting) sum() noted {
+	if n == nil {
+		return noted{}
+	}
 	all := n.known
 	all.add(n.newest)
 	all.add(noted{infused: n.infused, below: n.below})

@@ -16,8 +16,9 @@ type folds struct {
 	maps  *mappings
 	of    binding // whose they are
 
-	members []member
-	list    []folded
+	members  []member
+	distinct bool // no two of them have the same code of the same system
+	list     []folded
 }
 
 // member is an identity of which something is said.
@@ -92,7 +93,7 @@ func (f *folded) has(m *member) bool {
 // hear brings what is kept up to the statements. The runs of what changed follow
 // when it is known what all of it means.
 func (f *folder) hear(kept *folds) {
-	if !kept.known || kept.cat != f.c || kept.maps != f.maps || kept.of != f.e.of || !f.areApart(kept) {
+	if !f.holds(kept) || !f.areApart(kept) {
 		f.tellApart(kept)
 	}
 	f.said = f.e.said[:0]
@@ -103,6 +104,11 @@ func (f *folder) hear(kept *folds) {
 		}
 	}
 	f.e.said = f.said
+}
+
+// holds reports whether what is kept is of this patient, read as now.
+func (f *folder) holds(kept *folds) bool {
+	return kept.known && kept.cat == f.c && kept.maps == f.maps && kept.of == f.e.of
 }
 
 // areApart reports whether codes are still those of the same concepts, after
@@ -152,8 +158,12 @@ func (f *folder) tellApart(kept *folds) {
 			kept.members[at].concept = max(kept.members[at].concept, concept)
 		}
 	}
+	kept.distinct = true
 	for i := range kept.members {
 		m := &kept.members[i]
+		kept.distinct = kept.distinct && !slices.ContainsFunc(kept.members[:i], func(o member) bool {
+			return o.of.identity.code == m.of.identity.code && o.of.identity.system == m.of.identity.system
+		})
 		if slices.ContainsFunc(kept.list, func(d folded) bool { return d.has(m) }) {
 			continue
 		}

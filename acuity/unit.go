@@ -79,6 +79,7 @@ type room struct {
 	was     int  // index in work.before; -1: it was not in the unit; or asIs
 	is      int  // index in the verdict; -1: not in it
 	store   judged
+	lone    *visit // the only patient, if she is a visit, without a newborn beside her
 	folds   *folds // of whoever is here without a visit, or of the room itself
 	chart   RoomChart
 	marks   mark
@@ -118,16 +119,17 @@ type chosen struct {
 type mark uint16
 
 const (
-	markRetell  mark = 1 << iota // visit: tell the story anew
-	markWeave                    // visit: join story and censuses anew
-	markAdopt                    // room: find anew who the occupant is
-	markRebind                   // room: find anew whose the statements are
-	markRebuild                  // room: make the chart anew
-	markJudge                    // room: judge the chart anew
-	markHeard                    // room: statements came
-	markTouched                  // room: the input is about it
-	markState                    // either: the record is to be written
-	markView                     // room: the chart is to be written
+	markRetell   mark = 1 << iota // visit: tell the story anew
+	markWeave                     // visit: join story and censuses anew
+	markAdopt                     // room: find anew who the occupant is
+	markRebind                    // room: find anew whose the statements are
+	markRebuild                   // room: make the chart anew
+	markProgress                  // room: bring the chart up to what was said of the lone patient
+	markJudge                     // room: judge the chart anew
+	markHeard                     // room: statements came
+	markTouched                   // room: the input is about it
+	markState                     // either: the record is to be written
+	markView                      // room: the chart is to be written
 )
 
 // work lists what is marked, in the order of marking.
@@ -138,6 +140,7 @@ type work struct {
 	rebind  []*room
 	heard   []*room
 	rebuild []*room
+	moving  []*room // with markProgress
 	touched []*room
 	judge   []*room // with markJudge
 	judged  []*room // in the last step, by id; all of them if the layout changed
@@ -326,6 +329,9 @@ func (u *Unit) markRoom(r *room, m mark) {
 	}
 	if fresh&markRebuild != 0 {
 		u.work.rebuild = append(u.work.rebuild, r)
+	}
+	if fresh&markProgress != 0 {
+		u.work.moving = append(u.work.moving, r)
 	}
 	if fresh&markHeard != 0 {
 		u.work.heard = append(u.work.heard, r)
