@@ -17,6 +17,9 @@ func judgedOf(n int) judged {
 	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
 }
 
+// clear makes room for the next verdict.
+func (j *judged) clear() { j.factors, j.sources = j.factors[:0], j.sources[:0] }
+
 // size is how many pieces of evidence there are.
 func (r *RoomChart) size() int {
 	n := 0

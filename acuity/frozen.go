@@ -48,14 +48,16 @@ type frozen struct {
 	now      Instant
 	snapshot *Snapshot
 
-	out   judged
-	views []patient
+	// Memory of the verdict of one room, now and ahead.
+	verdict, ahead judged
+	views          []patient
 }
 
-// room adds the visits of a room; its verdict now is left in rv.
+// room adds the visits of a room; its verdict now is left in rv, whose factors hold
+// until the next room.
 func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
-	f.out = judged{}
-	f.cat.judgeRoom(r, f.now, &f.out, rv)
+	f.verdict.clear()
+	f.cat.judgeRoom(r, f.now, &f.verdict, rv)
 	s := f.snapshot
 	first := len(s.Visits)
 	for i := range r.Patients {
@@ -71,9 +73,9 @@ func (f *frozen) room(r *RoomChart, rv *RoomVerdict) {
 	for h := range Horizon + 1 {
 		at := f.now.Add(time.Duration(h) * time.Hour)
 		if h > 0 && (until != 0 && until <= at || len(r.Patients) > 1) {
-			f.out.factors, f.out.sources = f.out.factors[len(f.out.factors):], f.out.sources[len(f.out.sources):]
+			f.ahead.clear()
 			v = RoomVerdict{}
-			f.cat.judgeRoom(r, at, &f.out, &v)
+			f.cat.judgeRoom(r, at, &f.ahead, &v)
 			until = v.Until()
 		}
 		if v.STAT {

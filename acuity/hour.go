@@ -87,7 +87,7 @@ func (u *Unit) arrivals(s *Snapshot) {
 		}
 	}
 	for _, v := range u.visits {
-		if v.story.newborn {
+		if v.story.newborn || v.Touched <= to-hourOf {
 			continue
 		}
 		if at := v.cameAt(); at > to-hourOf && at <= to {
