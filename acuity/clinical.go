@@ -110,16 +110,22 @@ func (u *Unit) keep(l *threads, h Heard, visit string) {
 // settle makes final whose the statements are that were received 24 h ago. They
 // are whose they were, so nothing else changes.
 func (u *Unit) settle(r *room, now Instant) {
-	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
-	list := r.threads.byArrival(due)
-	if len(list) == 0 {
+	if at := r.threads.unsettled; at == 0 || at.Add(settleAfter) > now {
 		return
 	}
+	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
+	list := r.threads.byArrival(due)
 	r.threads.remove(func(h *Heard) bool { return due(h) && h.to != toOccupant && h.to != toRoom })
 	for h := range r.threads.each {
 		if h.to == toRoom && due(h) {
 			h.Settled = true
 			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h})
+		}
+	}
+	r.threads.unsettled = 0
+	for h := range r.threads.each {
+		if !h.Settled {
+			r.threads.unsettled = Soonest(r.threads.unsettled, h.ReceivedAt)
 		}
 	}
 	for i := range list {

@@ -11,6 +11,8 @@ type threads struct {
 	list []thread
 	size int       // statements of all
 	maps *mappings // by which they were read
+	// unsettled: no statement that is not settled was received earlier; 0: there is none.
+	unsettled Instant
 }
 
 // thread is the statements of one identity, in order of arrival.
@@ -65,7 +67,10 @@ func (l *threads) add(h Heard) {
 		l.list = append(tight(l.list, 4), thread{of: h.readout})
 		t = &l.list[len(l.list)-1]
 	}
-	t.said = tight(t.said, 8)
+	if !h.Settled {
+		l.unsettled = Soonest(l.unsettled, h.ReceivedAt)
+	}
+	t.said = tight(t.said, 4)
 	at := h.orderTime()
 	i, _ := slices.BinarySearchFunc(t.said, h, compareArrival)
 	t.newest, t.mixed = max(t.newest, at), t.mixed || at < t.newest || i < len(t.said)
