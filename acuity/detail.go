@@ -3,8 +3,8 @@ package acuity
 import "strconv"
 
 // details writes one line for each axis: numbers of the unit, no patient. All
-// lines are parts of one string.
-func (t *tally) details(v *Verdict) {
+// lines are parts of one string, which is returned: that before, if it says the same.
+func (t *tally) details(v *Verdict, before string) string {
 	var store [640]byte
 	var ends [AxisCount]int
 	b := text(store[:0])
@@ -16,11 +16,15 @@ func (t *tally) details(v *Verdict) {
 		}
 		ends[i] = len(b)
 	}
-	all, from := string(b), 0
+	all, from := before, 0
+	if all != string(b) {
+		all = string(b)
+	}
 	for i := range v.Axes {
 		v.Axes[i].Detail = all[from:ends[i]]
 		from = ends[i]
 	}
+	return all
 }
 
 type text []byte

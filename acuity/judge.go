@@ -71,12 +71,13 @@ func (c *Catalogue) judgeSums(u *UnitChart, rooms []RoomVerdict, sums *sums, now
 	var readings [AxisCount]reading
 	t.read(&readings)
 	v.conclude(&readings)
-	t.details(&v)
-	v.Quality = t.quality(u, &v)
-	if last != nil {
-		s.judged, s.axes, s.level, s.driving, s.quality = true, v.Axes, v.Level, v.Driving, v.Quality
-		*last = s
+	if last == nil {
+		last = &lately{}
 	}
+	s.details = t.details(&v, last.details)
+	v.Quality = t.quality(u, &v, last.quality)
+	s.judged, s.axes, s.level, s.driving, s.quality = true, v.Axes, v.Level, v.Driving, v.Quality
+	*last = s
 	return v
 }
 
@@ -89,6 +90,7 @@ type lately struct {
 	level   Level
 	driving Axis
 	quality []Quality
+	details string // the texts of all axes
 }
 
 // basis is all that axes and quality are a function of.

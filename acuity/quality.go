@@ -1,5 +1,7 @@
 package acuity
 
+import "slices"
+
 // quality lists why the verdict deserves less trust. The codes are stable:
 //
 //   - staffing_unknown: the nurses on duty were never sent
@@ -12,7 +14,9 @@ package acuity
 //   - locations_unconfirmed: rooms that registered themselves
 //   - primary_assumed: rooms whose demand is a default
 //   - evidence_stale: factors that are older than they should be
-func (t *tally) quality(u *UnitChart, v *Verdict) []Quality {
+//
+// The list before is returned if it says the same.
+func (t *tally) quality(u *UnitChart, v *Verdict, before []Quality) []Quality {
 	var store [10]Quality
 	list := store[:0]
 	say := func(when bool, code, message string) {
@@ -33,5 +37,8 @@ func (t *tally) quality(u *UnitChart, v *Verdict) []Quality {
 	if len(list) == 0 {
 		return nil
 	}
-	return append([]Quality(nil), list...)
+	if slices.Equal(list, before) {
+		return before
+	}
+	return slices.Clone(list)
 }
