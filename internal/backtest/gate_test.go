@@ -99,6 +99,29 @@ func TestOthers(t *testing.T) {
 	}
 }
 
+// TestFirstDays: what was learnt in days is no worse than that nothing changes. Over
+// several units: of one, two days tell more of their weather than of the forecast.
+func TestFirstDays(t *testing.T) {
+	const units = 6
+	var ours, persistence [2]float64 // days 2-3, 4-7
+	for seed := range uint64(units) {
+		r, err := backtest.Run(hours.Each(hoursOf(t, made{"small", seed + 1, 1})), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range ours {
+			ours[i] += r.Ages[i].Models[0].Mean / units
+			persistence[i] += r.Ages[i].Models[1].Mean / units
+		}
+	}
+	t.Logf("error in days 2-3, 4-7: %.2f, persistence %.2f", ours, persistence)
+	for i := range ours {
+		if ours[i] > persistence[i] {
+			t.Errorf("error %.3f, persistence %.3f", ours[i], persistence[i])
+		}
+	}
+}
+
 // measure wants of any unit what does not depend on how it is made up: a band
 // that holds and an error below that of persistence.
 func measure(t *testing.T, m made, warmup int) {

@@ -13,7 +13,7 @@ import (
 var page string
 
 var reportPage = template.Must(template.New("report").Funcs(template.FuncMap{
-	"percent":  func(x float64) string { return fmt.Sprintf("%.1f %%", 100*x) },
+	"percent":  func(x float64) string { return fmt.Sprintf("%.1f\u00a0%%", 100*x) },
 	"nurses":   func(x float64) string { return fmt.Sprintf("%.2f", x) },
 	"horizons": func() []float64 { return horizons },
 }).Parse(page))

@@ -19,8 +19,9 @@ type picture struct {
 	margin, legend float64
 }
 
-// The colours tell apart for eyes of every kind (Okabe and Ito 2008).
-var colors = []string{"#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
+// The colours tell apart for eyes of every kind (Okabe and Ito 2008); ours is
+// #0072b2 by day, and brighter by night.
+var colors = []string{"var(--ours)", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
 
 func newPicture(title string, left, right, bottom, top float64) *picture {
 	p := &picture{left: left, right: right, bottom: bottom, top: top, width: 720, height: 280, margin: 44, legend: 130}
