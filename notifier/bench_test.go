@@ -7,10 +7,13 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -19,6 +22,7 @@ import (
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/egress"
+	"svc/notifier/egress/egresstest"
 	"svc/notifier/webhook"
 )
 
@@ -29,6 +33,17 @@ func heap() uint64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return m.HeapAlloc
+}
+
+// forget drops what the fakes keep, which is not the notifier's; the ledger stays.
+func (r *rig) forget() {
+	r.receiver.mu.Lock()
+	r.receiver.seen = nil
+	r.receiver.mu.Unlock()
+	r.board.mu.Lock()
+	r.board.deliveries, r.board.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
+	r.board.mu.Unlock()
+	r.verdicts, r.log = nil, bytes.Buffer{}
 }
 
 // TestIdleEndpointsAreSmall: 10,000 endpoints of 1,000 hospitals, each of which had
@@ -50,22 +65,77 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 		if n := len(r.receiver.seen); n != hospitals*each {
 			t.Fatalf("%d requests", n)
 		}
-		// What the fakes keep is not the notifier's.
-		r.receiver.seen = nil
-		r.board.deliveries, r.board.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
+		r.forget()
 		r.ledger.mu.Lock()
-		size := 0
-		for _, e := range r.ledger.records {
-			size += cap(e[0]) + cap(e[1])
-		}
-		r.ledger.records, r.ledger.times, r.log = nil, nil, bytes.Buffer{}
-		r.verdicts = nil
+		r.ledger.records, r.ledger.times = nil, nil
 		r.ledger.mu.Unlock()
 		one := (int64(heap()) - int64(before)) / (hospitals * each)
 		t.Logf("an idle endpoint takes %d bytes", one)
 		if one > 4<<10 {
 			t.Errorf("an idle endpoint takes %d bytes", one)
 		}
+		r.end()
+	})
+}
+
+// TestAnHourOfDeadEndpoints: 10,000 endpoints of 100 hospitals, of which 1,000 are
+// down for an hour while their hospitals tell more than may stay in memory. What
+// is held is the bound, and little for each that is down, also after a restart;
+// and one that comes back gets all.
+func TestAnHourOfDeadEndpoints(t *testing.T) {
+	const hospitals, dead, asleep, changes = 100, 10, 89, 90
+	limits := notifier.Limits{Memory: 2 << 20}
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = limits
+		for h := range hospitals {
+			hospital := fmt.Sprintf("h%d", h)
+			for e := range dead {
+				id := fmt.Sprintf("whk_%d-dead%d", h, e)
+				r.hook(hospital, id)
+				r.receiver.set(id, always(refused()))
+			}
+			for e := range asleep {
+				r.hook(hospital, fmt.Sprintf("whk_%d-asleep%d", h, e), func(w *outbound.Webhook) { w.Events = []string{outbound.Alert} })
+			}
+			r.hook(hospital, fmt.Sprintf("whk_%d-up", h))
+		}
+		before := heap()
+		check := func(when string) {
+			t.Helper()
+			r.forget()
+			ledger := r.ledger.size()
+			held := int64(heap()) - int64(before) - ledger
+			t.Logf("%s %d MiB are held beside a ledger of %d MiB", when, held>>20, ledger>>20)
+			if most := int64(limits.Memory) + hospitals*(dead+asleep+1)*2<<10; held > most { // 2 KiB for each endpoint
+				t.Errorf("%s %d MiB are held, %d may be", when, held>>20, most>>20)
+			}
+		}
+		r.start()
+		var ids []string // of the first hospital
+		for range changes {
+			for h := range hospitals {
+				if c := r.change(fmt.Sprintf("h%d", h)); h == 0 {
+					ids = append(ids, c...)
+				}
+			}
+			r.settle(time.Hour / changes)
+			for h := range hospitals {
+				if id := fmt.Sprintf("whk_%d-up", h); len(r.receiver.of(id)) != 1 {
+					t.Fatalf("%s waits for one that is down", id)
+				}
+			}
+			r.forget()
+		}
+		check("after an hour")
+		r.commit()
+		r.end()
+		r.verdicts = nil
+		r.start()
+		r.settle(10 * time.Minute)
+		check("after a restart")
+		r.receiver.set("whk_0-dead0", always(ok()))
+		r.settle(10 * time.Minute)
+		r.want("whk_0-dead0", ids)
 		r.end()
 	})
 }
@@ -100,30 +170,41 @@ func TestBacklogsAreBounded(t *testing.T) {
 	})
 }
 
-// local is a receiver on this machine, and the sender that reaches it.
-func local(b *testing.B, handle http.HandlerFunc) (url string, sender outbound.Sender) {
+// local is a receiver on this machine, by the names of 16 hosts, and the sender
+// that reaches it.
+func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outbound.Sender) {
 	b.Helper()
+	const hosts = 16
 	server := httptest.NewServer(handle)
 	b.Cleanup(server.Close)
-	s := webhook.New(webhook.Config{Guard: egress.New(egress.Config{Loopback: true}), Now: time.Now})
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	if err != nil {
+		b.Fatal(err)
+	}
+	names := &egresstest.Names{}
+	for i := range hosts {
+		name := fmt.Sprintf("partner%d.test", i)
+		names.Set(name, netip.MustParseAddr("127.0.0.1"))
+		urls = append(urls, "http://"+net.JoinHostPort(name, port)+"/hook")
+	}
+	s := webhook.New(webhook.Config{Guard: egress.New(egress.Config{Loopback: true, Resolver: names.Resolver()}), Now: time.Now})
 	b.Cleanup(s.Close)
-	return server.URL, s
+	return urls, s
 }
 
 // benched is a notifier on a ledger in memory, with endpoints of as many hospitals.
-func benched(b *testing.B, url string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
+func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
 	b.Helper()
 	r := newRig(b)
 	for e := range endpoints {
 		r.hook(fmt.Sprintf("h%d", e), fmt.Sprintf("whk_%d", e), func(w *outbound.Webhook) {
-			w.URL, w.RatePerSecond = url, 1e6
+			w.URL, w.RatePerSecond = urls[e%len(urls)], 1e6
 			w.Secrets = []outbound.Secret{{ID: "sec_1", Value: "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY", State: outbound.SecretCurrent}}
 		})
 	}
 	n := notifier.New(notifier.Config{
 		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: nowhere{}, Metrics: nothing{},
 		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: sender}, Log: slog.New(slog.DiscardHandler),
-		Limits: notifier.Limits{PerHost: 256}, // the receivers are of one host
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
@@ -155,14 +236,14 @@ func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
 	received := make(chan struct{}, 1)
-	url, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
+	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
 		w.WriteHeader(http.StatusNoContent)
 		if got.Add(1) == int64(b.N) {
 			received <- struct{}{}
 		}
 	})
-	r, n := benched(b, url, sender, endpoints)
+	r, n := benched(b, urls, sender, endpoints)
 	changes := make([]notifier.Change, b.N)
 	for i := range changes {
 		changes[i], _ = r.make(fmt.Sprintf("h%d", i%endpoints))
@@ -181,6 +262,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.StopTimer()
 
 	body := bytes.Repeat([]byte("x"), 420)
+	address := strings.TrimPrefix(urls[0], "http://partner0.test")
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: endpoints}}
 	got.Store(0)
 	began = time.Now()
@@ -189,7 +271,7 @@ func BenchmarkDeliveries(b *testing.B) {
 	for range endpoints {
 		wait.Go(func() {
 			for next.Add(1) <= int64(b.N) {
-				answer, err := client.Post(url, "application/json", bytes.NewReader(body))
+				answer, err := client.Post("http://127.0.0.1"+address, "application/json", bytes.NewReader(body))
 				if err != nil {
 					b.Error(err)
 					return
@@ -236,7 +318,7 @@ func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	var mu sync.Mutex
 	began := map[string]time.Time{} // of the changes to those that accept
 	received, open := make(chan time.Duration, count), make(chan struct{})
-	url, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
+	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()
 		io.Copy(io.Discard, r.Body) //nolint:errcheck // a benchmark
 		mu.Lock()
@@ -253,7 +335,7 @@ func latencies(b *testing.B, hanging int) (took []time.Duration) {
 			received <- now.Sub(at)
 		}
 	})
-	r, n := benched(b, url, sender, endpoints)
+	r, n := benched(b, urls, sender, endpoints)
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
 	want := 0

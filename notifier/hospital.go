@@ -8,7 +8,6 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
-	"svc/notifier/event"
 )
 
 // waiting is an event in memory, of which there is one for all endpoints.
@@ -332,14 +331,5 @@ func (h *hospital) close() {
 	for _, l := range h.letters {
 		n.timers.stop(&l.timer)
 		n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, -1)
-	}
-}
-
-// deliveryOf is the delivery of an event to an endpoint.
-func deliveryOf(w *waiting, endpoint string) outbound.Delivery {
-	return outbound.Delivery{
-		ID:       event.DeliveryID(w.ID, endpoint, outbound.ChannelWebhook),
-		Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: outbound.ChannelWebhook,
-		EndpointID: endpoint, OccurredAt: w.OccurredAt,
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 	"time"
+	"unsafe"
 
 	"svc/schemas"
 )
@@ -61,6 +62,16 @@ func (m *memory) put(key, value []byte) int64 {
 	m.records = append(m.records, [2][]byte{key, value})
 	m.times = append(m.times, time.Now())
 	return int64(len(m.records) - 1)
+}
+
+// size is what it holds, in bytes.
+func (m *memory) size() (n int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, e := range m.records {
+		n += int64(cap(e[0]) + cap(e[1]))
+	}
+	return n + int64(cap(m.records))*int64(unsafe.Sizeof([2][]byte{})) + int64(cap(m.times))*int64(unsafe.Sizeof(time.Time{}))
 }
 
 func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {

@@ -2,6 +2,7 @@ package notifier
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"svc/internal/outbound"
@@ -25,6 +26,8 @@ type runner struct {
 	tries []outbound.Attempt
 	probe *waiting // the event behind the head
 	again []outbound.Attempt
+	named *waiting // the event whose delivery id is known
+	name  string
 
 	resumed   []outbound.Attempt // of the head, from the ledger
 	resumedAt int64
@@ -192,6 +195,7 @@ func (r *runner) read(from int64) {
 				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.kick)
 				return
 			}
+			list, to = r.enough(list, to)
 			for _, w := range list {
 				t.n.memory += w.size()
 			}
@@ -199,6 +203,24 @@ func (r *runner) read(from int64) {
 			r.kick()
 		})
 	}()
+}
+
+// enough cuts what was read back up to an offset to what a lane that fails needs:
+// its head, and one to probe with. Thousands may be down for hours.
+func (r *runner) enough(list []*waiting, to int64) ([]*waiting, int64) {
+	if r.lane.FailingSince.IsZero() {
+		return list, to
+	}
+	wanted := 0
+	for i, w := range list {
+		if !wants(r.hook, w) {
+			continue // kept: filters hold when an event is sent
+		}
+		if wanted++; wanted == 2 { //nolint:mnd // a head and a probe
+			return slices.Clone(list[:i+1]), w.at + 1
+		}
+	}
+	return list, to
 }
 
 // events reads those of a hospital from an offset of the ledger on, for as long
@@ -261,7 +283,7 @@ func (r *runner) attempt(w *waiting) *task {
 		began = n.clock.tell()
 		r.lane.Begin(began, r.rate())
 		return outbound.Message{
-			Hospital: r.e.h.id, DeliveryID: event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook), EventID: w.ID, Event: w.Event.Event,
+			Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
 			Attempt: r.number(probe), Webhook: hook, Body: w.Body,
 		}, true
 	}
@@ -344,7 +366,7 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 	n := r.e.h.t.n
 	n.log.Info("delivery attempt",
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
-		"delivery", event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook), "event", w.Event.Event, "attempt", a.N,
+		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.lane.NextAt)
 }
 
@@ -364,7 +386,7 @@ func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State,
 
 // final stores that a delivery has ended.
 func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
-	d := deliveryOf(w, r.e.id)
+	d := r.delivery(w)
 	d.State, d.Reason, d.Attempts = state, reason, tries
 	r.e.h.t.n.cfg.Metrics.Ended(outbound.ChannelWebhook, state)
 	if !r.second() {
@@ -376,7 +398,7 @@ func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.Stat
 
 // open stores that a delivery goes on.
 func (r *runner) open(w *waiting, tries []outbound.Attempt) {
-	d := deliveryOf(w, r.e.id)
+	d := r.delivery(w)
 	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.lane.NextAt, tries
 	head := w == r.head
 	r.save(&outbound.Entry{Delivery: d, Position: w.at}, func(at int64) {
@@ -384,6 +406,21 @@ func (r *runner) open(w *waiting, tries []outbound.Attempt) {
 			r.e.openAt = at
 		}
 	})
+}
+
+// delivery is that of an event to the endpoint.
+func (r *runner) delivery(w *waiting) outbound.Delivery {
+	return outbound.Delivery{
+		ID: r.deliveryID(w), Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: outbound.ChannelWebhook,
+		EndpointID: r.e.id, OccurredAt: w.OccurredAt,
+	}
+}
+
+func (r *runner) deliveryID(w *waiting) string {
+	if r.named != w { // asked for several times an attempt
+		r.named, r.name = w, event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)
+	}
+	return r.name
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {

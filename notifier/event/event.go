@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"svc/acuity"
@@ -180,18 +179,25 @@ func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z
 // and the number of the decision, of a test the key of its command and 0), its
 // name, and the room if it has one.
 func ID(hospital, key string, version int64, event, subject string) string {
-	return "evt_" + digest(Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
+	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }
 
 // DeliveryID returns the id of the delivery of an event to an endpoint by a channel.
 func DeliveryID(event, endpoint string, channel outbound.Channel) string {
-	return "dlv_" + digest(event, endpoint, string(channel))
+	return digest("dlv_", event, endpoint, string(channel))
 }
 
-// digest is 32 hexadecimal digits of all parts.
-func digest(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:16])
+// digest is a prefix and 32 hexadecimal digits of all parts, NUL between them.
+func digest(prefix string, parts ...string) string {
+	all := make([]byte, 0, 256) // more than a usual one needs
+	for i, part := range parts {
+		if i > 0 {
+			all = append(all, 0)
+		}
+		all = append(all, part...)
+	}
+	sum := sha256.Sum256(all)
+	return string(hex.AppendEncode(append(all[:0], prefix...), sum[:16]))
 }
 
 // LevelOf reads what changed, and what made it change, back from the body of a
