@@ -538,13 +538,13 @@ func TestShareFollowsBeside(t *testing.T) {
 
 // A commit that fails is made again; nothing is handed over twice for it.
 func TestShareCommitsLater(t *testing.T) {
-	for name, fault := range map[string]error{"coordinator loads": kerr.CoordinatorLoadInProgress, "refused": kerr.RebalanceInProgress} {
+	for name, fault := range map[string]*kerr.Error{"coordinator loads": kerr.CoordinatorLoadInProgress, "refused": kerr.RebalanceInProgress} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				r := newRig(t)
 				defer r.close()
 				s := newSharer(t)
-				h := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: fault.(*kerr.Error), Count: 3})
+				h := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.OffsetCommit}, Err: fault, Count: 3})
 				defer h.Remove()
 				stop := r.share(r.cluster, "one", s)
 				r.send(9)
