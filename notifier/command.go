@@ -1,12 +1,10 @@
 package notifier
 
 import (
-	"slices"
 	"time"
 
 	"svc/internal/outbound"
 	"svc/notifier/event"
-	"svc/notifier/lane"
 )
 
 // The reasons for which a command could not be done.
@@ -29,17 +27,6 @@ type command struct {
 	at      int64 // in the ledger
 	written time.Time
 	over    bool
-}
-
-// job is the part of a command that a second lane does: some events again.
-type job struct {
-	command *command
-	once    bool // one attempt each
-	stopped bool
-
-	events  []*waiting // in memory
-	list    []int64    // places in the ledger of those behind them
-	reading bool
 }
 
 // order takes a command that is new.
@@ -189,65 +176,6 @@ func (c *command) retry() {
 	})
 }
 
-// replay sends a window of events again.
-func (c *command) replay() {
-	h, o := c.h, c.order.Command
-	e := h.endpoints[o.Endpoint]
-	hook, ok := h.t.n.cfg.Settings.Webhook(h.id, o.Endpoint)
-	if e == nil || !ok {
-		c.finish(reasonEndpoint)
-		return
-	}
-	wanted := o.Events
-	if len(wanted) == 0 {
-		wanted = hook.Events
-	}
-	cursor, ids := e.main.lane.Cursor, map[string]bool{}
-	var list []int64
-	at := map[string]int64{} // by delivery
-	states := map[string]outbound.State{}
-	c.scan(o.Since, func(offset int64, entry any) {
-		switch x := entry.(type) {
-		case *outbound.Event:
-			w := &waiting{Event: x, at: offset}
-			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// What is behind the cursor's place waits in the main lane anyway.
-			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
-				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && asked(hook, wanted, w) {
-				ids[x.ID] = true
-				list = append(list, offset)
-				at[event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)] = offset
-			}
-		case *outbound.Entry:
-			if x.Delivery.EndpointID == e.id && (x.Delivery.State != outbound.Pending || states[x.Delivery.ID] == "") {
-				if states[x.Delivery.ID] != outbound.Delivered {
-					states[x.Delivery.ID] = x.Delivery.State
-				}
-			}
-		}
-	}, func() {
-		drop := map[int64]bool{}
-		for id, offset := range at {
-			state := states[id]
-			switch o.Only {
-			case outbound.SelectFailed:
-				drop[offset] = state == outbound.Delivered || state == outbound.Pending || state == ""
-			case outbound.SelectMissing:
-				drop[offset] = state == outbound.Delivered
-			case outbound.SelectAll:
-			}
-		}
-		list = slices.DeleteFunc(list, func(offset int64) bool { return drop[offset] })
-		c.order.Progress.Count = len(list) + c.order.Progress.Delivered + c.order.Progress.Failed
-		if h.endpoints[o.Endpoint] != e || len(list) == 0 {
-			c.finish("")
-			return
-		}
-		c.write()
-		e.do(&job{command: c, list: list})
-	})
-}
-
 // scan reads the ledger from a little before an instant on, beside the loop.
 func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
 	t := c.h.t
@@ -295,95 +223,4 @@ func (c *command) stop() {
 	}
 	other.finish(reasonStopped)
 	c.finish("")
-}
-
-// do gives a job to the second lane.
-func (e *endpoint) do(j *job) {
-	if e.gone {
-		j.command.finish(deleted)
-		return
-	}
-	if e.second == nil {
-		e.second = &runner{e: e}
-	}
-	e.second.jobs = append(e.second.jobs, j)
-	if !e.second.busy {
-		e.second.kick()
-	}
-}
-
-// nextOfJob returns the event behind another one of the jobs' lists.
-func (r *runner) nextOfJob(before *waiting) *waiting {
-	for len(r.jobs) > 0 {
-		j := r.jobs[0]
-		if j.stopped || j.command.over || len(j.events) == 0 && len(j.list) == 0 {
-			if before != nil {
-				return nil
-			}
-			if !j.command.over {
-				j.command.finish("")
-			}
-			r.jobs = r.jobs[1:]
-			r.lane = lane.Lane{Slow: r.lane.Slow}
-			r.e.h.t.n.timers.stop(&r.timer)
-			continue
-		}
-		for _, w := range j.events {
-			if before == nil || w.at > before.at {
-				return w
-			}
-		}
-		if before == nil {
-			j.read(r)
-		}
-		return nil
-	}
-	return nil
-}
-
-// read gets the next few events of the job.
-func (j *job) read(r *runner) {
-	if j.reading {
-		return
-	}
-	j.reading = true
-	t := r.e.h.t
-	some := j.list[:min(len(j.list), keepBacklog)]
-	last := some[len(some)-1]
-	go func() {
-		list, _, err := t.n.events(t.saving, t.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
-		t.n.post(func() {
-			j.reading = false
-			if t.gone {
-				return
-			}
-			if err != nil {
-				j.stopped = true
-				j.command.finish(reasonLedger)
-			} else {
-				j.list = j.list[len(some):]
-				for _, w := range list {
-					if _, ours := slices.BinarySearch(some, w.at); ours {
-						j.events = append(j.events, w)
-					}
-				}
-			}
-			r.kick()
-		})
-	}()
-}
-
-// ended takes the end of one of the job's deliveries.
-func (j *job) ended(w *waiting, state outbound.State) {
-	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
-	c := j.command
-	if state == outbound.Delivered {
-		c.order.Progress.Delivered++
-	} else {
-		c.order.Progress.Failed++
-	}
-	c.order.Position = max(c.order.Position, w.at)
-	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.tell().Sub(c.written) >= progressEvery {
-		c.write()
-	}
 }

@@ -1,0 +1,136 @@
+package notifier
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// after returns the first event behind another one that is for this lane; nil:
+// there is none, or it is being read.
+func (r *runner) after(before *waiting) *waiting {
+	if r.second() {
+		return r.nextOfJob(before)
+	}
+	h, from := r.e.h, r.lane.Cursor
+	if before != nil {
+		from = before.at
+	}
+	pass := func(list []*waiting) *waiting {
+		for _, w := range list {
+			if w.at <= from {
+				continue
+			}
+			if wants(r.hook, w) {
+				return w
+			}
+			if before == nil {
+				r.lane.Skip(w.at)
+			}
+		}
+		return nil
+	}
+	if from+1 < h.floor {
+		r.forget(r.lane.Cursor)
+		if w := pass(r.own); w != nil {
+			return w
+		}
+		if before == nil && r.readTo-1 > r.lane.Cursor {
+			r.lane.Skip(r.readTo - 1)
+		}
+		if from = max(from, r.readTo-1); from+1 < h.floor {
+			if before == nil {
+				r.read(r.lane.Cursor + 1)
+			}
+			return nil
+		}
+	} else {
+		r.forget(1<<63 - 1)
+	}
+	return pass(h.after(from))
+}
+
+// forget drops what was read back and is done with.
+func (r *runner) forget(at int64) {
+	for len(r.own) > 0 && r.own[0].at <= at {
+		r.e.h.t.n.memory -= r.own[0].size()
+		r.own = r.own[1:]
+	}
+	if len(r.own) == 0 {
+		r.own = nil
+	}
+}
+
+// read gets the events of the hospital from an offset of the ledger on, a few.
+func (r *runner) read(from int64) {
+	if r.reading {
+		return
+	}
+	r.reading = true
+	h := r.e.h
+	t, floor := h.t, h.floor
+	go func() {
+		list, to, err := t.n.events(t.saving, t.partition, h.id, from, func(at int64, found int) bool { return at < floor && found < keepBacklog })
+		t.n.post(func() {
+			r.reading = false
+			if t.gone || r.e.gone {
+				return
+			}
+			if err != nil {
+				t.n.log.Warn("backlog is read later", "partition", t.partition, "error", err)
+				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.kick)
+				return
+			}
+			list, to = r.enough(list, to)
+			for _, w := range list {
+				t.n.memory += w.size()
+			}
+			r.own, r.readTo = append(r.own, list...), min(to, floor)
+			r.kick()
+		})
+	}()
+}
+
+// enough cuts what was read back up to an offset to what a lane that fails needs:
+// its head, and one to probe with. Thousands may be down for hours.
+func (r *runner) enough(list []*waiting, to int64) ([]*waiting, int64) {
+	if r.lane.FailingSince.IsZero() {
+		return list, to
+	}
+	wanted := 0
+	for i, w := range list {
+		if !wants(r.hook, w) {
+			continue // kept: filters hold when an event is sent
+		}
+		if wanted++; wanted == 2 { //nolint:mnd // a head and a probe
+			return slices.Clone(list[:i+1]), w.at + 1
+		}
+	}
+	return list, to
+}
+
+// events reads those of a hospital from an offset of the ledger on, for as long
+// as more says so. It returns the offset up to which that is all.
+func (n *Notifier) events(ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool) (list []*waiting, to int64, err error) {
+	ids, term := map[string]bool{}, int64(0)
+	to = -1
+	end, err := n.cfg.Ledger.Read(ctx, partition, from, hospital+"/event/", func(at int64, entry any) bool {
+		if !more(at, len(list)) {
+			to = at
+			return false
+		}
+		e, ok := entry.(*outbound.Event)
+		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] { // the last two: of an owner that was stopped and went on
+			return true
+		}
+		term, ids[e.ID] = e.Term, true
+		list = append(list, &waiting{Event: e, at: at})
+		return true
+	})
+	if to < 0 {
+		to = end
+	}
+	return list, to, err
+}

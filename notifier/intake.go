@@ -1,0 +1,130 @@
+package notifier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier/event"
+)
+
+// Change is one committed change with its place on the verdicts.
+type Change struct {
+	Offset int64
+	Change *acuity.Change
+}
+
+// Changes takes committed changes of a partition, in order, up to an offset;
+// behind says that more lie in the log. None up to a negative offset say that the
+// log has been read.
+func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) error {
+	all := make([]made, 0, len(changes))
+	for _, c := range changes {
+		events, err := event.Of(c.Change, c.Offset)
+		if err != nil {
+			return fmt.Errorf("change at %d: %w", c.Offset, err)
+		}
+		all = append(all, made{c.Change, events})
+	}
+	n.saves.Add(1) // until the loop has seen them
+	n.post(func() {
+		n.saved()
+		if t := n.terms[partition]; t != nil {
+			t.changes(all, through, behind)
+		}
+	})
+	return nil
+}
+
+// made is a change with the events that it is told by.
+type made struct {
+	change *acuity.Change
+	events []outbound.Event
+}
+
+// Order takes a command that somebody wrote into the ledger.
+func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
+	if o.Term != 0 || o.Progress.Done {
+		return // our own writing
+	}
+	n.post(func() {
+		if t := n.terms[partition]; t != nil {
+			t.end = max(t.end, offset+1)
+			t.hospital(o.Command.Hospital).order(offset, o)
+		}
+	})
+}
+
+// SettingsChanged says that the endpoints of a hospital are others now.
+func (n *Notifier) SettingsChanged(hospital string) {
+	n.post(func() {
+		if t := n.terms[n.cfg.Partition(hospital)]; t != nil {
+			if h := t.hospitals[hospital]; h != nil {
+				h.reconcile()
+				h.look = true // a tier may have its first recipient
+				h.consider()
+			}
+		}
+	})
+}
+
+// Room waits until more changes are wanted: the ledger is not far behind. It is
+// false if ctx ends before.
+func (n *Notifier) Room(ctx context.Context) bool {
+	for n.saves.Load() >= saveAtOnce {
+		select {
+		case <-n.room:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+// saved counts off an entry that is on its way no more.
+func (n *Notifier) saved() {
+	if n.saves.Add(-1) == saveAtOnce-1 {
+		select {
+		case n.room <- struct{}{}:
+		default: // who waits has not looked yet
+		}
+	}
+}
+
+// tellSince is how far back lists are made anew from the ledger.
+const tellSince = 7 * 24 * time.Hour
+
+// Tell gives the board all that the ledger of a partition knows of the last week:
+// the lists were lost.
+func (n *Notifier) Tell(ctx context.Context, partition int32) error {
+	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.tell().Add(-tellSince))
+	if err != nil {
+		return fmt.Errorf("tell lists: %w", err)
+	}
+	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(_ int64, entry any) bool {
+		switch e := entry.(type) {
+		case *outbound.Entry:
+			n.cfg.Board.Delivery(e)
+		case *outbound.Order:
+			n.cfg.Board.Progress(e.Progress)
+		}
+		return ctx.Err() == nil
+	}); err != nil {
+		return fmt.Errorf("tell lists: %w", err)
+	}
+	n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
+		if t := n.terms[partition]; t != nil {
+			for _, h := range t.hospitals {
+				for _, e := range h.endpoints {
+					e.reported = outbound.Health{}
+					e.report()
+				}
+				h.look = true // People list the episode, and where its link leads
+				h.consider()
+			}
+		}
+	})
+	return nil
+}
