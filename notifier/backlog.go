@@ -71,7 +71,7 @@ func (r *runner) read(from int64) {
 	r.reading = true
 	h := r.e.h
 	t, floor := h.t, h.floor
-	go func() {
+	t.n.aside(func() {
 		list, to, err := t.n.events(t.saving, t.partition, h.id, from, func(at int64, found int) bool { return at < floor && found < keepBacklog })
 		t.n.post(func() {
 			r.reading = false
@@ -89,6 +89,27 @@ func (r *runner) read(from int64) {
 			}
 			r.own, r.readTo = append(r.own, list...), min(to, floor)
 			r.kick()
+		})
+	})
+}
+
+// aside has the ledger read beside the loop, by few at once: each takes a reader of
+// its own, and after a restart every lane that is far behind wants one.
+func (n *Notifier) aside(read func()) {
+	if n.reads == readsAtOnce {
+		n.toRead = append(n.toRead, read)
+		return
+	}
+	n.reads++
+	go func() {
+		read()
+		n.post(func() {
+			n.reads--
+			if len(n.toRead) > 0 {
+				next := n.toRead[0]
+				n.toRead = n.toRead[1:]
+				n.aside(next)
+			}
 		})
 	}()
 }

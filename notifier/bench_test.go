@@ -134,6 +134,9 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 		r.start()
 		r.settle(10 * time.Minute)
 		check("after a restart")
+		if n := r.ledger.most; n > 8 {
+			t.Errorf("the ledger is read by %d at once", n)
+		}
 		r.receiver.set("whk_0-dead0", always(ok()))
 		r.settle(10 * time.Minute)
 		r.want("whk_0-dead0", ids)

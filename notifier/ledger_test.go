@@ -19,6 +19,8 @@ type memory struct {
 	times   []time.Time
 	away    chan struct{} // closed: it takes entries; nil: likewise
 	queue   chan func()
+	readers int // now
+	most    int // at once
 }
 
 func newMemory() *memory { return &memory{} }
@@ -77,7 +79,15 @@ func (m *memory) size() (n int64) {
 func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, each func(int64, any) bool) (int64, error) {
 	m.mu.Lock()
 	all := m.records
+	m.readers++
+	m.most = max(m.most, m.readers)
 	m.mu.Unlock()
+	time.Sleep(time.Millisecond) // on the clock of the test: others may read meanwhile
+	defer func() {
+		m.mu.Lock()
+		m.readers--
+		m.mu.Unlock()
+	}()
 	for at := max(from, 0); at < int64(len(all)); at++ {
 		var entry any
 		if bytes.HasPrefix(all[at][0], []byte(prefix)) {

@@ -63,6 +63,7 @@ const (
 	sweepEvery  = 10 * time.Second
 	rewriteAge  = time.Hour // of the record of a lane or a unit: the restore begins at the oldest
 	keepSent    = 4096      // ids
+	readsAtOnce = 8         // of the ledger, by lanes that are far behind
 	saveAtOnce  = 5000      // entries on their way to the ledger before no more changes are wanted
 )
 
@@ -86,6 +87,8 @@ type Notifier struct {
 	timers  timers
 	queue   queue
 	memory  int // bytes of events
+	reads   int // of the ledger, under way
+	toRead  []func()
 	sweepAt time.Time
 }
 

@@ -131,7 +131,7 @@ func (j *job) read(r *runner) {
 	t := r.e.h.t
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
-	go func() {
+	t.n.aside(func() {
 		list, _, err := t.n.events(t.saving, t.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
 		t.n.post(func() {
 			j.reading = false
@@ -151,7 +151,7 @@ func (j *job) read(r *runner) {
 			}
 			r.kick()
 		})
-	}()
+	})
 }
 
 // ended takes the end of one of the job's deliveries.
