@@ -52,6 +52,12 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
+// idle says that no event of the hospital lies behind the cursor. Those on their
+// way to the ledger will lie behind its end.
+func (r *runner) idle() bool {
+	return r.head == nil && !r.busy && r.lane.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.lane.Cursor)) == 0
+}
+
 // forget drops what was read back and is done with.
 func (r *runner) forget(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {

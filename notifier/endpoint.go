@@ -117,14 +117,21 @@ func (e *endpoint) remove() {
 	e.write()
 }
 
-// write stores the state of the lane.
+// write stores the state of the lane. One for which nothing waits stands at the end
+// of the ledger as we know it, so that a restore that begins there finds it whole;
+// else each would read what lies between by itself.
 func (e *endpoint) write() {
 	l := &e.main.lane
+	from := int64(1<<63 - 1)
+	if e.main.idle() {
+		from = e.h.t.end
+		l.Cursor = max(l.Cursor, from-1)
+	}
 	e.recordSet = e.h.t.n.clock.tell()
 	e.h.t.append(&outbound.Lane{
 		Hospital: e.h.id, Endpoint: e.id, Cursor: l.Cursor, NextAt: l.NextAt, FailingSince: l.FailingSince, Failures: l.Failures,
 		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.t.number,
-	}, func(at int64) { e.recordAt = at })
+	}, func(at int64) { e.recordAt = min(at, from) })
 }
 
 func (e *endpoint) low() int64 {

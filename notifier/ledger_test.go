@@ -21,6 +21,7 @@ type memory struct {
 	queue   chan func()
 	readers int // now
 	most    int // at once
+	reads   int // ever
 }
 
 func newMemory() *memory { return &memory{} }
@@ -80,6 +81,7 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, eac
 	m.mu.Lock()
 	all := m.records
 	m.readers++
+	m.reads++
 	m.most = max(m.most, m.readers)
 	m.mu.Unlock()
 	time.Sleep(time.Millisecond) // on the clock of the test: others may read meanwhile

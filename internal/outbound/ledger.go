@@ -38,7 +38,7 @@ type Entry struct {
 type Lane struct {
 	Hospital     string
 	Endpoint     string
-	Cursor       int64     // ledger offset of the last event that is final here
+	Cursor       int64     // ledger offset up to which no event waits here
 	NextAt       time.Time // no attempt before
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // attempts in a row without success

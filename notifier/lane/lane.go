@@ -61,7 +61,7 @@ const (
 
 // Lane is the state of one. Its zero value with a cursor is a fresh one.
 type Lane struct {
-	Cursor       int64     // ledger offset of the last event that is final here
+	Cursor       int64     // ledger offset up to which no event waits here
 	NextAt       time.Time // no attempt before
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // attempts in a row without success
