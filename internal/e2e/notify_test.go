@@ -1,22 +1,13 @@
 package e2e
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -33,9 +24,10 @@ type partnerSide struct {
 	address string // host:port
 	env     []string
 
-	mu   sync.Mutex
-	seen map[string][]gotten   // by path
-	fail func(path string) int // status; 0: accepted
+	mu    sync.Mutex
+	seen  map[string][]gotten       // accepted, by path
+	tried map[string]int            // requests, by path
+	judge func(r *http.Request) int // status; nil: 204
 }
 
 type gotten struct {
@@ -46,67 +38,44 @@ type gotten struct {
 // receive starts a receiver for hospitals.
 func receive(t testing.TB, hospitals ...string) *partnerSide {
 	t.Helper()
-	var ip net.IP
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.IsPrivate() && n.IP.To4() != nil {
-			ip = n.IP.To4()
-		}
-	}
-	if ip == nil {
-		t.Skip("this machine has no private address")
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort(ip.String(), "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p := &partnerSide{address: listener.Addr().String(), seen: map[string][]gotten{}}
-	certificate, ca := certificateFor(t, ip)
-	server := httptest.NewUnstartedServer(p)
-	server.Listener.Close()
-	server.Listener = listener
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
-	server.Config.ErrorLog = nil
-	server.StartTLS()
-	t.Cleanup(server.Close)
-	file := filepath.Join(t.TempDir(), "ca.pem")
-	if err = os.WriteFile(file, ca, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, port, err := net.SplitHostPort(p.address)
+	p := &partnerSide{seen: map[string][]gotten{}, tried: map[string]int{}}
+	server, ca := serveHTTPS(t, p)
+	p.address = server.Listener.Addr().String()
+	ip, port, err := net.SplitHostPort(p.address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var allow []string
 	for _, h := range hospitals {
-		allow = append(allow, h+"="+ip.String()+"/32:"+port)
+		allow = append(allow, h+"="+ip+":"+port)
 	}
 	p.env = []string{
-		"SVC_EGRESS_ALLOW=" + strings.Join(allow, ","), "SVC_EGRESS_CA_FILE=" + file,
+		"SVC_EGRESS_ALLOW=" + strings.Join(allow, ","), "SVC_EGRESS_CA_FILE=" + ca,
 		"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef-of-tests",
 	}
 	return p
 }
 
-func certificateFor(t testing.TB, ip net.IP) (tls.Certificate, []byte) {
+// variables are its environment for this process, which starts the others.
+func (p *partnerSide) variables() map[string]string {
+	all := map[string]string{}
+	for _, e := range p.env {
+		name, value, _ := strings.Cut(e, "=")
+		all[name] = value
+	}
+	return all
+}
+
+// roots trust its certificate.
+func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	content, err := os.ReadFile(p.variables()["SVC_EGRESS_CA_FILE"])
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "receiver"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		IPAddresses: []net.IP{ip}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(content)
+	return pool
 }
 
 // ServeHTTP takes one delivery.
@@ -116,15 +85,49 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return // cut short by a kill: it was not received
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.fail != nil {
-		if status := p.fail(r.URL.Path); status != 0 {
-			w.WriteHeader(status)
-			return
-		}
+	p.tried[r.URL.Path]++
+	judge := p.judge
+	p.mu.Unlock()
+	status := http.StatusNoContent
+	if judge != nil {
+		status = judge(r)
 	}
-	p.seen[r.URL.Path] = append(p.seen[r.URL.Path], gotten{r.Header.Get("webhook-id"), string(body), time.Now()})
-	w.WriteHeader(http.StatusNoContent)
+	if r.Context().Err() != nil {
+		return // cut short by the other side
+	}
+	if status == http.StatusNoContent {
+		p.mu.Lock()
+		p.seen[r.URL.Path] = append(p.seen[r.URL.Path], gotten{r.Header.Get("webhook-id"), string(body), time.Now()})
+		p.mu.Unlock()
+	}
+	w.WriteHeader(status)
+}
+
+// answers has requests from now on answered by judge, which may wait; nil: accepted.
+func (p *partnerSide) answers(judge func(r *http.Request) int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.judge = judge
+}
+
+// hold has requests wait until open is called; from then on all are accepted.
+func (p *partnerSide) hold() (open func()) {
+	gate := make(chan struct{})
+	p.answers(func(r *http.Request) int {
+		select {
+		case <-r.Context().Done():
+		case <-gate:
+		}
+		return http.StatusNoContent
+	})
+	return func() { close(gate) }
+}
+
+// requests is how many have come to a path, accepted or not.
+func (p *partnerSide) requests(path string) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.tried[path]
 }
 
 func (p *partnerSide) at(path string) []gotten {
@@ -137,7 +140,7 @@ func (p *partnerSide) at(path string) []gotten {
 func (p *partnerSide) hook(t testing.TB, s *system, hospital, path string) {
 	t.Helper()
 	admin := newPartner(s.base, hospital, cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "admin", "-scopes", "admin", "-rate", "0"))
-	body, err := json.Marshal(map[string]any{"url": "https://" + p.address + path, "events": []string{"surge.level_changed", "room.rescored"}, "ratePerSecond": 500})
+	body, err := json.Marshal(map[string]any{"url": "https://" + p.address + path, "events": []string{"surge.level_changed", "room.rescored"}, "ratePerSecond": 500, "timeoutSeconds": 30})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +212,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	t.Helper()
 	needServers(t)
 	p := receive(t, hospitals...)
-	for _, e := range p.env {
-		name, value, _ := strings.Cut(e, "=")
+	for name, value := range p.variables() {
 		t.Setenv(name, value)
 	}
 	s := startSystem(t, hospitals...)

@@ -2,27 +2,18 @@ package e2e
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/hmac"
-	"crypto/rand"
 	"crypto/sha256"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -338,25 +329,15 @@ func (d *desk) people(email, phone string) {
 // endpoint at a private address by https, as a hospital's own would be.
 func TestWebhooksOnServers(t *testing.T) {
 	needServers(t)
-	at := privateAddress(t)
 	r := &receiver{}
-	r.Server = httptest.NewUnstartedServer(r)
-	listener, err := net.Listen("tcp", net.JoinHostPort(at.String(), "0"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.Listener.Close()
-	r.Listener = listener
-	certificate, ca := selfSigned(t, at)
-	r.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
-	r.StartTLS()
-	defer r.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	server, ca := serveHTTPS(t, r)
+	r.Server = server
+	at, port, err := net.SplitHostPort(r.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SVC_SECRETS_KEY", "a key for tests, 32 characters and more")
-	t.Setenv("SVC_EGRESS_ALLOW", "north="+at.String()+":"+port)
+	t.Setenv("SVC_EGRESS_ALLOW", "north="+at+":"+port)
 	s := startSystem(t, "north")
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
@@ -376,42 +357,4 @@ func TestWebhooksOnServers(t *testing.T) {
 	texts := append(secrets, email, phone, "0177331", "canary.supervisor")
 	canaries(t, s.kafka.address, s.prefix, texts...)
 	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
-}
-
-// privateAddress is one of this machine that is no loopback.
-func privateAddress(t *testing.T) net.IP {
-	t.Helper()
-	all, err := net.InterfaceAddrs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, a := range all {
-		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsPrivate() {
-			return n.IP
-		}
-	}
-	t.Fatal("this machine has no private address; start Docker's network or another")
-	return nil
-}
-
-// selfSigned makes a certificate for an address, and a file that trusts it.
-func selfSigned(t *testing.T, at net.IP) (tls.Certificate, string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{at},
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, path
 }

@@ -1,0 +1,193 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/acuity"
+	"svc/notifier/event"
+	"svc/schemas"
+)
+
+// notified is a svc notify on a real Kafka whose changes this process writes, in
+// place of a processor, with one endpoint of each unit.
+type notified struct {
+	*system
+	side    *partnerSide
+	private string
+	node    *node
+	writer  *kgo.Client
+	units   []string
+	arrived sync.Map // id of an event: chan struct{}
+
+	mu       sync.Mutex
+	versions []int64
+}
+
+func startNotify(b *testing.B, units int) *notified {
+	b.Helper()
+	needServers(b)
+	n := &notified{versions: make([]int64, units)}
+	for i := range units {
+		n.units = append(n.units, fmt.Sprintf("unit%d", i))
+	}
+	n.side = receive(b, n.units...)
+	for name, value := range n.side.variables() {
+		b.Setenv(name, value)
+	}
+	n.system = startSystem(b, n.units...)
+	n.env = append(n.env, "SVC_LOG_LEVEL=info")
+	for _, unit := range n.units {
+		n.side.hook(b, n.system, unit, "/"+unit)
+	}
+	n.side.answers(func(r *http.Request) int {
+		if done, ok := n.arrived.LoadAndDelete(r.Header.Get("webhook-id")); ok {
+			close(done.(chan struct{})) //nolint:errcheck // nothing else waits
+		}
+		return http.StatusNoContent
+	})
+	n.writer = n.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	n.node, n.private = n.watched("bench")
+	return n
+}
+
+// change writes a change of the level of a unit, and returns what is closed when
+// its event has arrived.
+func (n *notified) change(unit int) (arrived chan struct{}, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock() // versions lie in the log in their order
+	n.versions[unit]++
+	v := n.versions[unit]
+	c := &acuity.Change{
+		Hospital: n.units[unit], Version: v, AppliedAt: acuity.At(time.Now()), Level: acuity.Level(v % 4),
+		Effects: []acuity.Effect{{Kind: acuity.LevelChanged, Level: acuity.Level(v % 4), Prior: acuity.Level((v + 3) % 4), Ratio: 100}},
+	}
+	events, err := event.Of(c, 0)
+	if err != nil {
+		return nil, err
+	}
+	value, err := schemas.EncodeChange(nil, c)
+	if err != nil {
+		return nil, err
+	}
+	arrived = make(chan struct{})
+	n.arrived.Store(events[0].ID, arrived)
+	key := []byte(c.Hospital)
+	n.writer.Produce(context.Background(), &kgo.Record{
+		Topic: n.prefix + schemas.Verdicts().Name, Partition: schemas.Partition(key, partitions), Key: key, Value: value,
+	}, nil) // one that fails does not arrive
+	return arrived, nil
+}
+
+var errArrival = errors.New("an event did not arrive")
+
+// BenchmarkNotifyKafka is from a change, as it is written to Kafka, to its receipt
+// by an endpoint over HTTPS, at 500 a second: beside bare clients that append a
+// record, read it committed, append another, and post it. Then as many as go.
+func BenchmarkNotifyKafka(b *testing.B) {
+	const units = 12
+	n := startNotify(b, units)
+	wait := func(arrived chan struct{}, err error) error {
+		if err != nil {
+			return err
+		}
+		select {
+		case <-arrived:
+			return nil
+		case <-time.After(20 * time.Second):
+			return errArrival
+		}
+	}
+	for unit := range units { // connections are made
+		if err := wait(n.change(unit)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	bare, stop := n.bare(b)
+	defer stop()
+	for b.Loop() {
+		compareSenders(b, bare, func(i int) error { return wait(n.change(i % units)) })
+		const many = 12_000
+		busy, began := n.node.busy(b), time.Now()
+		var last []chan struct{}
+		for i := range many {
+			arrived, err := n.change(i % units)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if i >= many-units {
+				last = append(last, arrived)
+			}
+		}
+		for _, arrived := range last { // all before have arrived, by the order of a lane
+			if err := wait(arrived, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(many/time.Since(began).Seconds(), "deliveries/s")
+		b.ReportMetric(float64((n.node.busy(b)-busy).Microseconds())/many, "cpu-us/delivery")
+	}
+}
+
+// bare is the baseline: what any notifier between two topics and HTTPS must do.
+func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
+	b.Helper()
+	in, out := n.topic(b, "bare-in", partitions), n.topic(b, "bare-out", partitions)
+	ctx, cancel := context.WithCancel(context.Background())
+	from := map[int32]kgo.Offset{}
+	for p := range int32(partitions) {
+		from[p] = kgo.NewOffset().AtStart()
+	}
+	reader := n.client(b, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{in: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
+	client := &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: 32,
+		TLSClientConfig:     &tls.Config{RootCAs: n.side.roots(b), MinVersion: tls.VersionTLS12},
+	}}
+	var loops sync.WaitGroup
+	loops.Go(func() {
+		for ctx.Err() == nil {
+			reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
+				n.writer.Produce(ctx, &kgo.Record{Topic: out, Partition: r.Partition, Value: r.Value}, func(_ *kgo.Record, err error) {
+					if err != nil {
+						return // it does not arrive
+					}
+					loops.Go(func() {
+						request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+n.side.address+"/bare", bytes.NewReader(r.Value))
+						if err != nil {
+							return
+						}
+						request.Header.Set("webhook-id", string(r.Key))
+						if answer, err := client.Do(request); err == nil {
+							answer.Body.Close()
+						}
+					})
+				})
+			})
+		}
+	})
+	value := bytes.Repeat([]byte("x"), 420) // as long as an event
+	return func(i int) error {
+			id, arrived := uuid.NewString(), make(chan struct{})
+			n.arrived.Store(id, arrived)
+			n.writer.Produce(ctx, &kgo.Record{Topic: in, Partition: int32(i % partitions), Key: []byte(id), Value: value}, nil)
+			select {
+			case <-arrived:
+				return nil
+			case <-time.After(20 * time.Second):
+				return errArrival
+			}
+		}, func() {
+			cancel()
+			loops.Wait()
+		}
+}

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// serveHTTPS serves on a private address of this machine, as an endpoint of a
+// hospital's own network does: with the allow list it may be called, loopback
+// never. ca is a file that trusts its certificate.
+func serveHTTPS(t testing.TB, handler http.Handler) (server *httptest.Server, ca string) {
+	t.Helper()
+	at := privateAddress(t)
+	listener, err := net.Listen("tcp", net.JoinHostPort(at.String(), "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	certificate, ca := selfSigned(t, at)
+	server = httptest.NewUnstartedServer(handler)
+	server.Listener.Close()
+	server.Listener = listener
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	return server, ca
+}
+
+// privateAddress is one of this machine that is no loopback.
+func privateAddress(t testing.TB) net.IP {
+	t.Helper()
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsPrivate() {
+			return n.IP
+		}
+	}
+	t.Fatal("this machine has no private address; start Docker's network or another")
+	return nil
+}
+
+// selfSigned makes a certificate for an address, and a file that trusts it.
+func selfSigned(t testing.TB, at net.IP) (certificate tls.Certificate, ca string) {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), IPAddresses: []net.IP{at},
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, path
+}

@@ -1,0 +1,263 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"svc/internal/outbound"
+	"svc/schemas"
+)
+
+// The rows of the notifier's failure matrix that are about Kafka, on a real one;
+// notifier/matrix_test.go has them on a ledger in memory and a clock of its own.
+
+// everyPartition are names of hospitals, one for each partition.
+func everyPartition() (hospitals []string) {
+	taken := map[int32]bool{}
+	for n := 0; len(taken) < partitions; n++ {
+		name := fmt.Sprintf("unit%d", n)
+		if at := schemas.Partition([]byte(name), partitions); !taken[at] {
+			taken[at] = true
+			hospitals = append(hospitals, name)
+		}
+	}
+	return hospitals
+}
+
+// stir changes the level of each unit to red and back, n times.
+func stir(t *testing.T, n int, partners ...*partner) {
+	t.Helper()
+	feeds := [][2]string{{"census", `{"totalRooms":2,"rooms":[{"roomId":1,"area":"L&D","status":"occupied","primaryFactor":"labor-standard"},{"roomId":2,"status":"empty"}]}`}}
+	for range n {
+		feeds = append(feeds, [2]string{"staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`}, [2]string{"staffing", `{"nursesOnDuty":0,"callStaffAvailable":false}`})
+	}
+	for _, p := range partners {
+		for _, feed := range feeds {
+			if a := p.post(t, feed[0], feed[1]); a.status != http.StatusOK {
+				t.Fatalf("%s: %d %s", feed[0], a.status, a.raw)
+			}
+		}
+	}
+}
+
+// watched is a svc notify whose private port we look at.
+func (s *system) watched(instance string) (n *node, private string) {
+	s.t.Helper()
+	private = "127.0.0.1:" + mustFreePort(s.t)
+	n = start(s.t, instance, []string{"notify", "-instance", instance, "-private-listen", private}, s.env...)
+	private = "http://" + private
+	n.await(private + "/readyz")
+	return n, private
+}
+
+// owns waits until a notifier has taken up so many partitions in all.
+func (n *node) owns(partitions int) {
+	n.t.Helper()
+	eventually(n.t, time.Minute, func() error {
+		if got := strings.Count(n.logged(), "partition restored"); got < partitions {
+			return fmt.Errorf("%s has taken up %d of %d partitions", n.name, got, partitions)
+		}
+		return nil
+	})
+}
+
+// With Kafka away at most eight more go out of each lane; then all of them stop,
+// and readiness says so. Once it is back the rest comes, in order.
+func TestMatrixKafkaAway(t *testing.T) {
+	const most = 8
+	s, p := startNotified(t, "north", "south")
+	s.processor("p1")
+	n, private := s.watched("n1")
+	paths := []string{"/north/a", "/north/b", "/south/a", "/south/b"}
+	open := p.hold()
+	stir(t, 10, s.partners...)
+	eventually(t, time.Minute, func() error {
+		waiting, err := figure(private, `svc_notify_waiting{channel="webhook"}`)
+		if err == nil && waiting < 2*most*float64(len(paths)) {
+			err = fmt.Errorf("%v wait", waiting)
+		}
+		return err
+	})
+
+	before := map[string]int{}
+	for _, path := range paths {
+		before[path] = p.requests(path)
+	}
+	s.kafka.stop(t)
+	back := false
+	defer func() {
+		if !back {
+			s.kafka.start(t, s.kafka.kafkaAnswers)
+		}
+	}()
+	open()
+	eventually(t, time.Minute, func() error { // until a lane may send no more, or the session of the group is over
+		owned, err := figure(private, "svc_notify_partitions")
+		if err != nil || owned == 0 {
+			return err
+		}
+		for _, path := range paths {
+			if n := len(p.at(path)); n < most { // the one that was under way is the first
+				return fmt.Errorf("%s has %d", path, n)
+			}
+		}
+		return nil
+	})
+	eventually(t, 30*time.Second, func() error {
+		if err := ready(private + "/readyz"); err == nil || !strings.Contains(err.Error(), "kafka") {
+			return fmt.Errorf("readiness without Kafka: %w", err)
+		}
+		return nil
+	})
+	time.Sleep(2 * time.Second) // in which a lane that does not stop would send all it has
+	accepted := 0
+	for _, path := range paths {
+		accepted += len(p.at(path))
+		if more := p.requests(path) - before[path]; more > most {
+			t.Errorf("%s: %d more while Kafka is away", path, more)
+		}
+	}
+	if accepted == 0 {
+		t.Error("nothing was under way when Kafka went: the test proves nothing")
+	}
+	back = true
+	s.kafka.start(t, s.kafka.kafkaAnswers)
+	events, repeats := allReceived(t, s, p, 2*time.Minute, "north", "south")
+	if repeats > 9*len(paths) {
+		t.Errorf("%d of %d events came again", repeats, events)
+	}
+	eventually(t, 30*time.Second, func() error { return ready(private + "/readyz") })
+	n.stop()
+}
+
+// A partition that goes to another notifier is drained: what is answered within
+// five seconds is not sent again; what hangs is interrupted, which counts as no
+// attempt, and is sent by the other one.
+func TestMatrixRebalance(t *testing.T) {
+	hospitals := everyPartition()
+	s, p := startNotified(t, hospitals...)
+	s.processor("p1")
+	n1, _ := s.watched("n1")
+	n1.owns(partitions)
+	p.answers(func(r *http.Request) int {
+		select { // slow, so that every lane has a request under way when it goes
+		case <-r.Context().Done():
+		case <-time.After(700 * time.Millisecond):
+		}
+		return http.StatusNoContent
+	})
+	stir(t, 4, s.partners...)
+	n2, _ := s.watched("n2")
+	n2.owns(partitions / 2)
+	if log := n1.logged() + n2.logged(); strings.Contains(log, `"class":"interrupted"`) {
+		t.Error("a request that takes 0.7 s was interrupted")
+	}
+	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > 0 {
+		t.Errorf("%d events came again", repeats)
+	}
+
+	open := p.hold()
+	stir(t, 1, s.partners...)
+	under := func() (n int) {
+		for _, h := range hospitals {
+			n += p.requests("/"+h+"/a") - len(p.at("/"+h+"/a"))
+		}
+		return n
+	}
+	eventually(t, 30*time.Second, func() error {
+		if n := under(); n < partitions {
+			return fmt.Errorf("%d requests under way", n)
+		}
+		return nil
+	})
+	n3, _ := s.watched("n3")
+	n3.owns(partitions / 3)
+	if log := n1.logged() + n2.logged(); !strings.Contains(log, `"class":"interrupted"`) {
+		t.Error("what hangs was not interrupted")
+	}
+	open()
+	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > 0 {
+		t.Errorf("%d events came again", repeats)
+	}
+	if log := n3.logged(); !strings.Contains(log, `"attempt":1`) || strings.Contains(log, `"attempt":2`) {
+		t.Error("an interrupted attempt counts")
+	}
+	for _, n := range []*node{n1, n2, n3} {
+		n.stop()
+	}
+}
+
+// A notifier that was frozen until another had its partitions goes on and writes:
+// what it writes is outranked by what the other wrote in a later term.
+func TestMatrixLateWriter(t *testing.T) {
+	hospitals := everyPartition()
+	s, p := startNotified(t, hospitals...)
+	s.processor("p1")
+	n1, _ := s.watched("n1")
+	n1.owns(partitions)
+	open := p.hold()
+	stir(t, 2, s.partners...)
+	eventually(t, 30*time.Second, func() error {
+		for _, h := range hospitals {
+			if p.requests("/"+h+"/a") == 0 || p.requests("/"+h+"/b") == 0 {
+				return errors.New("a lane has no request under way")
+			}
+		}
+		return nil
+	})
+	n1.cmd.Process.Signal(syscall.SIGSTOP)
+	open() // its answers wait for it
+	n2 := s.notifier("n2")
+	n2.owns(partitions) // once the session of the first is over
+	stir(t, 2, s.partners...)
+	allReceived(t, s, p, time.Minute, hospitals...)
+	n1.cmd.Process.Signal(syscall.SIGCONT)
+	eventually(t, 30*time.Second, func() error {
+		if n := s.outranked(t); n == 0 {
+			return errors.New("the late one has written nothing")
+		}
+		return nil
+	})
+	n1.kill()
+	n2.kill()
+	n3 := s.notifier("n3")
+	n3.owns(partitions)
+	_, before := allReceived(t, s, p, time.Minute, hospitals...)
+	stir(t, 1, s.partners...) // what comes of it comes behind what would be sent again
+	if _, repeats := allReceived(t, s, p, time.Minute, hospitals...); repeats > before {
+		t.Errorf("%d events came again after the next restore", repeats-before)
+	}
+	n3.stop()
+}
+
+// outranked counts the outcomes in the ledger that lie behind entries of a later term.
+func (s *system) outranked(t *testing.T) (n int) {
+	t.Helper()
+	latest := map[int32]int64{}
+	readTopic(t, s.kafka.address, s.prefix+schemas.Deliveries().Name, func(r *kgo.Record) {
+		entry, err := schemas.DecodeLedger(r.Key, r.Value)
+		if err != nil {
+			return // a mark of a restore
+		}
+		var term int64
+		switch e := entry.(type) {
+		case *outbound.Event:
+			term = e.Term
+		case *outbound.Lane:
+			term = e.Term
+		case *outbound.Entry:
+			if term = e.Term; term < latest[r.Partition] {
+				n++
+			}
+		}
+		latest[r.Partition] = max(latest[r.Partition], term)
+	})
+	return n
+}
