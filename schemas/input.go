@@ -30,7 +30,11 @@ func InputHospital(key []byte) string {
 // ReadInput reads an observation from its record in the log. With an error comes
 // the stable reason for which this release can never apply it.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
-	o, err = DecodeObservation(value)
+	return readInput(key, value, new(acuity.Observation), nil)
+}
+
+func readInput(key, value []byte, into *acuity.Observation, again *Intake) (o *acuity.Observation, reason string, err error) {
+	o, err = decodeObservation(value, into, again)
 	switch {
 	case err != nil:
 		return nil, ReasonOf(err), err

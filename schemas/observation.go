@@ -12,15 +12,18 @@ func EncodeObservation(dst []byte, o *acuity.Observation) ([]byte, error) {
 // DecodeObservation reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeObservation(b []byte) (*acuity.Observation, error) {
+	return decodeObservation(b, new(acuity.Observation), nil)
+}
+
+func decodeObservation(b []byte, o *acuity.Observation, again *Intake) (*acuity.Observation, error) {
 	p, err := observationV3.payload(b)
 	if err != nil {
 		return nil, err
 	}
-	r := reader{buf: p}
+	r := reader{buf: p, again: again}
 	if len(p) <= shared {
 		r.all = string(p)
 	}
-	o := new(acuity.Observation)
 	r.observation(o)
 	if err := r.close(&observationV3); err != nil {
 		return nil, err
@@ -73,7 +76,7 @@ func (r *reader) observation(o *acuity.Observation) {
 	o.Events = r.events()
 	o.Signals = r.signals()
 	if r.some() {
-		o.Room = new(acuity.RoomRef)
+		o.Room = r.newRoom()
 		r.roomRef(o.Room)
 	}
 	if r.some() {

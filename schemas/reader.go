@@ -18,6 +18,8 @@ type reader struct {
 	all   string // copy of buf of which texts are parts; "" if each text is its own
 	fault string
 	where int // where the fault is
+
+	again *Intake // whose memory serves again; nil: all is new
 }
 
 // shared is the size up to which the texts of an observation are parts of one

@@ -47,11 +47,12 @@ func (w *writer) signals(list []acuity.Signal) {
 }
 
 func (r *reader) signals() (list []acuity.Signal) {
+	list = r.again.list()
 	for l := r.items(); l.next(r); {
 		list = extend(list, l)
 		r.signal(&list[len(list)-1])
 	}
-	return list
+	return r.again.listed(list)
 }
 
 func (w *writer) value(v *acuity.Value) {

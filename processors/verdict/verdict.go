@@ -97,6 +97,7 @@ type task struct {
 	timers    timers
 	next      int64 // input offset not yet applied
 	weight    int   // of what fired in this Advance
+	intake    schemas.Intake
 
 	changes []output    // of this transaction, in order
 	touched []*hospital // in this transaction
@@ -194,7 +195,10 @@ func (h *hospital) restore() (next int64, err error) {
 // Decode reads an observation from its record. The error is a
 // *[stream.PoisonError]: the record can never be applied by this release.
 func Decode(r stream.Record) (*acuity.Observation, error) {
-	o, reason, err := schemas.ReadInput(r.Key, r.Value)
+	return decoded(schemas.ReadInput(r.Key, r.Value))
+}
+
+func decoded(o *acuity.Observation, reason string, err error) (*acuity.Observation, error) {
 	if err != nil {
 		return nil, &stream.PoisonError{Reason: reason, Err: err}
 	}
@@ -202,7 +206,7 @@ func Decode(r stream.Record) (*acuity.Observation, error) {
 }
 
 func (t *task) Apply(r stream.Record) error {
-	o, err := Decode(r)
+	o, err := decoded(t.intake.Read(r.Key, r.Value))
 	if err != nil {
 		return err
 	}

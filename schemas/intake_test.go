@@ -1,0 +1,52 @@
+package schemas
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+)
+
+// An observation that is read into memory used before is the one that is read
+// into new memory, whatever was read, or could not be read, before it.
+func TestIntakeReadsWhatReadInputReads(t *testing.T) {
+	observation := recordOf(&observationV3, EncodeObservation, DecodeObservation)
+	rapid.Check(t, func(t *rapid.T) {
+		var in Intake
+		for range 5 {
+			o, ok := observation.random(t).(*acuity.Observation)
+			if !ok {
+				t.Fatal("no observation")
+			}
+			value, err := EncodeObservation(nil, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value = value[:len(value)-rapid.SampledFrom([]int{0, 0, 0, 1, len(value) / 3}).Draw(t, "cut")]
+			key := []byte(o.Hospital)
+			want, reason, fault := ReadInput(key, value)
+			got, otherReason, otherFault := in.Read(key, value)
+			if reason != otherReason || (fault == nil) != (otherFault == nil) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("read %+v (%s), want %+v (%s)", got, otherReason, want, reason)
+			}
+		}
+	})
+}
+
+// A bundle does not stay in memory.
+func TestIntakeForgetsLongLists(t *testing.T) {
+	o := &acuity.Observation{Hospital: "north", Signals: make([]acuity.Signal, 1000)}
+	value, err := EncodeObservation(nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var in Intake
+	if got, _, err := in.Read([]byte("north"), value); err != nil || len(got.Signals) != 1000 {
+		t.Fatal(len(got.Signals), err)
+	}
+	if n := cap(in.signals); n > keptSignals {
+		t.Errorf("memory for %d signals is kept", n)
+	}
+}
