@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -25,19 +26,24 @@ type logCommand struct {
 	nice      int
 
 	partitions int // import
+	ballast    []byte
 
 	span    [2]time.Time
 	cluster *stream.Cluster
 	log     *replay.Log
 }
 
-// defaultNice leaves the processor to whoever serves.
-const defaultNice = 10
+// leastPriority leaves the processor to whoever serves.
+const leastPriority = 19
+
+// logBallast is what [devBallast] is in svc dev: folding and writing rows makes
+// much garbage of little that is live.
+const logBallast = 64 << 20
 
 func newLogCommand(command string, w world) *logCommand {
 	c := &logCommand{admin: newAdmin(command, w)}
 	c.flags.IntVar(&c.rate, "rate", 0, "records in a second at most (default: as many as can be)")
-	c.flags.IntVar(&c.nice, "nice", defaultNice, "priority of the process, 0 to 19: the higher, the more it gives way to what serves beside it")
+	c.flags.IntVar(&c.nice, "nice", leastPriority, "priority of the process: 0 is that of others, 19 leaves it what nobody else wants")
 	return c
 }
 
@@ -96,6 +102,7 @@ func (c *logCommand) wrong(faults []error) error {
 // connect opens both clients, and gives way to what serves.
 func (c *logCommand) connect(ctx context.Context) error {
 	giveWay(c.nice)
+	c.ballast = make([]byte, logBallast)
 	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
 	dial, cancel := context.WithTimeout(ctx, adminWithin)
@@ -109,6 +116,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 }
 
 func (c *logCommand) close() {
+	runtime.KeepAlive(c.ballast)
 	if c.log != nil {
 		c.log.Close()
 	}
