@@ -63,6 +63,9 @@ func (u *Unit) head() {
 // turnOver takes the moves of a visit into, or out of, those that count for
 // turnover.
 func (u *Unit) turnOver(v *visit, add bool) {
+	if v.story.newborn { // perhaps not by its own events: it counts mothers (R12)
+		return
+	}
 	since := u.facts.Clock.Add(-turnoverWindow)
 	for _, m := range v.story.moves {
 		i, found := slices.BinarySearch(u.moves, m)

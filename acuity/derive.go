@@ -82,6 +82,8 @@ func (u *Unit) retell() {
 		u.turnOver(v, false)
 		u.waits = u.waits || len(v.story.waiting) > 0
 		v.story, v.primary = tell(v.Events, how), chosen{}
+		v.born = v.story.newborn
+		v.story.newborn = v.born || v.baby // until all are told
 		u.turnOver(v, true)
 		if len(v.story.waiting) > 0 {
 			u.waits = true
@@ -93,14 +95,18 @@ func (u *Unit) retell() {
 		u.enlist(v)
 		u.markVisit(v, markWeave)
 	}
-	u.work.visits = u.work.visits[:0]
-	for _, v := range u.parts { // of whom is known now that all are told
-		if is := u.bornOf(v); is != v.story.newborn {
-			v.story.newborn, v.primary = is, chosen{}
-			u.enlist(v)
-			u.markVisit(v, markWeave)
+	for _, list := range [...][]*visit{u.work.visits, u.parts} {
+		for _, v := range list {
+			if is := u.isNewborn(v); is != v.story.newborn {
+				u.turnOver(v, false)
+				v.story.newborn, v.primary = is, chosen{}
+				u.turnOver(v, true)
+				u.enlist(v)
+				u.markVisit(v, markWeave)
+			}
 		}
 	}
+	u.work.visits = u.work.visits[:0]
 }
 
 // chooseOccupants finds the visits that censuses saw without naming them: of

@@ -1,21 +1,48 @@
 package acuity
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // partake keeps the index of the visits that are a part of another, as an Encounter
 // says it (partOf). Its patient is the mother's newborn if the other is of another
 // patient (clinical-decisions F12), whichever of the two is told first.
 func (u *Unit) partake(v *visit) {
 	i, was := slices.BinarySearchFunc(u.parts, v.ID, byVisitID)
-	is := v.story.motherVisit != "" && !v.story.newborn
+	is := v.story.motherVisit != "" && !v.born
 	switch {
 	case is && !was:
 		u.parts = slices.Insert(u.parts, i, v)
 	case was && !is:
 		u.parts = slices.Delete(u.parts, i, i+1)
 	}
-	v.story.newborn = v.story.newborn || is && v.baby // until all are told
 }
+
+// Neonate is what the referent of a Patient has as its coding who is younger than 28
+// days when it is told (SNOMED CT, Neonate (person)). Of a birth date nothing else is
+// kept.
+var Neonate = Coding{System: SNOMED, Code: "133933007"}
+
+// neonateFor is how long after that an admission is one of a newborn all the same.
+const neonateFor = 24 * time.Hour
+
+// isNewborn reports whether the patient is a newborn: as an event says it, as the
+// patient's own resource does, or because the visit is a part of the mother's.
+func (u *Unit) isNewborn(v *visit) bool { return v.born || u.isNeonate(v) || u.bornOf(v) }
+
+// isNeonate reports whether a Patient that was told apart says so.
+func (u *Unit) isNeonate(v *visit) bool {
+	if len(u.referents) == 0 || v.story.openedAt == 0 {
+		return false
+	}
+	return slices.ContainsFunc(u.namesOf(slices.Clone(v.names)), func(name string) bool {
+		r := u.referents[name]
+		return r != nil && r.isNeonate() && v.story.openedAt <= r.UpdatedAt.Add(neonateFor)
+	})
+}
+
+func (r *Referent) isNeonate() bool { return len(r.Codings) > 0 && r.Codings[0] == Neonate }
 
 // bornOf reports whether a visit is a part of a visit of another patient. Two names
 // tell patients apart only if they are of one kind: the mother by number and the same
@@ -23,7 +50,7 @@ func (u *Unit) partake(v *visit) {
 // what Encounters call them.
 func (u *Unit) bornOf(v *visit) bool {
 	whole := u.visitCalled(v.story.motherVisit)
-	if whole == nil || whole == v {
+	if v.story.motherVisit == "" || whole == nil || whole == v {
 		return false
 	}
 	names, others := u.namesOf(slices.Clone(v.names)), u.namesOf(slices.Clone(whole.names))

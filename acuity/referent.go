@@ -15,7 +15,7 @@ type Referent struct {
 	// the point of care of a place; or the pseudonym of a reference to a patient.
 	Name      string
 	UpdatedAt Instant  // of its version; 0: not said
-	Codings   []Coding // of a Medication
+	Codings   []Coding // of a Medication; of a Patient [Neonate], if it is one
 	Place     Location // of a Location
 	Patient   string   // of a Patient: the pseudonym of the number
 }
@@ -28,6 +28,12 @@ type ReferentState struct {
 
 func (*ReferentState) state() {}
 
+// says reports whether the state is what a referent says. Of a newborn the time is a
+// part of that.
+func (s *ReferentState) says(r *Referent) bool {
+	return s.Place == r.Place && s.Patient == r.Patient && slices.Equal(s.Codings, r.Codings) && (!r.isNeonate() || s.UpdatedAt == r.UpdatedAt)
+}
+
 // LocationName begins the name of a place that a Location is.
 const LocationName = "Location/"
 
@@ -37,7 +43,7 @@ func (u *Unit) takeReferents(in *intake) {
 	for i := range in.o.Referents {
 		r := &in.o.Referents[i]
 		old := u.referents[r.Name]
-		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.Place == r.Place && old.Patient == r.Patient && slices.Equal(old.Codings, r.Codings)) {
+		if old != nil && (r.UpdatedAt < old.UpdatedAt || old.says(r)) {
 			continue
 		}
 		s := &ReferentState{Referent: *r, Version: u.facts.Version + 1}
@@ -54,6 +60,9 @@ func (u *Unit) takeReferents(in *intake) {
 			u.part(&old.Referent)
 		}
 		u.join(&s.Referent)
+		if s.isNeonate() || old != nil && old.isNeonate() {
+			u.markPerson(s.Name)
+		}
 	}
 	u.forgetReferents()
 	if heard || u.maps == nil || u.maps.referents == nil {
@@ -136,7 +145,7 @@ func (u *Unit) forgetReferents() {
 	var kinds [2][]*ReferentState
 	for _, s := range u.referents {
 		kind := 0
-		if s.Patient != "" {
+		if s.Patient != "" || s.isNeonate() {
 			kind = 1
 		}
 		kinds[kind] = append(kinds[kind], s)
@@ -147,6 +156,9 @@ func (u *Unit) forgetReferents() {
 		})
 		for _, s := range list[:max(len(list)-capReferents, 0)] {
 			u.part(&s.Referent)
+			if s.isNeonate() {
+				u.markPerson(s.Name)
+			}
 			delete(u.referents, s.Name)
 			u.dirty.gone = append(u.dirty.gone, string(u.key(kindReferent, digest(s.Name))))
 		}
@@ -183,8 +195,8 @@ func (u *Unit) part(r *Referent) {
 	}
 }
 
-// markPerson asks for the referrals of a patient anew, and whose are the visits that
-// are a part of another.
+// markPerson asks for the referrals and the visits of a patient anew, and for those
+// that are a part of another.
 func (u *Unit) markPerson(name string) {
 	for _, v := range u.parts {
 		u.markVisit(v, markRetell)
@@ -192,6 +204,9 @@ func (u *Unit) markPerson(name string) {
 	for _, n := range u.namesOf([]string{name}) {
 		for _, r := range u.referred[n] {
 			u.markReferral(r)
+		}
+		for _, v := range u.patients[n] {
+			u.markVisit(v, markRetell)
 		}
 	}
 }

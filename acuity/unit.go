@@ -103,6 +103,7 @@ type visit struct {
 	folds   *folds
 	primary chosen
 	names   []string // as in the index by patient
+	born    bool     // a newborn, as its events say
 	baby    bool     // as in the index of newborns
 	lost    bool     // as in the count of those without a room
 	marks   mark

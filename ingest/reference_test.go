@@ -41,6 +41,7 @@ func given(medication string) string {
 // hasNot what it must not.
 func TestReferencesOverMessages(t *testing.T) {
 	const mixture = `"ingredient":[{"itemReference":{"reference":"Medication/a"}},{"itemReference":{"reference":"Medication/b"}}]`
+	alone := strings.Replace(babys(`"subject":{"reference":"Patient/b2"}`), `"partOf":{"reference":"Encounter/e1"},`, "", 1)
 	at := func(location string) string { return encounter("in-progress", "08:15", location, "") }
 	for name, test := range map[string]struct {
 		resources   []string
@@ -114,6 +115,19 @@ func TestReferencesOverMessages(t *testing.T) {
 		},
 		"a stay of the same patient within a visit is no newborn": {
 			[]string{at(stays("L1", "08:10")), babys(`"subject":{"reference":"Patient/p1"}`)}, `"Label":"L1"`, `"Baby":1`,
+		},
+		"a newborn by the birth date": {
+			[]string{at(stays("L1", "08:10")), alone, named("Patient", "b2", `"birthDate":"2026-03-03"`)}, `"Baby":1`, "",
+		},
+		"a newborn that moved lately is no turnover": {
+			[]string{at(stays("L1", "08:10")), strings.ReplaceAll(alone, "08:55", "22:30"), named("Patient", "b2", `"birthDate":"2026-03-03"`)}, `],[],0,`, "",
+		},
+		"a newborn by the birth date, with a number": {
+			[]string{at(stays("L1", "08:10")), alone, named("Patient", "b2", `"birthDate":"2026-03-03","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"B2"}]`)},
+			`"Baby":1`, "",
+		},
+		"nobody is a newborn by another birth date": {
+			[]string{at(stays("L1", "08:10")), alone, named("Patient", "b2", `"birthDate":"1994-03-03","identifier":[{"value":"B2"}]`)}, `"Label":"L1"`, `"Baby":1`,
 		},
 		"a visit and its patient": {
 			[]string{

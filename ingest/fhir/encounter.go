@@ -193,10 +193,7 @@ const newbornDays = 28
 func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
 		p := &d.resources[patient]
-		if born, precision, ok := d.instant(p.birth); ok && precision <= acuity.Day {
-			age := start.Sub(born)
-			e.Newborn = age > -24*time.Hour && age < newbornDays*24*time.Hour
-		}
+		e.Newborn = d.newborn(p, start)
 		if order := d.bytes(p.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 			e.Babies = order[0] - '0'
 		}
@@ -218,6 +215,13 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	if visit := d.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
 		e.Newborn, e.MotherVisit, e.MotherPatient = true, visit, mother
 	}
+}
+
+// newborn reports whether a Patient is one at a time.
+func (d *decoder) newborn(r *resource, at acuity.Instant) bool {
+	born, precision, ok := d.instant(r.birth)
+	age := at.Sub(born)
+	return ok && precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
 // happen adds an event to the facts. Its identity is that of the version of the

@@ -44,13 +44,20 @@ func (d *decoder) referent(r *resource) bool {
 	return named
 }
 
-// patient makes the fact that the reference to a Patient and a number are the same.
+// patient makes the fact that the reference to a Patient and a number are the same,
+// and that the patient is a newborn now.
 func (d *decoder) patient(r *resource) bool {
-	if d.person(r); r.person == "" {
+	d.person(r)
+	at := cmp.Or(d.time(r, r.updated, "meta.lastUpdated"), d.ReceivedAt)
+	f := acuity.Referent{Name: r.person, Patient: r.patient, UpdatedAt: at}
+	if r.person == "" {
+		f.Name, f.Patient = r.patient, ""
+	}
+	if d.newborn(r, at) {
+		f.Codings = []acuity.Coding{acuity.Neonate}
+	} else if f.Patient == "" {
 		return false
 	}
-	d.facts.Referents = append(d.facts.Referents, acuity.Referent{
-		Name: r.person, Patient: r.patient, UpdatedAt: d.time(r, r.updated, "meta.lastUpdated"),
-	})
+	d.facts.Referents = append(d.facts.Referents, f)
 	return true
 }
