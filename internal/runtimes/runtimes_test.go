@@ -53,6 +53,7 @@ func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	t.Setenv("HOME", home)
 	t.Setenv("XDG_CACHE_HOME", home)
 	t.Setenv("CI", "")
+	t.Setenv("SVC_E2E", "")
 	return func() string {
 		files, err := filepath.Glob(filepath.Join(cache(t), "missing", "*"))
 		if err != nil {
@@ -97,11 +98,13 @@ func TestTheRule(t *testing.T) {
 		if !strings.Contains(notes(), s.skipped+"\n") {
 			t.Errorf("%s: not noted in %q", name, notes())
 		}
-		t.Setenv("CI", "true")
-		if s = try(t, name, test); s.skipped != "" || !strings.Contains(s.failed, "did not run") {
-			t.Errorf("%s in CI: skipped %q, failed %q", name, s.skipped, s.failed)
+		for variable, value := range map[string]string{"CI": "true", "SVC_E2E": "1"} {
+			t.Setenv(variable, value)
+			if s = try(t, name, test); s.skipped != "" || !strings.Contains(s.failed, "did not run") {
+				t.Errorf("%s with %s=%s: skipped %q, failed %q", name, variable, value, s.skipped, s.failed)
+			}
+			t.Setenv(variable, "")
 		}
-		t.Setenv("CI", "")
 	}
 }
 
