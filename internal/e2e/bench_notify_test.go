@@ -150,8 +150,8 @@ func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 	}
 	reader := n.client(b, kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{in: from}), kgo.FetchIsolationLevel(kgo.ReadCommitted()))
 	client := &http.Client{Transport: &http.Transport{
-		MaxIdleConnsPerHost: 32,
-		TLSClientConfig:     &tls.Config{RootCAs: n.side.roots(b), MinVersion: tls.VersionTLS12},
+		MaxIdleConnsPerHost: 32, MaxConnsPerHost: 32, // as the notifier has it
+		TLSClientConfig: &tls.Config{RootCAs: n.side.roots(b), MinVersion: tls.VersionTLS12},
 	}}
 	var loops sync.WaitGroup
 	loops.Go(func() {
@@ -159,17 +159,26 @@ func (n *notified) bare(b *testing.B) (do func(i int) error, stop func()) {
 			reader.PollFetches(ctx).EachRecord(func(r *kgo.Record) {
 				n.writer.Produce(ctx, &kgo.Record{Topic: out, Partition: r.Partition, Value: r.Value}, func(_ *kgo.Record, err error) {
 					if err != nil {
-						return // it does not arrive
+						if ctx.Err() == nil {
+							b.Error(err)
+						}
+						return
 					}
 					loops.Go(func() {
 						request, err := http.NewRequestWithContext(ctx, http.MethodPost, "https://"+n.side.address+"/bare", bytes.NewReader(r.Value))
 						if err != nil {
+							b.Error(err)
 							return
 						}
 						request.Header.Set("webhook-id", string(r.Key))
-						if answer, err := client.Do(request); err == nil {
-							answer.Body.Close()
+						answer, err := client.Do(request)
+						if err != nil {
+							if ctx.Err() == nil {
+								b.Error(err)
+							}
+							return
 						}
+						answer.Body.Close()
 					})
 				})
 			})
