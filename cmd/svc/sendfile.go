@@ -40,6 +40,8 @@ func readFile(name string, each func(payload) error) error {
 	return nil
 }
 
+const byteOrderMark = "\xef\xbb\xbf"
+
 // readPayloads tells JSON from HL7 by the first character.
 func readPayloads(in io.Reader, each func(payload) error) error {
 	text := bufio.NewReader(in)
@@ -55,8 +57,8 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 		case b[0] >= 'A' && b[0] <= 'Z':
 			return readHL7(text, each)
 		}
-		if b, err = text.Peek(3); err == nil && string(b) == "\xef\xbb\xbf" {
-			text.Discard(3) //nolint:errcheck // they are buffered
+		if b, err = text.Peek(len(byteOrderMark)); err == nil && string(b) == byteOrderMark {
+			text.Discard(len(b)) //nolint:errcheck // they are buffered
 			continue
 		}
 		if b, _ = text.Peek(1); b[0] > ' ' { //nolint:errcheck // as above
@@ -98,7 +100,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		return each(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := lines.Bytes()
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // of a file that was put behind another
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
