@@ -216,9 +216,9 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	// A segment MSH begins a line, with its field separator. Marks of byte order and
-	// of frames may come before the first.
-	"hl7":   `(^[\r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c])MSH[!-/:-@\[-` + "`" + `{-~]`,
+	// A segment MSH begins a line, with its field separator. A mark of byte order may
+	// come before it, and before the first those of frames, and blanks.
+	"hl7":   `(^[\t \r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c]\ufeff?)MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
 	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
