@@ -10,6 +10,12 @@ import (
 
 // Pseudonyms makes keyed pseudonyms of identifiers. Whoever lacks the key can
 // neither undo one nor test a guess.
+//
+// Each is an HMAC-SHA-256, also that of all bytes of a message, which takes half of
+// the time of a message where the processor has no instructions for it. BLAKE2b for
+// those bytes saved a sixth there, and would be slower where it has them; a cache from
+// identifier to pseudonym would save less, and keep identifiers of patients in memory
+// for it. Nothing is remembered between two values.
 type Pseudonyms struct{ idle *sync.Pool }
 
 // NewPseudonyms returns the maker for a key. Another key makes other pseudonyms:
