@@ -34,6 +34,7 @@ import (
 )
 
 func main() {
+	limitMemory(os.LookupEnv, os.DirFS("/"))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], world{
 		env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now,
