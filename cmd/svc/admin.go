@@ -127,7 +127,11 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
 		return err
 	}
-	s := followSettings(cluster, a.config.TopicPrefix, nil, a.now, log)
+	seals, err := a.config.seals()
+	if err != nil {
+		return err
+	}
+	s := followSettings(cluster, a.config.TopicPrefix, seals, a.now, log)
 	follow, stop := context.WithCancel(ctx)
 	g, run := errgroup.WithContext(follow)
 	g.Go(func() error { return s.table.Run(run) })

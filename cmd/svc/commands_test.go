@@ -42,6 +42,8 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"-hospital", "-name", "fly", "-expires", "-kafka"},
 		},
 		"mint, unknown flag": {[]string{"keys", "mint", "-colour"}, []string{"-colour"}},
+		"reseal":             {[]string{"secrets", "reseal", "-data", nowhere}, []string{"-secrets-key: must be given", "-kafka"}},
+		"reseal, bad key":    {[]string{"secrets", "reseal", "-data", nowhere, "-secrets-key", "short"}, []string{"-secrets-key"}},
 		"list":               {[]string{"keys", "list", "-data", nowhere}, []string{"-kafka"}},
 		"rotate":             {[]string{"keys", "rotate", "-data", nowhere, "-overlap", "2h"}, []string{"-id", "-overlap", "-kafka"}},
 		"create": {

@@ -76,6 +76,7 @@ const (
 	needIngest                   // makes pseudonyms
 	needProcess                  // is a member of a consumer group
 	needNotify                   // sends to partners and people
+	needSecrets                  // opens what is sealed
 )
 
 // variable is the environment variable of the option.
@@ -104,8 +105,8 @@ var options = []option{
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
 	{name: "pseudonym-key", only: needIngest, secret: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters; never change it while visits are open", set: pseudonymKey},
-	{name: "secrets-key", only: needIngest | needNotify, secret: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters; without it none can be set", set: secretsKey},
-	{name: "secrets-key-old", only: needIngest | needNotify, secret: true, help: "earlier keys, separated by spaces or lines, that still open what they sealed; any change of a webhook or recipient seals it anew", set: secretsKeyOld},
+	{name: "secrets-key", only: needIngest | needNotify | needSecrets, secret: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters; without it none can be set", set: secretsKey},
+	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: secretsKeyOld},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
 	{name: "public-url", only: needNotify | needHTTP, help: "address at which people and providers of SMS reach this service, for the links in alerts; without it there are none", set: publicURL},
@@ -372,12 +373,18 @@ func secretsKey(c *config, value string) error {
 	return nil
 }
 
+// secretsKeyOld takes keys as they were in SVC_SECRETS_KEY, where blanks are part of one.
 func secretsKeyOld(c *config, value string) error {
-	c.SecretsKeyOld = strings.Fields(value)
-	for _, key := range c.SecretsKeyOld {
+	c.SecretsKeyOld = nil
+	for line := range strings.Lines(value) {
+		key := strings.TrimRight(line, "\r\n")
+		if key == "" {
+			continue
+		}
 		if len(key) < seal.LeastKey {
 			return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
 		}
+		c.SecretsKeyOld = append(c.SecretsKeyOld, key)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 	_, err := parseConfig("run", everything, []string{"-partitions", "0", "-kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
 		"SVC_KAFKA_TLS", "perhaps", "SVC_KAFKA_TLS_CA", "/does/not/exist", "SVC_KAFKA_SASL", "GSSAPI", "SVC_COMMIT_EVERY", "fast",
-		"SVC_LOG_LEVEL", "loud", "SVC_SECRETS_KEY", "hunter2", "SVC_SECRETS_KEY_OLD", key32+" hunter2", "SVC_EGRESS_ALLOW", "north=hunter2",
+		"SVC_LOG_LEVEL", "loud", "SVC_SECRETS_KEY", "hunter2", "SVC_SECRETS_KEY_OLD", key32+"\nhunter2", "SVC_EGRESS_ALLOW", "north=hunter2",
 	), &bytes.Buffer{})
 	if err == nil {
 		t.Fatal("a faulty configuration was taken")

@@ -364,7 +364,7 @@ func (v verbs) run(ctx context.Context, word string, args []string, w world) err
 		}
 	}
 	var lines []string
-	for _, name := range []string{"create", "mint", "list", "revoke", "rotate"} {
+	for _, name := range []string{"create", "mint", "list", "revoke", "rotate", "status", "reseal"} {
 		if verb, ok := v[name]; ok {
 			lines = append(lines, "usage: svc "+word+" "+verb.usage)
 		}

@@ -78,6 +78,7 @@ func commands() []command {
 		{"terminology", "terminology import|export|list|worklist", "administer what a hospital's codes mean", runTerminology},
 		{"webhooks", "webhooks list|add|show|set|…", "administer webhooks and what was delivered to them", runWebhooks},
 		{"alerts", "alerts tiers|recipients|add|test|…", "administer who is alerted, by which channel", runAlerts},
+		{"secrets", "secrets status|reseal [flags]", "change the key that seals secrets and addresses", runSecrets},
 		{"dead-letters", "dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
 		{},
 		{"export", "export -topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},

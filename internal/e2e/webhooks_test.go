@@ -9,10 +9,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -113,10 +113,14 @@ type desk struct {
 }
 
 // run runs the command line; wrong if it ended so.
-func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) {
+func (d *desk) run(args ...string) (stdout, stderr string, wrong bool) { return d.runIn(nil, args...) }
+
+// runIn does so with more variables.
+func (d *desk) runIn(env []string, args ...string) (stdout, stderr string, wrong bool) {
 	d.t.Helper()
 	var out, faults bytes.Buffer
 	cmd := exec.Command(binary(d.t), append(args, d.args...)...)
+	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdout, cmd.Stderr = &out, &faults
 	err := cmd.Run()
 	return strings.TrimSpace(out.String()), faults.String(), err != nil
@@ -329,15 +333,8 @@ func (d *desk) people(email, phone string) {
 // endpoint at a private address by https, as a hospital's own would be.
 func TestWebhooksOnServers(t *testing.T) {
 	needServers(t)
-	r := &receiver{}
-	server, ca := serveHTTPS(t, r)
-	r.Server = server
-	at, port, err := net.SplitHostPort(r.Listener.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, ca := privateReceiver(t, "north")
 	t.Setenv("SVC_SECRETS_KEY", "a key for tests, 32 characters and more")
-	t.Setenv("SVC_EGRESS_ALLOW", "north="+at+":"+port)
 	s := startSystem(t, "north")
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
@@ -357,4 +354,14 @@ func TestWebhooksOnServers(t *testing.T) {
 	texts := append(secrets, email, phone, "0177331", "canary.supervisor")
 	canaries(t, s.kafka.address, s.prefix, texts...)
 	findCanary(t, "the log", s.front.logged()+notify.logged(), append(texts, "canary=1"))
+}
+
+// privateReceiver is a receiver at a private address by https, as a hospital's own
+// would be, which the hospital's endpoints may lie at; ca is a file that trusts it.
+func privateReceiver(t *testing.T, hospital string) (r *receiver, ca string) {
+	t.Helper()
+	r = &receiver{}
+	r.Server, ca = serveHTTPS(t, r)
+	t.Setenv("SVC_EGRESS_ALLOW", hospital+"="+r.Listener.Addr().String())
+	return r, ca
 }

@@ -120,6 +120,12 @@ func (r *Keyring) Old(sealed []byte) bool {
 	return err == nil && k != &r.keys[0]
 }
 
+// Has reports whether a value was sealed with one of the keys.
+func (r *Keyring) Has(sealed []byte) bool {
+	_, err := r.find(sealed)
+	return err == nil
+}
+
 func (r *Keyring) find(sealed []byte) (*key, error) {
 	if len(sealed) <= header || sealed[0] != version {
 		return nil, ErrBroken

@@ -93,6 +93,9 @@ func TestKeyMixUps(t *testing.T) {
 		if !errors.Is(err, tt.err) || tt.err == nil && string(got) != "value" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
+		if tt.ring.Has(sealed) != (tt.err == nil) {
+			t.Errorf("%s: has is %t", name, tt.err != nil)
+		}
 		if tt.ring.Old(sealed) != tt.old {
 			t.Errorf("%s: old is %t", name, !tt.old)
 		}

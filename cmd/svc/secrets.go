@@ -1,0 +1,201 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"svc/internal/access"
+	"svc/internal/audit"
+	"svc/internal/keys"
+	"svc/internal/seal"
+	"svc/schemas"
+)
+
+// runSecrets is for who changes SVC_SECRETS_KEY: what is sealed by which key, and to
+// seal it anew. The steps are in docs/administration.md.
+func runSecrets(ctx context.Context, args []string, w world) error {
+	return verbs{
+		"status": {"status", secretsCommand((*settings).tellSealed)},
+		"reseal": {"reseal", secretsCommand((*settings).reseal)},
+	}.run(ctx, "secrets", args, w)
+}
+
+func secretsCommand(do func(*settings, context.Context, *admin, *keys.Ring) error) func(context.Context, *admin, []string) error {
+	return func(ctx context.Context, a *admin, args []string) error {
+		a.needs = needSecrets
+		if err := a.parse(args); err != nil {
+			return err
+		}
+		if err := a.usage(required("-secrets-key", a.config.SecretsKey)); err != nil {
+			return err
+		}
+		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error { return do(s, ctx, a, ring) })
+	}
+}
+
+// sealedBy says with which key a setting is sealed.
+type sealedBy string
+
+// The keys, from good to bad.
+const (
+	sealedNewest  sealedBy = "newest"
+	sealedOlder   sealedBy = "older"   // one of SVC_SECRETS_KEY_OLD, which must stay
+	sealedUnknown sealedBy = "unknown" // none that is configured: it cannot be read
+)
+
+// sealedRow is a setting that holds something sealed.
+type sealedRow struct {
+	Hospital string   `json:"hospitalId"`
+	ID       string   `json:"id"`
+	Key      sealedBy `json:"key"`
+
+	kind string
+}
+
+// sealed lists the webhooks and recipients.
+func (s *settings) sealed() (rows []sealedRow, err error) {
+	s.table.Range("", func(name string, value []byte) bool {
+		var key schemas.Key
+		if key, err = schemas.ParseKey([]byte(name)); err != nil {
+			return false
+		}
+		var values [][]byte
+		switch key.Kind {
+		case kindWebhook:
+			var w *schemas.Webhook
+			if w, err = schemas.DecodeWebhook(value); err == nil {
+				for i := range w.Secrets {
+					values = append(values, w.Secrets[i].Sealed)
+				}
+			}
+		case kindRecipient:
+			var p *schemas.AlertRecipient
+			if p, err = schemas.DecodeAlertRecipient(value); err == nil {
+				values = [][]byte{p.Email, p.Phone}
+			}
+		default:
+			return true
+		}
+		if err != nil {
+			err = fmt.Errorf("decode %s: %w", name, err)
+			return false
+		}
+		rows = append(rows, sealedRow{key.Hospital, key.ID, worst(s.seals, values), key.Kind})
+		return true
+	})
+	return rows, err
+}
+
+// worst is the key of the value that is furthest from the newest.
+func worst(seals *seal.Keyring, values [][]byte) sealedBy {
+	by := sealedNewest
+	for _, value := range values {
+		switch {
+		case len(value) == 0:
+		case !seals.Has(value):
+			return sealedUnknown
+		case seals.Old(value):
+			by = sealedOlder
+		}
+	}
+	return by
+}
+
+var errSealedOtherwise = errors.New("not all is sealed with the newest key")
+
+// tellSealed shows what is sealed by which key; it is an error unless all is by the
+// newest.
+func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
+	rows, err := s.sealed()
+	if err != nil {
+		return err
+	}
+	count := map[sealedBy]int{}
+	for i := range rows {
+		count[rows[i].Key]++
+	}
+	if a.json {
+		err = a.printJSON(append([]sealedRow{}, rows...))
+	} else {
+		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		fmt.Fprintf(table, "SEALED WITH\tWEBHOOKS AND RECIPIENTS\n")
+		for _, key := range []sealedBy{sealedNewest, sealedOlder, sealedUnknown} {
+			fmt.Fprintf(table, "the %s key\t%d\n", key, count[key])
+		}
+		for i := range rows {
+			if r := &rows[i]; r.Key != sealedNewest {
+				fmt.Fprintf(table, "%s\t%s/%s\n", r.Key, r.Hospital, r.ID)
+			}
+		}
+		err = table.Flush()
+	}
+	if err == nil && count[sealedNewest] < len(rows) {
+		err = errSealedOtherwise
+	}
+	return err
+}
+
+// overtakenPause is between two tries to write what somebody else changes as well.
+const overtakenPause = 50 * time.Millisecond
+
+// putAgain writes a setting as it is, which seals it with the newest key. One that
+// somebody removes meanwhile stays removed.
+func (s *settings) putAgain(ctx context.Context, r *sealedRow) error {
+	for {
+		var err error
+		seen := s.Seen()
+		if r.kind == kindWebhook {
+			if w, ok := s.subscribers.Webhook(r.Hospital, r.ID); ok {
+				err = s.PutWebhook(ctx, seen, w)
+			}
+		} else if p, ok := s.subscribers.Recipient(r.Hospital, r.ID); ok {
+			err = s.PutRecipient(ctx, seen, p)
+		}
+		if !errors.Is(err, access.ErrOvertaken) {
+			return err
+		}
+		if err = pause(ctx, overtakenPause); err != nil {
+			return err
+		}
+	}
+}
+
+// reseal seals with the newest key what an older one sealed. The settings stay as
+// they are, to the version.
+func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring) error {
+	rows, err := s.sealed()
+	if err != nil {
+		return err
+	}
+	done, closed := 0, 0
+	for i := range rows {
+		r := &rows[i]
+		switch r.Key {
+		case sealedNewest:
+			continue
+		case sealedUnknown:
+			closed++
+			continue
+		case sealedOlder:
+		}
+		if err := ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
+			return err
+		}
+		if err := s.putAgain(ctx, r); err != nil {
+			return err
+		}
+		done++
+	}
+	if a.json {
+		err = a.printJSON(map[string]int{"resealed": done, "unknown": closed})
+	} else {
+		_, err = fmt.Fprintf(a.stdout, "sealed anew: %d of %d webhooks and recipients\n", done, len(rows))
+	}
+	if err == nil && closed > 0 {
+		err = fmt.Errorf("%d are sealed with a key that is not configured", closed)
+	}
+	return err
+}

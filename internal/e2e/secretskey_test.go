@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAnotherSecretsKey changes the key that seals secrets and addresses by the steps
+// of docs/administration.md, on real servers: at every step deliveries are signed
+// with the secret that the partner has, and people are reached; in the end the old key
+// is of no use any more.
+func TestAnotherSecretsKey(t *testing.T) {
+	needServers(t)
+	r, ca := privateReceiver(t, "north")
+	gateway := &smsGateway{t: t}
+	provider := httptest.NewServer(gateway)
+	defer provider.Close()
+	const before, after = "the first key of the tests, of 32 and more", "the second key of the tests, of 32 and more"
+	for name, value := range map[string]string{
+		"SVC_SECRETS_KEY": before, "SVC_SMS_DRIVER": "http", "SVC_SMS_URL": provider.URL + "/send", "SVC_SMS_TOKEN": gatewayToken,
+	} {
+		t.Setenv(name, value)
+	}
+	s := startSystem(t, "north")
+	s.processor("p1")
+	private := [2]string{"127.0.0.1:" + mustFreePort(t), "127.0.0.1:" + mustFreePort(t)}
+	var notify *node
+	tell := func() {
+		notify = start(t, "notify", []string{"notify", "-instance", "n1", "-private-listen", private[0], "-egress-ca-file", ca}, s.env...)
+		notify.await("http://" + private[0] + "/readyz")
+	}
+	tell()
+	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
+	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
+	eventually(t, time.Second, func() error {
+		if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
+			return fmt.Errorf("%d %s", a.status, a.raw)
+		}
+		return nil
+	})
+	restart := func(key, old string) {
+		t.Helper()
+		t.Setenv("SVC_SECRETS_KEY", key)
+		t.Setenv("SVC_SECRETS_KEY_OLD", old)
+		notify.stop()
+		s.front.stop()
+		s.front = start(t, "front", []string{"run", "ingest,read", "-listen", strings.TrimPrefix(s.base, "http://"), "-private-listen", private[1]}, s.env...)
+		s.front.await("http://" + private[1] + "/readyz")
+		tell()
+	}
+	pings := 0
+	works := func(step, id, secret, recipient string) {
+		t.Helper()
+		if out, faults, wrong := d.run("webhooks", "test", id); wrong {
+			t.Fatalf("%s: the endpoint is not told: %s%s", step, out, faults)
+		}
+		pings++
+		if ping := r.await(t, "ping", pings); !both(ping.verifies(secret)) {
+			t.Errorf("%s: not signed with the secret: %v", step, ping.header)
+		}
+		if out, faults, wrong := d.run("alerts", "test", recipient, "-channel", "sms"); wrong {
+			t.Errorf("%s: nobody is reached: %s%s", step, out, faults)
+		}
+	}
+	secret := d.say("webhooks", "add", r.URL+"/hook")
+	var list struct{ Webhooks []struct{ ID string } }
+	into(t, []byte(d.say("webhooks", "list", "-json")), &list)
+	id := list.Webhooks[0].ID
+	recipient := d.say("alerts", "add", "-label", "Charge nurse", "-phone", "+15550100")
+	works("at first", id, secret, recipient)
+
+	restart(before, after)
+	works("all know the new key", id, secret, recipient)
+	restart(after, before)
+	works("all seal with the new key", id, secret, recipient)
+	secrets := append([]string{"-data", t.TempDir()}, "-json")
+	status := func(wrong bool) string {
+		t.Helper()
+		out, faults, failed := (&desk{t: t, args: secrets}).runIn(s.env, "secrets", "status")
+		if failed != wrong {
+			t.Fatalf("svc secrets status: %t, %s%s", failed, out, faults)
+		}
+		return out
+	}
+	if out := status(true); strings.Count(out, `"older"`) != 2 {
+		t.Errorf("before all is sealed anew: %s", out)
+	}
+	if out := cli(t, s.env, "secrets", "reseal"); out != "sealed anew: 2 of 2 webhooks and recipients" {
+		t.Errorf("reseal says %q", out)
+	}
+	if out := status(false); strings.Count(out, `"newest"`) != 2 {
+		t.Errorf("after that: %s", out)
+	}
+	works("sealed anew", id, secret, recipient)
+	restart(after, "")
+	works("without the old key", id, secret, recipient)
+
+	t.Setenv("SVC_SECRETS_KEY", before)
+	if out := status(true); strings.Count(out, `"unknown"`) != 2 {
+		t.Errorf("to the old key: %s", out)
+	}
+	canaries(t, s.kafka.address, s.prefix, secret, "15550100", before, after)
+}
