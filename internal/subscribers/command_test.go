@@ -1,0 +1,59 @@
+package subscribers_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+func TestCommands(t *testing.T) {
+	h := open(t)
+	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
+	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EventID: "evt_1", EndpointID: hook, Channel: outbound.ChannelWebhook}}
+
+	ping := h.ask("admin", "POST", hooks+"/"+hook+"/test", ``, 200)
+	h.ask("admin", "POST", hooks+"/"+hook+"/test", `{"event":"room.rescored"}`, 200)
+	h.ask("admin", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 200)
+	h.ask("foreign", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 404)
+	h.board.away = context.DeadlineExceeded // then the count is not known, and nothing is waited for
+	again := h.ask("admin", "POST", hooks+"/"+hook+"/replay", `{"since":"2031-04-05T05:00:00","events":["surge.level_changed"]}`, 200)
+	h.board.away = nil
+	if again.Data.Count != nil {
+		t.Errorf("count %s", again.raw)
+	}
+	h.board.progress[again.Data.CommandID] = outbound.Progress{ID: again.Data.CommandID, Hospital: "north", Verb: outbound.VerbReplay, Count: 7}
+	h.board.progress[ping.Data.CommandID] = outbound.Progress{ID: ping.Data.CommandID, Hospital: "north", Verb: outbound.VerbTest, Done: true, Delivered: 1}
+	h.ask("foreign", "GET", "/api/admin/commands/"+again.Data.CommandID, ``, 404)
+	if got := h.ask("admin", "GET", "/api/admin/commands/"+again.Data.CommandID, ``, 200); got.Data.Verb != "replay" || *got.Data.Count != 7 {
+		t.Errorf("progress %s", got.raw)
+	}
+	h.ask("admin", "DELETE", "/api/admin/commands/"+ping.Data.CommandID, ``, 422)
+	h.ask("admin", "DELETE", "/api/admin/commands/"+again.Data.CommandID, ``, 200)
+
+	if len(h.orders) != 5 || !strings.HasPrefix(ping.Data.CommandID, "cmd_") || ping.Data.DeliveryID != "dlv_of_"+ping.Data.CommandID {
+		t.Fatalf("orders %+v, %s", h.orders, ping.raw)
+	}
+	for i, c := range h.orders {
+		if c.Hospital != "north" || c.By != h.ids["admin"] || !c.At.Equal(h.now) {
+			t.Errorf("order %d: %+v", i, c)
+		}
+	}
+	if c := h.orders[0]; c.Verb != outbound.VerbTest || c.Endpoint != hook || c.Event != "" {
+		t.Errorf("ping %+v", c)
+	}
+	if c := h.orders[1]; c.Event != outbound.RoomRescored {
+		t.Errorf("sample %+v", c)
+	}
+	if c := h.orders[2]; c.Verb != outbound.VerbRetry || c.Delivery != "dlv_1" || c.EventID != "evt_1" || c.Endpoint != hook {
+		t.Errorf("retry %+v", c)
+	}
+	if c := h.orders[3]; c.Verb != outbound.VerbReplay || !c.Since.Equal(time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC)) || !c.Until.Equal(h.now) || c.Only != outbound.SelectMissing {
+		t.Errorf("replay %+v", c)
+	}
+	if c := h.orders[4]; c.Verb != outbound.VerbStop || c.Command != again.Data.CommandID {
+		t.Errorf("stop %+v", c)
+	}
+}

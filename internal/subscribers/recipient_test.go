@@ -1,0 +1,40 @@
+package subscribers_test
+
+import (
+	"testing"
+
+	"svc/internal/outbound"
+)
+
+func TestRecipients(t *testing.T) {
+	h := open(t)
+	const path = "/api/admin/alerts/recipients"
+	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
+	made := h.ask("admin", "POST", path, `{"label":" Charge nurse ","email":"canary.charge@canary-hospital.example","phone":"+15550199742"}`, 200)
+	if d := made.Data; d.Label != "Charge nurse" || d.Email != "c***@c***.example" || d.Phone != "***42" || d.Version != 1 {
+		t.Errorf("made %s", made.raw)
+	}
+	one := path + "/" + made.Data.ID
+	changed := h.ask("admin", "PATCH", one, `{"phone":null,"webhookId":"`+hook+`"}`, 200, "If-Match", `"1"`)
+	if d := changed.Data; d.Phone != "" || d.Email != "c***@c***.example" || d.Label != "Charge nurse" || d.Version != 2 {
+		t.Errorf("changed %s", changed.raw)
+	}
+	if p, _ := h.register.Recipient("north", made.Data.ID); p.Email != "canary.charge@canary-hospital.example" || p.Phone != "" {
+		t.Error("the address was lost by a change")
+	}
+	if got := h.ask("admin", "DELETE", hooks+"/"+hook, "", 422); got.rules() != "recipients in_use" {
+		t.Errorf("remove a webhook that somebody is called by: %s", got.raw)
+	}
+	if got := h.ask("admin", "PATCH", one, `{"email":null,"webhookId":null}`, 422); got.rules() != "email one_of:email|phone|webhookId" {
+		t.Errorf("out of reach: %s", got.raw)
+	}
+	if got := h.ask("admin", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"sms"}`, 422); got.rules() != "channel no_address" {
+		t.Errorf("test without a number: %s", got.raw)
+	}
+	h.ask("admin", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"email"}`, 200)
+	h.ask("foreign", "POST", "/api/admin/alerts/test", `{"recipientId":"`+made.Data.ID+`","channel":"email"}`, 404)
+	if c := h.orders[0]; c.Endpoint != made.Data.ID || c.Channel != outbound.ChannelMail || c.Verb != outbound.VerbTest {
+		t.Errorf("order %+v", c)
+	}
+	h.ask("admin", "DELETE", one, "", 200)
+}
