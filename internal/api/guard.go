@@ -93,7 +93,7 @@ func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		options(w, r)
 		return
 	}
-	Fail(w, r, Problem{Kind: MethodNotServed})
+	Fail(w, r, Problem{Kind: MethodNotServed, Message: "This path serves " + w.Header().Get("Allow") + "."})
 }
 
 // methods are those that a route may have.
