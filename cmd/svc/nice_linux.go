@@ -19,19 +19,24 @@ func giveWay(nice int) {
 	if nice == 0 {
 		return
 	}
-	tasks, err := os.ReadDir("/proc/self/task")
-	if err != nil {
-		return
-	}
-	for _, task := range tasks {
-		id, err := strconv.Atoi(task.Name())
+	done := map[int]bool{}
+	for more := true; more; { // a thread that was not asked yet may have started another
+		tasks, err := os.ReadDir("/proc/self/task")
 		if err != nil {
-			continue
+			return
 		}
-		syscall.Setpriority(syscall.PRIO_PROCESS, id, nice) //nolint:errcheck // best effort
-		if nice == leastPriority {
-			none := int32(0)                                                                                        // struct sched_param
-			syscall.Syscall(syscall.SYS_SCHED_SETSCHEDULER, uintptr(id), schedIdle, uintptr(unsafe.Pointer(&none))) //nolint:errcheck,gosec // likewise
+		more = false
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil || done[id] {
+				continue
+			}
+			done[id], more = true, true
+			syscall.Setpriority(syscall.PRIO_PROCESS, id, nice) //nolint:errcheck // best effort
+			if nice == leastPriority {
+				none := int32(0)                                                                                        // struct sched_param
+				syscall.Syscall(syscall.SYS_SCHED_SETSCHEDULER, uintptr(id), schedIdle, uintptr(unsafe.Pointer(&none))) //nolint:errcheck,gosec // likewise
+			}
 		}
 	}
 }
