@@ -48,9 +48,7 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 		Hospital: d.Hospital, Delivery: d.ID, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
 		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: d.Reason,
 		OccurredAt: momentOf(d.OccurredAt), NextAttemptAt: momentOf(d.NextAttemptAt),
-	}
-	for i := range d.Attempts {
-		row.Attempts = append(row.Attempts, attemptRow(&d.Attempts[i]))
+		Attempts: rowsOf(row.Attempts, d.Attempts, attemptRow),
 	}
 	return ""
 }

@@ -87,23 +87,13 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: Moment(in.At), Key: string(r.Key),
 		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: o.Source,
 		Record: r.Value,
-		Events: row.Events[:0], Signals: row.Signals[:0], Census: row.Census[:0],
+		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
 	}
 	if o.Room != nil {
 		row.RoomID, row.RoomLabel = &o.Room.ID, o.Room.Label
 	}
-	for i := range o.Events {
-		row.Events = append(row.Events, eventRow(&o.Events[i]))
-	}
-	for i := range o.Signals {
-		row.Signals = append(row.Signals, signalRow(&o.Signals[i]))
-	}
 	if o.Census != nil {
-		row.CensusAt = Moment(o.Census.AsOf)
-		for i := range o.Census.Rooms {
-			c := &o.Census.Rooms[i]
-			row.Census = append(row.Census, CensusRow{c.ID, c.Label, c.Area, c.Status.String(), c.Visit, factorID(c.Primary)})
-		}
+		row.CensusAt, row.Census = Moment(o.Census.AsOf), rowsOf(row.Census, o.Census.Rooms, censusRow)
 	}
 	if o.Staffing != nil {
 		row.StaffingAt, row.Nurses, row.Call = Moment(o.Staffing.AsOf), &o.Staffing.Nurses, word(tristateWords[:], o.Staffing.Call)
@@ -127,6 +117,10 @@ func eventRow(e *acuity.Event) EventRow {
 		row.Diagnoses = append(row.Diagnoses, string(e.Diagnoses[i].System)+" "+e.Diagnoses[i].Code)
 	}
 	return row
+}
+
+func censusRow(c *acuity.CensusRoom) CensusRow {
+	return CensusRow{c.ID, c.Label, c.Area, c.Status.String(), c.Visit, factorID(c.Primary)}
 }
 
 func signalRow(s *acuity.Signal) SignalRow {

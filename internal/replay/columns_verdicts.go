@@ -61,22 +61,12 @@ func (row *VerdictRow) of(partition int32, c *acuity.Change) {
 		Hospital: c.Hospital, Version: c.Version, Partition: partition, InputOffset: c.Offset,
 		Cause: word(causeWords[:], c.Cause), AppliedAt: Moment(c.AppliedAt), Outcome: word(outcomeWords[:], c.Outcome),
 		Reason: c.Reason, Level: c.Level.String(), Removed: c.Removed,
-		Effects: row.Effects[:0], Activated: row.Activated[:0], Expired: row.Expired[:0], Warnings: row.Warnings[:0],
+		Effects:   rowsOf(row.Effects, c.Effects, effectRow),
+		Activated: rowsOf(row.Activated, c.Activated, factorRow), Expired: rowsOf(row.Expired, c.Expired, factorRow),
+		Warnings: rowsOf(row.Warnings, c.Warnings, func(w *acuity.Warning) string { return w.Code }),
 	}
 	if c.Repeats != 0 {
 		row.Repeats = &c.Repeats
-	}
-	for i := range c.Effects {
-		row.Effects = append(row.Effects, effectRow(&c.Effects[i]))
-	}
-	for i := range c.Activated {
-		row.Activated = append(row.Activated, factorRow(&c.Activated[i]))
-	}
-	for i := range c.Expired {
-		row.Expired = append(row.Expired, factorRow(&c.Expired[i]))
-	}
-	for i := range c.Warnings {
-		row.Warnings = append(row.Warnings, c.Warnings[i].Code)
 	}
 }
 

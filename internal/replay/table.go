@@ -79,3 +79,12 @@ func Tables() []Table {
 		tableOf("snapshots", true, snapshots()),
 	}
 }
+
+// rowsOf makes a row of each element of a list, in the memory of past ones.
+func rowsOf[E, R any](past []R, list []E, row func(*E) R) []R {
+	rows := past[:0]
+	for i := range list {
+		rows = append(rows, row(&list[i]))
+	}
+	return rows
+}
