@@ -38,7 +38,10 @@ func TestPastIsToldInSlices(t *testing.T) {
 	l.apply(past(t, morning, 0, days))
 	l.commit()
 	north := func() (*task, *hospital) {
-		on := l.task.(*task)
+		on, ok := l.task.(*task)
+		if !ok {
+			t.Fatal("another task")
+		}
 		return on, on.hospitals["north"]
 	}
 	now := morning.Add(time.Minute)
