@@ -54,7 +54,7 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	if err := b.span(); err != nil {
+	if err = b.span(); err != nil {
 		return err
 	}
 	report, err := backtest.Run(hours.Each(list), b.options)
