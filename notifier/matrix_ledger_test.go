@@ -29,7 +29,7 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		r.settle(time.Second)
 		r.start()
 		r.settle(time.Minute)
-		r.want2("whk_1", ids)
+		r.wantRepeated("whk_1", ids)
 		if again := len(r.receiver.of("whk_1")) - len(ids); again < 1 || again > 9+2 { // two were refused
 			t.Errorf("%d requests for %d events, %d of them before the kill", len(r.receiver.of("whk_1")), len(ids), delivered)
 		}
@@ -37,8 +37,8 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	})
 }
 
-// want2 is want where a stretch may come again after a kill.
-func (r *rig) want2(endpoint string, ids []string) {
+// wantRepeated is want where a stretch may come again after a kill.
+func (r *rig) wantRepeated(endpoint string, ids []string) {
 	r.t.Helper()
 	place := map[string]int{}
 	for i, id := range ids {
@@ -186,7 +186,7 @@ func TestMatrixLateWriter(t *testing.T) {
 		if n := len(r.receiver.of("whk_1")); n != seen {
 			t.Errorf("%d requests after the next restore", n-seen)
 		}
-		r.want2("whk_1", ids)
+		r.wantRepeated("whk_1", ids)
 		stop()
 		if err := <-done; err != nil {
 			t.Error(err)
