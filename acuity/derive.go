@@ -274,6 +274,7 @@ func (u *Unit) enlist(v *visit) {
 	}
 	if v.story.newborn != v.baby {
 		v.baby = v.story.newborn
+		u.stir(v) // a statement is a mother's before it is a newborn's
 		if v.baby {
 			i, _ := slices.BinarySearchFunc(u.newborns, v.ID, byVisitID)
 			u.newborns = slices.Insert(u.newborns, i, v)
@@ -334,13 +335,14 @@ func (v *visit) isCalled(s *story) bool {
 }
 
 // move puts a visit into its rooms, and asks for the charts of all rooms that
-// it is or was in.
+// it is or was in; if it is where it was, for that of this room.
 func (u *Unit) move(v *visit, to []sojourn) {
 	u.work.spans = to
-	u.stir(v)
 	if slices.Equal(v.spans, to) {
+		u.stirBound(binding{v: v})
 		return
 	}
+	u.stir(v)
 	u.stirListed(v)
 	u.unseat(v)
 	v.spans = append(v.spans[:0], to...)

@@ -117,11 +117,15 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 // writeHeard writes the statements that came, or went, or whose owner is decided;
 // of several changes of one the last.
 func (u *Unit) writeHeard(write func(key []byte, s State)) {
-	list := u.dirty.heard
-	slices.SortStableFunc(list, func(a, b heardRecord) int { return cmp.Compare(a.number, b.number) })
+	list, order := u.dirty.heard, u.work.order[:0]
 	for i := range list {
-		r := &list[i]
-		if i+1 < len(list) && list[i+1].number == r.number {
+		order = append(order, i)
+	}
+	u.work.order = order
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].number, list[b].number), cmp.Compare(a, b)) })
+	for i, at := range order {
+		r := &list[at]
+		if i+1 < len(order) && list[order[i+1]].number == r.number {
 			continue
 		}
 		if r.gone {

@@ -158,6 +158,7 @@ type work struct {
 
 	said    []Heard    // memory of the statements of an input
 	written HeardState // memory of a record
+	order   []int      // memory of an order of statements
 	active  []Factor   // memory of the factors of a room
 	weaving weaving
 	spans   []sojourn
