@@ -1,0 +1,67 @@
+package acuity
+
+import (
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// saidOf draws a statement about a patient in labor: each kind that means something
+// to another source is among them.
+func saidOf(t *rapid.T, now Instant) Signal {
+	ago := func(most int) Instant {
+		return now.Add(-time.Duration(rapid.IntRange(0, most).Draw(t, "ago")) * time.Minute)
+	}
+	fhr := func(code string) Signal {
+		return Signal{Kind: KindObservation, System: LOINC, Code: code, Value: ParseValue(pick(t, "fhr", "Category I", "Category II", "Category II", "Category III", "?"))}
+	}
+	s := pick(t, "what",
+		fhr("11949-4"), fhr("32421-5"), fhr("11949-4"),
+		Signal{Kind: KindObservation, System: LOINC, Code: "999-1", Display: "MEWS score", Value: NumberValue(Milli(rapid.IntRange(2, 6).Draw(t, "mews"))*1000, "")},
+		Signal{Kind: KindObservation, System: SystemLocal, Code: pick(t, "id", "mews-acknowledged", "env-interpreter", "labor-fhr-cat-ii", "labor-standard", "labor-multiple-gestation")},
+		Signal{Kind: KindMedication, System: RxNorm, Code: pick(t, "drug", "6585", "7824"), StartedAt: ago(300)},
+		Signal{Kind: KindObservation, System: RxNorm, Code: "6585"},
+		Signal{Kind: KindObservation, System: LOINC, Code: "39156-5", Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(t, "bmi"))*1000, "")},
+		Signal{Kind: KindObservation, System: LOINC, Code: "718-7", Display: "Hemoglobin"},
+	)
+	s.Room, s.ObservedAt = 1, pick(t, "observed", 0, 0, now, ago(90))
+	s.Status = pick(t, "status", SignalActive, SignalActive, SignalActive, SignalActive, SignalEnded, SignalOnHold, SignalRetracted)
+	return s
+}
+
+// Statements move the chart of a room on to what it is if it is made anew.
+func TestStatementsMoveTheChartOn(t *testing.T) {
+	moved := 0
+	rapid.Check(t, func(t *rapid.T) {
+		now := clockAt(0)
+		unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
+		both := func(o Observation) {
+			a, b := last(feed(unit, o)), last(feed(plain, o))
+			if x, y := rendered(a), rendered(b); x != y {
+				t.Fatalf("changes differ\n%s", difference(x, y))
+			}
+			if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+				t.Fatalf("charts differ\n%s", difference(x, y))
+			}
+		}
+		row := CensusRoom{ID: 1, Visit: "v", HasModifiers: true, Modifiers: pick(t, "listed", nil, []Factor{factor("mews-active")}, []Factor{factor("mews-acknowledged")})}
+		both(listing(now.Add(-time.Hour), row))
+		codes := pick(t, "diagnoses", nil, []Diagnosis{{System: ICD10CM, Code: "O68"}}, []Diagnosis{{System: ICD10CM, Code: "O15.1"}, {System: ICD10CM, Code: "E66.01"}})
+		both(arrival(now, Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: DiagnosisSnapshot, Diagnoses: codes}))
+		for range rapid.IntRange(2, 14).Draw(t, "steps") {
+			now = now.Add(time.Duration(pick(t, "wait", 1, 7, 20, 61, 250)) * time.Minute)
+			o := spoken(now, 1, saidOf(t, now))
+			if pick(t, "feed", false, false, false, true) {
+				o.Channel, o.Signals[0].Visit = ChannelFHIR, "v"
+			}
+			both(o)
+			if r := unit.room(1); r.lone != nil && len(r.chart.Patients) == 1 {
+				moved++
+			}
+		}
+	})
+	if moved == 0 {
+		t.Error("no chart was moved on")
+	}
+}
