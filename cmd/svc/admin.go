@@ -124,7 +124,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		return err
 	}
 	defer cluster.Close()
-	if err := cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
+	if err = cluster.Ensure(ctx, topics(a.config.TopicPrefix, 0, schemas.Settings(), schemas.Audit())...); err != nil {
 		return err
 	}
 	seals, err := a.config.seals()

@@ -181,10 +181,10 @@ func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring) error 
 			continue
 		case sealedOlder:
 		}
-		if err := ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
+		if err = ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
 			return err
 		}
-		if err := s.putAgain(ctx, r); err != nil {
+		if err = s.putAgain(ctx, r); err != nil {
 			return err
 		}
 		done++

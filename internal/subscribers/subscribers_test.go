@@ -22,7 +22,7 @@ func TestForeignIsUnknown(t *testing.T) {
 	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
 	h.board.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
 	h.board.episodes = []outbound.Episode{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
-	for path, id := range map[string]string{
+	for route, id := range map[string]string{
 		"GET " + hooks + "/{id}": hook, "PATCH " + hooks + "/{id}": hook, "DELETE " + hooks + "/{id}": hook,
 		"POST " + hooks + "/{id}/rotate": hook, "POST " + hooks + "/{id}/test": hook, "POST " + hooks + "/{id}/replay": hook,
 		"GET " + hooks + "/{id}/deliveries": hook, "GET /api/v1/webhooks/{id}/deliveries": hook,
@@ -31,7 +31,7 @@ func TestForeignIsUnknown(t *testing.T) {
 		"PATCH /api/admin/alerts/recipients/{id}": recipient, "DELETE /api/admin/alerts/recipients/{id}": recipient,
 		"POST /api/admin/alerts/episodes/{id}/ack": "epi_1",
 	} {
-		method, path, _ := strings.Cut(path, " ")
+		method, path, _ := strings.Cut(route, " ")
 		body := `{}`
 		if strings.HasSuffix(path, "/replay") {
 			body = `{"since":"2031-04-05T11:00:00Z"}`
