@@ -94,10 +94,12 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
-// summary is the end of what the fuzzer says.
+// summary is the end of what the fuzzer says, with what it warns of.
 func summary(said string) string {
-	if i := strings.LastIndex(said, "Test cases:"); i >= 0 {
-		return said[i:]
+	for _, begin := range []string{" WARNINGS ", "Test cases:"} {
+		if i := strings.LastIndex(said, begin); i >= 0 {
+			return said[i:]
+		}
 	}
 	return ""
 }
