@@ -139,7 +139,7 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 	if v.isName() {
 		u.noteName(v)
 	}
-	u.waits = true // it may be a name now, and what was said of it waits
+	u.waits, u.past = true, nil // it may be a name now, and what was said of it waits
 	v.Touched = u.facts.Clock
 	u.markVisit(v, markState|markRetell)
 }
