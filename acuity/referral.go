@@ -423,7 +423,7 @@ func (u *Unit) countWaiting() {
 			}
 		}
 	}
-	u.chart.Unit.CancelsWaiting, u.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
+	u.chart.Unit.CancelsWaiting, u.chart.Unit.StatementsWaiting = int32(cancels), int32(statements) //nolint:gosec // bounded by the caps
 }
 
 // gatherFiled adds to an episode the statements that are kept with a visit, or

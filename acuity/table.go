@@ -1,5 +1,7 @@
 package acuity
 
+import "slices"
+
 // codeTable finds what belongs to a code of one system: by the whole code, and
 // by prefixes.
 type codeTable[T any] struct {
@@ -48,8 +50,8 @@ func (t *codeTable[T]) closest(code string) []T {
 	if found := t.exact.of(code); len(found) > 0 {
 		return found
 	}
-	for i := len(t.lengths) - 1; i >= 0; i-- {
-		if n := t.lengths[i]; n <= len(code) {
+	for _, n := range slices.Backward(t.lengths) {
+		if n <= len(code) {
 			if found := t.prefixes.of(code[:n]); len(found) > 0 {
 				return found
 			}
@@ -96,7 +98,7 @@ type shortCode [24]byte
 func short(text string) (c shortCode, ok bool) {
 	if ok = len(text) < len(c); ok {
 		copy(c[:], text)
-		c[len(c)-1] = byte(len(text))
+		c[len(c)-1] = byte(len(text)) //nolint:gosec // below the length of the array
 	}
 	return c, ok
 }
