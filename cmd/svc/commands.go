@@ -83,14 +83,18 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 }
 
 // command shows how far a command is, or stops it.
-func (c *client) command(ctx context.Context, method, id string) error {
+func (c *client) command(ctx context.Context, id string, stop bool) error {
+	method, path := http.MethodGet, "/api/admin/commands/"+url.PathEscape(id)
+	if stop {
+		method, path = http.MethodPost, path+"/stop"
+	}
 	var p progressData
-	return c.show(ctx, method, "/api/admin/commands/"+url.PathEscape(id), nil, &p, func() error {
+	return c.show(ctx, method, path, nil, &p, func() error {
 		state := "under way"
 		switch {
 		case p.Stopped:
 			state = "stopped"
-		case method == http.MethodDelete && !p.Done:
+		case stop && !p.Done:
 			state = "stopping"
 		case p.Done && p.Reason != nil:
 			state = "not done: " + *p.Reason

@@ -60,8 +60,8 @@ var webhookVerbs = map[string]clientVerb[*webhooksCommand]{
 	"deliveries": {"?", []string{"channel", "state", "event", "since", "until", "limit"}, (*webhooksCommand).deliveries},
 	"retry":      {"a delivery by its id", []string{"wait"}, (*webhooksCommand).retry},
 	"replay":     {"a webhook by its id", []string{"since", "until", "events", "only", "wait"}, (*webhooksCommand).replay},
-	"progress":   {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, http.MethodGet, o.id) }},
-	"stop":       {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, http.MethodDelete, o.id) }},
+	"progress":   {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, o.id, false) }},
+	"stop":       {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, o.id, true) }},
 }
 
 // runWebhooks administers the webhooks of a hospital through its API.

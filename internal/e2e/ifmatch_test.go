@@ -40,7 +40,7 @@ func TestTwoAdministrators(t *testing.T) {
 		for who, admin := range admins {
 			together.Go(func() {
 				var err error
-				for tries := 0; tries < 20; tries++ {
+				for range 20 {
 					if all[who], err = admin.do(method, path, "application/json", body(who), "If-Match", tag); err != nil {
 						t.Errorf("%s %s: %v", method, path, err)
 						return

@@ -50,7 +50,7 @@ func commands() []api.Route[*server] {
 			Data:       retriedRow{}, Refuses: []api.Kind{api.Missing},
 		}, Serve: (*server).retry},
 		{Operation: api.Operation{
-			Method: http.MethodDelete, Path: "/api/admin/commands/{id}", ID: "stopCommand", Summary: "Stop a replay",
+			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
 			About:      "What is under way ends, the rest is not sent.",
 			Parameters: []api.Parameter{idOf("command", "cmd_0123456789abcdef")},
 			Data:       commandRow{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},

@@ -30,8 +30,8 @@ func TestCommands(t *testing.T) {
 	if got := h.ask("admin", "GET", "/api/admin/commands/"+again.Data.CommandID, ``, 200); got.Data.Verb != "replay" || *got.Data.Count != 7 {
 		t.Errorf("progress %s", got.raw)
 	}
-	h.ask("admin", "DELETE", "/api/admin/commands/"+ping.Data.CommandID, ``, 422)
-	h.ask("admin", "DELETE", "/api/admin/commands/"+again.Data.CommandID, ``, 200)
+	h.ask("admin", "POST", "/api/admin/commands/"+ping.Data.CommandID+"/stop", ``, 422)
+	h.ask("admin", "POST", "/api/admin/commands/"+again.Data.CommandID+"/stop", ``, 200)
 
 	if len(h.orders) != 5 || !strings.HasPrefix(ping.Data.CommandID, "cmd_") || ping.Data.DeliveryID != "dlv_of_"+ping.Data.CommandID {
 		t.Fatalf("orders %+v, %s", h.orders, ping.raw)

@@ -27,7 +27,7 @@ func TestForeignIsUnknown(t *testing.T) {
 		"POST " + hooks + "/{id}/rotate": hook, "POST " + hooks + "/{id}/test": hook, "POST " + hooks + "/{id}/replay": hook,
 		"GET " + hooks + "/{id}/deliveries": hook, "GET /api/v1/webhooks/{id}/deliveries": hook,
 		"GET /api/admin/deliveries/{id}": "dlv_1", "POST /api/admin/deliveries/{id}/retry": "dlv_1",
-		"GET /api/admin/commands/{id}": "cmd_1", "DELETE /api/admin/commands/{id}": "cmd_1",
+		"GET /api/admin/commands/{id}": "cmd_1", "POST /api/admin/commands/{id}/stop": "cmd_1",
 		"PATCH /api/admin/alerts/recipients/{id}": recipient, "DELETE /api/admin/alerts/recipients/{id}": recipient,
 		"POST /api/admin/alerts/episodes/{id}/ack": "epi_1",
 	} {

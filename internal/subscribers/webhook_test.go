@@ -91,7 +91,7 @@ func TestRefusals(t *testing.T) {
 		"replay backwards":       {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z","only":"canary","events":["ping"]}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert, only enum:failed|missing|all, until after:since"},
 		"replay at no time":      {"POST", hooks + "/ID/replay", `{"since":"canary"}`, 400, "since format:date-time"},
 		"retry of none":          {"POST", "/api/admin/deliveries/dlv_0/retry", ``, 404, ""},
-		"stop of none":           {"DELETE", "/api/admin/commands/cmd_0", ``, 404, ""},
+		"stop of none":           {"POST", "/api/admin/commands/cmd_0/stop", ``, 404, ""},
 		"list of what":           {"GET", "/api/admin/deliveries?channel=canary&state=canary&event=canary&limit=0&since=canary", ``, 400, "channel enum:webhook|email|sms, state enum:pending|delivered|rejected|expired|poison|cancelled|failed|suppressed|superseded, event enum:surge.level_changed|room.rescored|surge.alert|ping, since date-time, limit integer:1-200"},
 		"cursor":                 {"GET", "/api/admin/deliveries?cursor=bad", ``, 422, "cursor cursor"},
 		"list of no endpoint":    {"GET", hooks + "/whk_0/deliveries", ``, 404, ""},
