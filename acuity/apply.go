@@ -231,9 +231,10 @@ func (e *Event) share(o *Event) {
 	}
 }
 
-// remember keeps the identity of an event for 24 h.
+// remember keeps the identity of an event for 24 h. In a past there are only events
+// that were taken.
 func (u *Unit) remember(e *Event, at Instant) {
-	if e.ID == "" {
+	if e.ID == "" || u.isPast {
 		return
 	}
 	s := &SeenState{ID: strings.Clone(e.ID), Digest: strings.Clone(e.Digest), At: at}

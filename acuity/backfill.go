@@ -106,7 +106,9 @@ func (u *Unit) cutPast(in *intake) {
 	}
 }
 
-// past is a unit that is told again what happened, at the times at which it did.
+// past is a unit that is told again what happened, at the times at which it did. It
+// keeps no house: what its unit still knows counts to the end, and what would be
+// forgotten would depend on the hours that are cut.
 type past struct {
 	unit   *Unit
 	events []*Event // that are still to come, ascending by time

@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"fmt"
 	"testing"
 	"time"
 )
@@ -64,6 +65,83 @@ func TestPastIsRecalledInPieces(t *testing.T) {
 			}
 			if a, b := rendered(got), rendered(want); a != b {
 				t.Errorf("%d changes, undisturbed %d\n%s", len(got), len(want), difference(a, b))
+			}
+		})
+	}
+}
+
+// A past hour has all that the unit knows of it, however the hours before it were
+// told: in the past nothing is forgotten that the unit still keeps.
+func TestPastForgetsNothing(t *testing.T) {
+	const hour = 60
+	end := clockAt(9 * 24 * hour)
+	labor, ward := Location{PointOfCare: "LDR", Room: "L1"}, Location{PointOfCare: "MBU", Room: "P1"}
+	for name, c := range map[string]struct {
+		events []Event // at intervals of a day and an hour
+		want   []SnapshotVisit
+	}{
+		"a discharge that is cancelled after a week, early in the hour after it": {
+			events: []Event{
+				{ID: "a", Type: A01, At: clockAt(0), Visit: "v1", Class: 'I', Place: labor},
+				{ID: "b", Type: A03, At: clockAt(hour + 20), Visit: "v1"},
+				{ID: "c", Type: A13, At: clockAt(7*24*hour + hour + 40), Visit: "v1", Cancels: clockAt(hour + 20)},
+			},
+			want: []SnapshotVisit{{Visit: visitNumber(&PatientChart{Visit: "v1"}), Class: StageLabor, Age: 9 * 24 * hour}},
+		},
+		"a newborn whose mother left an hour before it": {
+			events: []Event{
+				{ID: "a", Type: A01, At: clockAt(0), Visit: "v1", Class: 'I', Place: labor},
+				{ID: "b", Type: A01, At: clockAt(hour), Visit: "b1", Newborn: true, MotherVisit: "v1", Place: labor},
+				{ID: "c", Type: A03, At: clockAt(2 * hour), Visit: "v1"},
+				{ID: "d", Type: A08, At: clockAt(3*hour + 20), Visit: "b1", Newborn: true, MotherVisit: "v1"},
+				{ID: "e", Type: A02, At: clockAt(8 * 24 * hour), Visit: "b1", Newborn: true, MotherVisit: "v1", Place: ward},
+			},
+			want: []SnapshotVisit{{Visit: visitNumber(&PatientChart{Visit: "b1"}), Class: StageOther, Age: 24 * hour}},
+		},
+		"the identity of an event that two visits have": {
+			events: []Event{
+				{ID: "a", Type: A01, At: clockAt(0), Visit: "v1", Class: 'I', Place: labor},
+				{ID: "a", Type: A01, At: clockAt(hour), Visit: "v2", Class: 'I', Place: ward},
+			},
+			want: []SnapshotVisit{
+				{Visit: visitNumber(&PatientChart{Visit: "v2"}), Class: StageCouplet, Age: 9*24*hour - hour},
+				{Visit: visitNumber(&PatientChart{Visit: "v1"}), Class: StageLabor, Age: 9 * 24 * hour},
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			told := func(u *Unit) []Snapshot {
+				at := end
+				for i := range c.events {
+					feed(u, Observation{ReceivedAt: at, Channel: ChannelADT, Events: c.events[i : i+1]})
+					at = at.Add(25 * time.Hour)
+				}
+				before := Event{ID: "z", Type: A01, At: end.Add(-10 * 24 * time.Hour), Visit: "v0", Place: Location{PointOfCare: "ICU"}}
+				feed(u, Observation{ReceivedAt: at, Channel: ChannelBatch, Events: []Event{before}})
+				return snapshots(u.advance(nil, at.Add(time.Minute)))
+			}
+			got, plain := told(NewUnit(testHospital)), told(NewPlainUnit(testHospital))
+			if len(got) != len(plain) || len(got) < 9*24 {
+				t.Fatalf("%d hours, plain %d", len(got), len(plain))
+			}
+			for i := range plain {
+				if a, b := rendered(got[i].Visits), rendered(plain[i].Visits); a != b {
+					t.Fatalf("hour %d, told along with those before it\n%s\ntold by itself\n%s", got[i].Hour-day.Hour(), a, b)
+				}
+				if got[i].Hour != end.Hour() {
+					continue
+				}
+				is := ""
+				for _, v := range got[i].Visits {
+					is += fmt.Sprintln(v.Visit, v.Class, v.Age)
+				}
+				want := ""
+				for _, v := range c.want {
+					want += fmt.Sprintln(v.Visit, v.Class, v.Age)
+				}
+				if is != want {
+					t.Errorf("visits\n%s\nwant\n%s", is, want)
+				}
 			}
 		})
 	}

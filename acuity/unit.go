@@ -64,7 +64,7 @@ type Unit struct {
 	overdue bool   // the verdict differs from what was last told
 
 	past   *past // of a backfill that goes on; nil: to be made
-	isPast bool  // it is the unit of one: it is cut when that asks
+	isPast bool  // it is the unit of one: it is cut when that asks, and forgets nothing
 }
 
 // room is a room with what is derived for it.
@@ -269,7 +269,7 @@ func (u *Unit) Reject(reason string, at Instant, offset int64) Change {
 func (u *Unit) begin(now Instant, offset int64) {
 	before := u.facts.Clock
 	u.facts.Clock, u.facts.Offset = now, offset
-	if before != 0 && now/hourOf != before/hourOf {
+	if before != 0 && now/hourOf != before/hourOf && !u.isPast {
 		u.keepHouse(now)
 		u.derive() // an input reads what is derived
 	}
