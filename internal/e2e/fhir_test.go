@@ -152,7 +152,7 @@ func everyElement(at string) string {
 	}
 	resources := []string{
 		`"resourceType":"Patient","id":"CANARYMRN77","birthDate":"1999-08-17","identifier":[{"type":{"coding":[{"code":"MR"}],"text":"CANARYNAME"},"value":"CANARYMRN77"}]`,
-		`"resourceType":"Encounter","id":"CANARYVISIT6","status":"in-progress","class":{"code":"IMP","display":"CANARYNAME"},"reasonCode":[{"text":"CANARYNAME has contractions"}],"location":[{"location":{"display":"LDR 43","reference":"Location/CANARYMRN77"}}],` + about,
+		`"resourceType":"Encounter","id":"CANARYVISIT6","status":"in-progress","class":{"code":"IMP","display":"CANARYNAME"},"reasonCode":[{"text":"CANARYNAME has contractions"}],"location":[{"location":{"display":"LDR 43","reference":"Location/ldr-43"}}],` + about,
 		`"resourceType":"Condition","id":"CANARYMRN77","code":` + code("http://hl7.org/fhir/sid/icd-10-cm", "O14.13") + `,` + about,
 		`"resourceType":"Observation","id":"CANARYMRN77","status":"final","valueString":"5 says CANARYNAME","code":` + code("http://loinc.org", "1-8") + `,` + about,
 		`"resourceType":"MedicationAdministration","id":"CANARYMRN77","status":"in-progress","medicationReference":{"reference":"#m","display":"CANARYNAME"},"contained":[{"resourceType":"Medication","id":"m",` + unused.String() + `"code":` + code("http://www.nlm.nih.gov/research/umls/rxnorm", "6585") + `}],"effectiveDateTime":"` + at + `",` + about,
