@@ -301,6 +301,7 @@ func TestMLLPRevoked(t *testing.T) {
 
 // TestMLLPPeers has a peer of every bad kind beside a good one, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
+	t.Parallel() // it waits as long as a peer may be silent
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", d.MLLP)

@@ -24,11 +24,13 @@ import (
 // When nothing more comes the wall clock takes over.
 
 func TestDevPast(t *testing.T) {
+	t.Parallel() // it waits for the silence after a past
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	writePast(t, d.Kafka, "", 3)
 }
 
 func TestPastOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t)
 	s.processor("p1")
 	writePast(t, s.kafka.address, s.prefix, partitions)
