@@ -29,11 +29,13 @@ check: ## vet, format and lint
 
 # Rooms that may not start a goroutine (internal/archtest), and that compute for minutes under the detector.
 ALONE := acuity|acuity/forecast|internal/backtest|internal/simulate
+# Tests of volume that compute for a minute under the detector and start nothing that others do not.
+VOLUME := TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.
 RACES := Tour|DevWebhooks|DevAlerts|DevReplay|DevAdministration|ReadHoldsWrite$$|MLLPPeers|ResendInDev
 
 race: ## run all tests with the race detector (domain, forecast and simulator have no goroutines), svc itself in some of the whole system
-	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
+	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race -skip '^($(VOLUME))$$' $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
 	@CGO_ENABLED=1 GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -race -run '$(RACES)' ./internal/e2e
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)

@@ -62,8 +62,8 @@ func TestAppendsGoTogether(t *testing.T) {
 		if len(stored) != senders*each {
 			t.Errorf("%d positions", len(stored))
 		}
-		// The first record may go alone.
-		if n := requests.count.Load(); n > 2*each+2 || time.Since(began) > (2*each+2)*10*time.Millisecond {
+		// The first record may go alone, and the first of a round before the rest of it.
+		if n := requests.count.Load(); n > 3*each || time.Since(began) > 3*each*10*time.Millisecond {
 			t.Errorf("%d requests in %v for %d senders, each %d times", n, time.Since(began), senders, each)
 		}
 	})
