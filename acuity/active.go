@@ -49,6 +49,9 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 		if v.quiet.Factor != 0 {
 			c.activate(v, &v.quiet, now, out, &seen, &many)
 		}
+		if len(views) > 1 && v.hushEnd > now {
+			many.add(v.hushed)
+		}
 	}
 	if len(out.factors) == first {
 		return nil
@@ -58,9 +61,9 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 		fv := &room[i]
 		if f := fv.Factor; many.has(f) {
 			all, _ := settle(views, f, now)
-			all.follow(views, now)
+			all.Sources = gather(views, f, now, out)
+			all.follow(views, now, out)
 			*fv = all.FactorVerdict
-			fv.Sources = gather(views, f, now, out)
 			fv.Demand = fv.Need
 			if fv.Demand == 0 {
 				fv.Demand = fv.add
@@ -97,7 +100,7 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.AssignedBy = f, ev.Kind, o.class, ev.Start, ev.AssignedBy
 	fv.Next, fv.Sources = o.next, out.sources[n-1:n:n]
 	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
-	fv.Stale, fv.doubt = false, o.staleAt
+	fv.Stale, fv.doubt, fv.loses = false, o.staleAt, 0
 	if o.staleAt != 0 && now >= o.staleAt {
 		fv.Stale, fv.doubt = true, 0
 	}
@@ -146,6 +149,9 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on bool) {
 	o, on := v.judge(ev, now)
 	if !on {
+		if ev.Factor == v.hushed && v.hushEnd > now {
+			fv.breaks = Soonest(fv.breaks, v.hushEnd) // another patient's may show now
+		}
 		return before
 	}
 	stale := o.staleAt != 0 && now >= o.staleAt
@@ -167,8 +173,10 @@ func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on 
 }
 
 // follow finds when an entry with several evidences changes: a step that another
-// evidence hides is no change.
-func (fv *settled) follow(views []patient, now Instant) {
+// evidence hides is no change, but its source may be gone. What is free of out is
+// used for a while.
+func (fv *settled) follow(views []patient, now Instant, out *judged) {
+	used := len(out.sources)
 	for at := fv.breaks; at > now; {
 		then, on := settle(views, fv.Factor, at)
 		if !on || !then.shows(fv) {
@@ -178,6 +186,10 @@ func (fv *settled) follow(views []patient, now Instant) {
 		if then.Stale && !fv.Stale && fv.doubt == 0 {
 			fv.doubt = at
 		}
+		if fv.loses == 0 && !slices.Equal(fv.Sources, gather(views, fv.Factor, at, out)) {
+			fv.loses = at
+		}
+		out.sources = out.sources[:used]
 		if then.breaks <= at {
 			return
 		}
@@ -198,7 +210,9 @@ func gather(views []patient, f Factor, now Instant, out *judged) []Source {
 		v := &views[i]
 		from := f
 		if v.quiet.Factor == f {
-			from = v.quietFrom
+			if _, on := v.judge(&v.quiet, now); on {
+				from = v.quietFrom
+			}
 		}
 		for j := range v.evidence {
 			ev := &v.evidence[j]

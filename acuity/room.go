@@ -147,7 +147,7 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		fv := &rv.Factors[i]
 		rv.STAT = rv.STAT || fv.Severity == 4
 		rv.Stale = rv.Stale || fv.Stale
-		rv.Next = Soonest(rv.Next, fv.Next)
+		rv.Next = Soonest(rv.Next, Soonest(fv.Next, fv.loses))
 		e := &c.effects[fv.Factor][0]
 		rv.fatigue = rv.fatigue || e.fatigue
 		if e.boarder > 0 {

@@ -250,3 +250,50 @@ func TestAHiddenStepIsNoChange(t *testing.T) {
 		t.Errorf("room next %v, want %v", v.Next-now, want-now)
 	}
 }
+
+// A source that ends behind another of its factor is gone at its end, whoever asks
+// then: a unit that judges what is due, or one that judges all rooms at each step.
+func TestAHiddenSourceEnds(t *testing.T) {
+	category := Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR category", Value: ParseValue("Category II")}
+	row := CensusRoom{ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true, Diagnoses: []Diagnosis{{System: ICD10CM, Code: "O68"}}}
+	said := []Observation{
+		{ReceivedAt: clockAt(0), Channel: ChannelCensus, Census: &Census{TotalRooms: 9, Rooms: []CensusRoom{row}}},
+		spoken(clockAt(10), 4, category),
+		{ReceivedAt: clockAt(255), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}},
+	}
+	unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
+	for i := range said {
+		if a, b := feed(unit, said[i]), feed(plain, said[i]); rendered(a) != rendered(b) {
+			t.Errorf("changes of step %d\n%s", i, difference(rendered(a), rendered(b)))
+		}
+		if a, b := shown(unit.verdict), shown(plain.verdict); a != b {
+			t.Errorf("step %d\n%s", i, difference(a, b))
+		}
+		want := 2
+		if i != 1 {
+			want = 1
+		}
+		if f := unit.verdict.Rooms[0].factor(factor("labor-fhr-cat-ii")); f == nil || len(f.Sources) != want || f.Next != 0 || f.Since != clockAt(0) {
+			t.Errorf("step %d: %+v, want %d sources", i, f, want)
+		}
+		if next := unit.verdict.Rooms[0].Next; i == 1 && next != clockAt(250) {
+			t.Errorf("the room changes at %v, want the end of the signal, %v", next, clockAt(250))
+		}
+	}
+}
+
+// What a silent Category III became ends with its window, and its source with it.
+func TestTheSourceOfSilenceEnds(t *testing.T) {
+	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {
+		r := roomOf(t, testStart,
+			charted{factor: "labor-fhr-cat-iii", age: age, kind: BySignal, code: "C1"},
+			charted{factor: "labor-fhr-cat-ii", age: 7 * hours, kind: ByDiagnosis, code: "O68"},
+			charted{factor: "labor-fhr-cat-ii", age: 8 * hours, kind: ByDiagnosis, code: "O77.8"},
+		)
+		v := judgeAt(r, testStart)
+		f := v.factor(mustFactor(t, "labor-fhr-cat-ii"))
+		if f == nil || len(f.Sources) != want {
+			t.Errorf("%v after it: %+v, want %d sources", age, f, want)
+		}
+	}
+}

@@ -125,6 +125,7 @@ type FactorVerdict struct {
 	Sources    []Source
 
 	doubt  Instant // when Stale becomes true; 0: never
+	loses  Instant // when one of several sources ends that another one hides; 0: never
 	babies uint8   // largest count of babies that an evidence gave
 }
 
