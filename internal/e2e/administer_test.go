@@ -11,6 +11,7 @@ import (
 // TestKeysOverHTTP has an administrator make a key, use it, rotate and revoke it,
 // and read what was done, also by the command line, back from the audit.
 func TestKeysOverHTTP(t *testing.T) {
+	t.Parallel() // it waits until a use of a key is noted
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
