@@ -32,14 +32,14 @@ ALONE := acuity|acuity/forecast|internal/backtest|internal/simulate
 # Tests of volume that compute for a minute under the detector and start nothing that others do not.
 VOLUME := TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.
-RACES := Tour|DevWebhooks|DevAlerts|DevReplay|DevAdministration|ReadHoldsWrite$$|MLLPPeers|ResendInDev
+RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 
 race: ## run all tests with the race detector (domain, forecast and simulator have no goroutines), svc itself in some of the whole system
 	@CGO_ENABLED=1 $(GOTEST) $(TAGS) -race -skip '^($(VOLUME))$$' $$(go list ./... | grep -vE 'svc/($(ALONE)|internal/e2e)$$')
 	@CGO_ENABLED=1 GOTESTSUM_JSONFILE=$(GOTESTSUM_JSONFILE:.json=-system.json) $(GOTEST) -race -run '$(RACES)' ./internal/e2e
 
 e2e: ## run the whole-system tests on a real Kafka and Redis (Docker, or E2E_KAFKA and E2E_REDIS)
-	@SVC_E2E=1 $(GOTEST) -count=1 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
+	@SVC_E2E=1 $(GOTEST) -count=1 -parallel 4 -timeout 30m $(if $(SKIP),-skip '$(SKIP)') ./internal/e2e
 
 contract: ## try every operation of the API with 100 cases of a fuzzer (Python and its package registry)
 	@CASES=$${CASES:-100} $(GOTEST) -count=1 -timeout 60m -v -run TestSchemathesis ./internal/e2e

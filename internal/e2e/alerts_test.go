@@ -129,17 +129,15 @@ func TestDevAlerts(t *testing.T) {
 // director is called.
 func TestAlertsOnServers(t *testing.T) {
 	needServers(t)
+	t.Parallel() // it waits until nobody has taken an alert
 	relay := startRelay(t)
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
 	defer provider.Close()
-	for name, value := range map[string]string{
-		"SVC_SECRETS_KEY": "a key for tests, 32 characters and more",
-		"SVC_SMS_DRIVER":  "http", "SVC_SMS_URL": provider.URL + "/send", "SVC_SMS_TOKEN": gatewayToken,
-	} {
-		t.Setenv(name, value)
-	}
-	s := startSystem(t, "north", "south")
+	s := startSystemWith(t, []string{
+		"SVC_SECRETS_KEY=a key for tests, 32 characters and more",
+		"SVC_SMS_DRIVER=http", "SVC_SMS_URL=" + provider.URL + "/send", "SVC_SMS_TOKEN=" + gatewayToken,
+	}, "north", "south")
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
 	notify := start(t, "notify", []string{

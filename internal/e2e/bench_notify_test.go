@@ -42,10 +42,7 @@ func startNotify(b *testing.B, units int) *notified {
 		n.units = append(n.units, fmt.Sprintf("unit%d", i))
 	}
 	n.side = receive(b, n.units...)
-	for name, value := range n.side.variables() {
-		b.Setenv(name, value)
-	}
-	n.system = startSystem(b, n.units...)
+	n.system = startSystemWith(b, n.side.env, n.units...)
 	n.env = append(n.env, "SVC_LOG_LEVEL=info")
 	for _, unit := range n.units {
 		n.side.hook(b, n.system, unit, "/"+unit)

@@ -39,7 +39,7 @@ func TestImage(t *testing.T) {
 	})
 	eventually(t, time.Minute, func() error { return ready("http://" + private + "/readyz") })
 	cli(t, env, "hospitals", "create", "-id", "north", "-name", "north", "-timezone", "America/Chicago")
-	key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all")
+	key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all", "-rate", "0")
 	p := newPartner("http://"+listen, "north", key)
 	eventually(t, 5*time.Second, func() error { return notStatus(p, 401) })
 	tour(t, p)

@@ -27,6 +27,8 @@ func TestDevImport(t *testing.T) {
 }
 
 func TestImportOnServers(t *testing.T) {
+	needServers(t)
+	t.Parallel()
 	s := startSystem(t)
 	s.processor("p1")
 	importPast(t, nil, s.env)

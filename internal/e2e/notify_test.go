@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"slices"
 	"strings"
@@ -21,8 +22,9 @@ import (
 // partnerSide is what the endpoints of partners are in these tests: HTTPS on a
 // private address of this machine, which the notifier reaches by its allow list.
 type partnerSide struct {
-	address string // host:port
-	env     []string
+	address string   // host:port
+	ca      string   // file that trusts it
+	env     []string // of those who send to it
 
 	mu    sync.Mutex
 	seen  map[string][]gotten       // accepted, by path
@@ -39,7 +41,8 @@ type gotten struct {
 func receive(t testing.TB, hospitals ...string) *partnerSide {
 	t.Helper()
 	p := &partnerSide{seen: map[string][]gotten{}, tried: map[string]int{}}
-	server, ca := serveHTTPS(t, p)
+	var server *httptest.Server
+	server, p.ca = serveHTTPS(t, p)
 	p.address = server.Listener.Addr().String()
 	ip, port, err := net.SplitHostPort(p.address)
 	if err != nil {
@@ -50,26 +53,16 @@ func receive(t testing.TB, hospitals ...string) *partnerSide {
 		allow = append(allow, h+"="+ip+":"+port)
 	}
 	p.env = []string{
-		"SVC_EGRESS_ALLOW=" + strings.Join(allow, ","), "SVC_EGRESS_CA_FILE=" + ca,
+		"SVC_EGRESS_ALLOW=" + strings.Join(allow, ","), "SVC_EGRESS_CA_FILE=" + p.ca,
 		"SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef-of-tests",
 	}
 	return p
 }
 
-// variables are its environment for this process, which starts the others.
-func (p *partnerSide) variables() map[string]string {
-	all := map[string]string{}
-	for _, e := range p.env {
-		name, value, _ := strings.Cut(e, "=")
-		all[name] = value
-	}
-	return all
-}
-
 // roots trust its certificate.
 func (p *partnerSide) roots(t testing.TB) *x509.CertPool {
 	t.Helper()
-	content, err := os.ReadFile(p.variables()["SVC_EGRESS_CA_FILE"])
+	content, err := os.ReadFile(p.ca)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,10 +205,7 @@ func startNotified(t testing.TB, hospitals ...string) (*system, *partnerSide) {
 	t.Helper()
 	needServers(t)
 	p := receive(t, hospitals...)
-	for name, value := range p.variables() {
-		t.Setenv(name, value)
-	}
-	s := startSystem(t, hospitals...)
+	s := startSystemWith(t, p.env, hospitals...)
 	for _, h := range hospitals {
 		p.hook(t, s, h, "/"+h+"/a")
 		p.hook(t, s, h, "/"+h+"/b")

@@ -86,6 +86,19 @@ func TestMatrixKafkaAway(t *testing.T) {
 		return err
 	})
 
+	tried := func() (all int) {
+		for _, path := range paths {
+			all += p.requests(path)
+		}
+		return all
+	}
+	was := tried()
+	eventually(t, time.Minute, func() error { // one is surely under way, and not between two attempts
+		if tried() == was {
+			return errors.New("nothing is tried again")
+		}
+		return nil
+	})
 	before := map[string]int{}
 	for _, path := range paths {
 		before[path] = p.requests(path)
@@ -141,6 +154,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 // five seconds is not sent again; what hangs is interrupted, which counts as no
 // attempt, and is sent by the other one.
 func TestMatrixRebalance(t *testing.T) {
+	needServers(t)
+	t.Parallel()
 	hospitals := everyPartition()
 	s, p := startNotified(t, hospitals...)
 	s.processor("p1")
@@ -197,6 +212,8 @@ func TestMatrixRebalance(t *testing.T) {
 // A notifier that was frozen until another had its partitions goes on and writes:
 // what it writes is outranked by what the other wrote in a later term.
 func TestMatrixLateWriter(t *testing.T) {
+	needServers(t)
+	t.Parallel()
 	hospitals := everyPartition()
 	s, p := startNotified(t, hospitals...)
 	s.processor("p1")

@@ -30,6 +30,7 @@ func TestDevPast(t *testing.T) {
 }
 
 func TestPastOnServers(t *testing.T) {
+	needServers(t)
 	t.Parallel()
 	s := startSystem(t)
 	s.processor("p1")

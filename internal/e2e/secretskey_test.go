@@ -15,17 +15,15 @@ import (
 // is of no use any more.
 func TestAnotherSecretsKey(t *testing.T) {
 	needServers(t)
-	r, ca := privateReceiver(t, "north")
+	t.Parallel() // it waits for many starts
+	r, allow, ca := privateReceiver(t, "north")
 	gateway := &smsGateway{t: t}
 	provider := httptest.NewServer(gateway)
 	defer provider.Close()
 	const before, after = "the first key of the tests, of 32 and more", "the second key of the tests, of 32 and more"
-	for name, value := range map[string]string{
-		"SVC_SECRETS_KEY": before, "SVC_SMS_DRIVER": "http", "SVC_SMS_URL": provider.URL + "/send", "SVC_SMS_TOKEN": gatewayToken,
-	} {
-		t.Setenv(name, value)
-	}
-	s := startSystem(t, "north")
+	s := startSystemWith(t, []string{
+		allow, "SVC_SECRETS_KEY=" + before, "SVC_SMS_DRIVER=http", "SVC_SMS_URL=" + provider.URL + "/send", "SVC_SMS_TOKEN=" + gatewayToken,
+	}, "north")
 	s.processor("p1")
 	private := [2]string{"127.0.0.1:" + mustFreePort(t), "127.0.0.1:" + mustFreePort(t)}
 	var notify *node
@@ -44,8 +42,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 	})
 	restart := func(key, old string) {
 		t.Helper()
-		t.Setenv("SVC_SECRETS_KEY", key)
-		t.Setenv("SVC_SECRETS_KEY_OLD", old)
+		s.env = append(s.env, "SVC_SECRETS_KEY="+key, "SVC_SECRETS_KEY_OLD="+old)
 		notify.stop()
 		s.front.stop()
 		s.front = start(t, "front", []string{"run", "ingest,read", "-listen", strings.TrimPrefix(s.base, "http://"), "-private-listen", private[1]}, s.env...)
@@ -99,7 +96,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 	restart(after, "")
 	works("without the old key", id, secret, recipient)
 
-	t.Setenv("SVC_SECRETS_KEY", before)
+	s.env = append(s.env, "SVC_SECRETS_KEY="+before)
 	if out := status(true); strings.Count(out, `"unknown"`) != 2 {
 		t.Errorf("to the old key: %s", out)
 	}

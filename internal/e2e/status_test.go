@@ -125,6 +125,8 @@ func TestStatusOfDev(t *testing.T) {
 // TestStatusOnServers adds up two instances, and keeps the counts when one starts
 // anew; who has no processor is told so.
 func TestStatusOnServers(t *testing.T) {
+	needServers(t)
+	t.Parallel()
 	s := startSystem(t, "north")
 	p := s.partners[0]
 	processor := s.processor("p1")

@@ -41,6 +41,12 @@ var systems atomic.Int64
 // startSystem makes the hospitals, a key for each, and starts what serves HTTP.
 func startSystem(t testing.TB, hospitals ...string) *system {
 	t.Helper()
+	return startSystemWith(t, nil, hospitals...)
+}
+
+// startSystemWith gives all its processes more variables.
+func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
+	t.Helper()
 	kafka, redis := needServers(t)
 	s := &system{t: t, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
 	s.env = []string{
@@ -48,6 +54,7 @@ func startSystem(t testing.TB, hospitals ...string) *system {
 		"SVC_PARTITIONS=" + strconv.Itoa(partitions), "SVC_COMMIT_EVERY=0",
 		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_LOG_LEVEL=debug",
 	}
+	s.env = append(s.env, env...)
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	s.base = "http://" + listen
 	s.front = start(t, "front", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)

@@ -333,9 +333,9 @@ func (d *desk) people(email, phone string) {
 // endpoint at a private address by https, as a hospital's own would be.
 func TestWebhooksOnServers(t *testing.T) {
 	needServers(t)
-	r, ca := privateReceiver(t, "north")
-	t.Setenv("SVC_SECRETS_KEY", "a key for tests, 32 characters and more")
-	s := startSystem(t, "north")
+	t.Parallel()
+	r, allow, ca := privateReceiver(t, "north")
+	s := startSystemWith(t, []string{allow, "SVC_SECRETS_KEY=a key for tests, 32 characters and more"}, "north")
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
 	notify := start(t, "notify", []string{"notify", "-instance", "n1", "-private-listen", private, "-egress-ca-file", ca}, s.env...)
@@ -357,11 +357,11 @@ func TestWebhooksOnServers(t *testing.T) {
 }
 
 // privateReceiver is a receiver at a private address by https, as a hospital's own
-// would be, which the hospital's endpoints may lie at; ca is a file that trusts it.
-func privateReceiver(t *testing.T, hospital string) (r *receiver, ca string) {
+// would be; allow is the variable by which the hospital's endpoints may lie there, ca
+// a file that trusts it.
+func privateReceiver(t *testing.T, hospital string) (r *receiver, allow, ca string) {
 	t.Helper()
 	r = &receiver{}
 	r.Server, ca = serveHTTPS(t, r)
-	t.Setenv("SVC_EGRESS_ALLOW", hospital+"="+r.Listener.Addr().String())
-	return r, ca
+	return r, "SVC_EGRESS_ALLOW=" + hospital + "=" + r.Listener.Addr().String(), ca
 }
