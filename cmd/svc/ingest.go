@@ -42,6 +42,8 @@ func wireIngest(_ context.Context, h *house) error {
 		Audit:      h.audit.record,
 		Took:       counts.took,
 	}
+	settings := h.topic(schemas.Settings())
+	h.writers = append(h.writers, stream.Writers{ID: settings, Topics: []string{settings}})
 	ingest.Mount(h.router, config)
 	keys.MountWrites(h.router, h.keys())
 	subscribers.MountWrites(h.router, h.subscribers())

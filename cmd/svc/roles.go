@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-chi/chi/v5"
@@ -55,6 +56,7 @@ type house struct {
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
 	loops      []func(context.Context) error
+	writers    []stream.Writers  // in transactions
 	ready      []<-chan struct{} // the public port opens when all are closed
 	checks     map[string]func(context.Context) error
 	metrics    *metrics
@@ -180,6 +182,11 @@ func (h *house) open(ctx context.Context, names []string) error {
 		if err := roles()[name].wire(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
+	}
+	if len(h.writers) > 0 {
+		ended := new(atomic.Int64)
+		h.run("hanging transactions", func(ctx context.Context) error { return h.cluster.EndHanging(ctx, ended, h.writers...) })
+		h.metrics.counter("svc_hanging_transactions_total", "Hanging transactions ended, for each partition.", ended.Load)
 	}
 	return nil
 }

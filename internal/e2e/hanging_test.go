@@ -1,0 +1,170 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kbin"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"github.com/twmb/franz-go/pkg/kversion"
+
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// TestHangingTransactions leaves transactions in the log of which no coordinator
+// knows, as a broker that was killed does: a processor and the settings go on.
+func TestHangingTransactions(t *testing.T) {
+	s := startSystem(t, "north", "south")
+	p1 := s.processor("p1")
+	l := feed(t, 60, s.partners...)
+	l.more(t, 60)
+	p1.kill()
+
+	h := hangingOn(t, s.kafka.address)
+	group, verdicts := s.prefix+verdict.Group, s.prefix+schemas.Verdicts().Name
+	h.hang(group+"-p1", verdicts, schemas.Partition([]byte("north"), partitions))
+	h.hangPosition(group+"-p1", group, s.prefix+schemas.Observations().Name, schemas.Partition([]byte("south"), partitions))
+	settings := s.prefix + schemas.Settings().Name
+	h.hang(settings, settings, 0)
+
+	s.processor("p1")
+	l.more(t, 60)
+	acked := l.finish()
+	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
+	s.verify(acked)
+	// What is written now is seen by all only if the settings are read to their end.
+	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "after", "-scopes", "all", "-rate", "0")
+	after := newPartner(s.base, "north", key)
+	eventually(t, 20*time.Second, func() error {
+		a, err := after.do("GET", "/api/v1/level", "", "")
+		if err == nil && a.status != 200 {
+			err = fmt.Errorf("the new key is answered %d", a.status)
+		}
+		return err
+	})
+}
+
+// hangs makes hanging transactions: it writes in a transaction as clients of a
+// time before brokers verified them could, without telling the coordinator.
+type hangs struct {
+	t       *testing.T
+	address string
+	admin   *kadm.Client
+}
+
+func hangingOn(t *testing.T, address string) *hangs {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(address))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &hangs{t: t, address: address, admin: kadm.NewClient(client)}
+	const verification = "transaction.partition.verification.enable"
+	alter := func(op kadm.IncrementalOp, value string) {
+		t.Helper()
+		resps, err := h.admin.AlterBrokerConfigs(context.Background(), []kadm.AlterConfig{{Op: op, Name: verification, Value: &value}})
+		for _, r := range resps {
+			err = errors.Join(err, r.Err)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	alter(kadm.SetConfig, "false")
+	t.Cleanup(func() { alter(kadm.DeleteConfig, ""); client.Close() })
+	return h
+}
+
+// begun returns a producer of the transactional id, which has no transaction.
+func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int16) {
+	h.t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(client.Close)
+	eventually(h.t, 30*time.Second, func() error { // of a process that was killed it is ended first
+		producer, epoch, err = client.ProducerID(context.Background())
+		return err
+	})
+	return client, producer, epoch
+}
+
+// hang appends a record of a transaction that never ends.
+func (h *hangs) hang(id, topic string, partition int32) {
+	h.t.Helper()
+	client, producer, epoch := h.begun(id)
+	record := kmsg.Record{Key: []byte("lost"), Value: []byte("lost")}
+	record.Length = int32(len(record.AppendTo(nil)) - 1)
+	batch := kmsg.RecordBatch{
+		PartitionLeaderEpoch: -1, Magic: 2, Attributes: 0x10, // in a transaction
+		FirstTimestamp: time.Now().UnixMilli(), MaxTimestamp: time.Now().UnixMilli(),
+		ProducerID: producer, ProducerEpoch: epoch, NumRecords: 1, Records: record.AppendTo(nil),
+	}
+	raw := batch.AppendTo(nil)
+	copy(raw[8:], kbin.AppendInt32(nil, int32(len(raw)-12)))
+	copy(raw[17:], kbin.AppendUint32(nil, crc32.Checksum(raw[21:], crc32.MakeTable(crc32.Castagnoli))))
+	p := kmsg.NewProduceRequestTopicPartition()
+	p.Partition, p.Records = partition, raw
+	topicOf := kmsg.NewProduceRequestTopic()
+	topicOf.Topic, topicOf.Partitions = topic, append(topicOf.Partitions, p)
+	req := kmsg.NewPtrProduceRequest()
+	req.TransactionID, req.Acks, req.TimeoutMillis = &id, -1, 5000
+	req.Topics = append(req.Topics, topicOf)
+	resp, err := req.RequestWith(context.Background(), client)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+	}
+	if err != nil {
+		h.t.Fatalf("hang %s: %v", topic, err)
+	}
+	if h.stable(topic) == nil {
+		h.t.Fatalf("nothing hangs in %s: the test proves nothing", topic)
+	}
+}
+
+// hangPosition commits a position in a transaction that never ends.
+func (h *hangs) hangPosition(id, group, topic string, partition int32) {
+	h.t.Helper()
+	client, producer, epoch := h.begun(id)
+	p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
+	p.Partition = partition
+	topicOf := kmsg.NewTxnOffsetCommitRequestTopic()
+	topicOf.Topic, topicOf.Partitions = topic, append(topicOf.Partitions, p)
+	req := kmsg.NewPtrTxnOffsetCommitRequest()
+	req.TransactionalID, req.Group, req.ProducerID, req.ProducerEpoch = id, group, producer, epoch
+	req.Topics = append(req.Topics, topicOf)
+	resp, err := req.RequestWith(context.Background(), client)
+	if err == nil {
+		err = kerr.ErrorForCode(resp.Topics[0].Partitions[0].ErrorCode)
+	}
+	if err != nil {
+		h.t.Fatalf("hang the position of %s: %v", group, err)
+	}
+}
+
+// stable says whether a topic can be read to its end.
+func (h *hangs) stable(topic string) error {
+	ends, err := h.admin.ListEndOffsets(context.Background(), topic)
+	if err != nil {
+		return err
+	}
+	stable, err := h.admin.ListCommittedOffsets(context.Background(), topic)
+	if err != nil {
+		return err
+	}
+	for _, end := range ends[topic] {
+		if s, _ := stable.Lookup(topic, end.Partition); s.Offset < end.Offset {
+			err = errors.Join(err, fmt.Errorf("%s: partition %d is stable to %d of %d", topic, end.Partition, s.Offset, end.Offset))
+		}
+	}
+	return err
+}
