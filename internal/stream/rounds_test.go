@@ -62,9 +62,46 @@ func TestAppendsGoTogether(t *testing.T) {
 		if len(stored) != senders*each {
 			t.Errorf("%d positions", len(stored))
 		}
-		// The first record may go alone, and the first of a round before the rest of it.
-		if n := requests.count.Load(); n > 3*each || time.Since(began) > 3*each*10*time.Millisecond {
+		// The first record goes alone. Then all senders go with each round, also those
+		// whose last record has come back only with the round before.
+		if n := requests.count.Load(); n > each+2 || time.Since(began) > (each+2)*10*time.Millisecond {
 			t.Errorf("%d requests in %v for %d senders, each %d times", n, time.Since(began), senders, each)
+		}
+	})
+}
+
+// A round waits for those who came with the one before, but not for long: some have
+// nothing more to send. Who is alone never waits.
+func TestARoundDoesNotWaitForThoseWhoStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		p := r.cluster.Publisher(inTopic)
+		r.send(parts) // the leaders are known
+		const each = 4 * time.Millisecond
+		r.slowly(each)
+		took := func() time.Duration {
+			began := time.Now()
+			if _, err := p.Append(t.Context(), nil, []byte("add"), 0); err != nil {
+				t.Error(err)
+			}
+			return time.Since(began)
+		}
+		for range 3 {
+			if alone := took(); alone != each {
+				t.Errorf("%v for one that is alone", alone)
+			}
+		}
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() { took() })
+		}
+		all.Wait()
+		if next := took(); next != each+each/gatherPart {
+			t.Errorf("%v where others do not come again", next)
+		}
+		if after := took(); after != each {
+			t.Errorf("%v for one that is alone again", after)
 		}
 	})
 }
