@@ -16,9 +16,8 @@ type Change struct {
 	Change *acuity.Change
 }
 
-// Changes takes committed changes of a partition, in order, up to an offset;
-// behind says that more lie in the log. None up to a negative offset say that the
-// log has been read.
+// Changes takes committed changes of a partition, in order, maybe none, up to an
+// offset; behind says that more lie in the log.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) error {
 	all := make([]made, 0, len(changes))
 	for _, c := range changes {

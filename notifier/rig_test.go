@@ -55,6 +55,7 @@ type rig struct {
 	done     chan error
 	verdicts []notifier.Change // all that were committed
 	mark     notifier.Mark     // as committed by the group
+	next     int64             // position in the verdicts
 	versions map[string]int64
 }
 
@@ -115,6 +116,7 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.next = next
 	i := 0
 	for i < len(r.verdicts) && r.verdicts[i].Offset < next {
 		i++
@@ -124,11 +126,10 @@ func (r *rig) start() {
 
 func (r *rig) hand(changes []notifier.Change) {
 	r.t.Helper()
-	through := int64(-1)
 	if len(changes) > 0 {
-		through = changes[len(changes)-1].Offset + 1
+		r.next = max(r.next, changes[len(changes)-1].Offset+1)
 	}
-	if err := r.n.Changes(0, changes, through, false); err != nil {
+	if err := r.n.Changes(0, changes, r.next, false); err != nil {
 		r.t.Fatal(err)
 	}
 }

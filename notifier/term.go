@@ -44,9 +44,7 @@ func (t *term) changes(all []made, through int64, behind bool) {
 	for i := range all {
 		t.hospital(all[i].change.Hospital).take(all[i].change, all[i].events)
 	}
-	if through >= 0 {
-		t.passed(through)
-	}
+	t.passed(through)
 	was := t.catching
 	if t.catching = behind; behind || len(all) == 0 && !was {
 		return

@@ -41,6 +41,7 @@ type rig struct {
 	done     chan error
 	verdicts []notifier.Change
 	mark     notifier.Mark
+	next     int64
 }
 
 func run(t *testing.T, play func(r *rig)) {
@@ -116,17 +117,17 @@ func (r *rig) start() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	r.next = next
 	at, _ := slices.BinarySearchFunc(r.verdicts, next, func(c notifier.Change, offset int64) int { return int(c.Offset - offset) })
 	r.hand(r.verdicts[at:])
 }
 
 func (r *rig) hand(changes []notifier.Change) {
 	r.t.Helper()
-	through := int64(-1)
 	if len(changes) > 0 {
-		through = changes[len(changes)-1].Offset + 1
+		r.next = max(r.next, changes[len(changes)-1].Offset+1)
 	}
-	if err := r.n.Changes(0, changes, through, false); err != nil {
+	if err := r.n.Changes(0, changes, r.next, false); err != nil {
 		r.t.Fatal(err)
 	}
 }

@@ -1,0 +1,197 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// fetched takes the notes that came with the committed offsets.
+func (m *member) fetched(_ context.Context, _ *kgo.Client, resp *kmsg.OffsetFetchResponse) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, g := range resp.Groups {
+		for _, t := range g.Topics {
+			for _, p := range t.Partitions {
+				delete(m.notes, p.Partition)
+				if t.Topic == m.cfg.Topic && p.Metadata != nil {
+					m.notes[p.Partition] = *p.Metadata
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// assigned takes the partitions that the group gives us, before their first
+// record is fetched, in parallel.
+func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
+	type taken struct {
+		partition  int32
+		next, side int64
+	}
+	var want []taken
+	for n := range all[m.cfg.Topic] {
+		want = append(want, taken{partition: n})
+	}
+	err := Parallel(len(want), func(i int) (err error) {
+		w := &want[i]
+		m.mu.Lock()
+		note := m.notes[w.partition]
+		m.mu.Unlock()
+		w.next, w.side, err = m.sharer.Take(ctx, w.partition, all[m.cfg.Topic][w.partition].EpochOffset().Offset, note)
+		return err
+	})
+	var ends map[int32]int64
+	if err == nil { // what is committed from now on is of our time
+		ends, err = m.cluster.ends(ctx, m.cfg.Topic)
+	}
+	if err != nil {
+		var partitions []int32
+		for _, w := range want {
+			partitions = append(partitions, w.partition)
+		}
+		m.sharer.Lost(partitions)
+		m.log.WarnContext(ctx, "share is taken later", "error", err)
+		return nil, fmt.Errorf("take: %w", err)
+	}
+	side := map[int32]kgo.Offset{}
+	m.mu.Lock()
+	for _, w := range want {
+		all[m.cfg.Topic][w.partition] = kgo.NewOffset().At(w.next)
+		side[w.partition] = kgo.NewOffset().At(w.side)
+		m.ours[w.partition] = true
+		if w.next >= ends[w.partition] {
+			m.read[w.partition] = w.next
+		}
+		delete(m.committed, w.partition)
+	}
+	m.mu.Unlock()
+	m.side.AddConsumePartitions(map[string]map[int32]kgo.Offset{m.cfg.Beside: side})
+	return all, nil
+}
+
+func (m *member) owns(partition int32) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ours[partition]
+}
+
+// takenAtTheEnd returns once the partitions in whose logs nothing lay for us when
+// we took them, and where they stand.
+func (m *member) takenAtTheEnd() map[int32]int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.read
+	m.read = map[int32]int64{}
+	return all
+}
+
+func (m *member) list() (partitions []int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for n := range m.ours {
+		partitions = append(partitions, n)
+	}
+	return partitions
+}
+
+// give ends the work on partitions and commits where it ended.
+func (m *member) give(ctx context.Context, gone []int32) {
+	if gone = m.only(gone); len(gone) == 0 {
+		return
+	}
+	m.sharer.Give(ctx, gone)
+	if err := m.commit(ctx); err != nil {
+		m.log.WarnContext(ctx, "last positions are not committed", "error", err)
+	}
+	m.forget(gone)
+	m.sharer.Lost(gone)
+}
+
+func (m *member) lose(gone []int32) {
+	if gone = m.only(gone); len(gone) > 0 {
+		m.sharer.Lost(gone)
+		m.forget(gone)
+	}
+}
+
+// only returns those that are ours.
+func (m *member) only(partitions []int32) (ours []int32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range partitions {
+		if m.ours[n] {
+			ours = append(ours, n)
+		}
+	}
+	return ours
+}
+
+func (m *member) forget(gone []int32) {
+	m.mu.Lock()
+	for _, n := range gone {
+		delete(m.ours, n)
+		delete(m.read, n)
+		delete(m.committed, n)
+	}
+	m.mu.Unlock()
+	m.side.RemoveConsumePartitions(map[string][]int32{m.cfg.Beside: gone})
+}
+
+// commit writes the positions that have moved.
+func (m *member) commit(ctx context.Context) error {
+	marks := m.sharer.Positions()
+	m.mu.Lock()
+	for n, mark := range marks {
+		if !m.ours[n] || m.committed[n] == mark {
+			delete(marks, n)
+		}
+	}
+	m.mu.Unlock()
+	if len(marks) == 0 {
+		return nil
+	}
+	at := map[int32]kgo.EpochOffset{}
+	for n, mark := range marks {
+		at[n] = kgo.EpochOffset{Epoch: -1, Offset: mark.Offset}
+	}
+	within, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	within = kgo.PreCommitFnContext(within, func(req *kmsg.OffsetCommitRequest) error {
+		for i := range req.Topics {
+			for j := range req.Topics[i].Partitions {
+				p := &req.Topics[i].Partitions[j]
+				note := marks[p.Partition].Note
+				p.Metadata = &note
+			}
+		}
+		return nil
+	})
+	var fault error
+	m.client.CommitOffsetsSync(within, map[string]map[int32]kgo.EpochOffset{m.cfg.Topic: at}, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		fault = err
+		if err != nil {
+			return
+		}
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		for _, t := range resp.Topics {
+			for _, p := range t.Partitions {
+				if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
+					fault = err
+				} else {
+					m.committed[p.Partition] = marks[p.Partition]
+				}
+			}
+		}
+	})
+	if fault != nil {
+		return fmt.Errorf("commit: %w", fault)
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+)
+
+// A partition that moves is given before it is taken, and begins where Give left
+// it: what it says then is committed.
+func TestShareMoves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		one, two := newSharer(t), newSharer(t)
+		one.giving = func(partition int32) {
+			if slices.Contains(two.owned(), partition) {
+				t.Errorf("partition %d is taken before it was given", partition)
+			}
+		}
+		first := r.share(r.cluster, "one", one)
+		r.send(15)
+		one.until("15 records", func() bool { return one.has(15) })
+		other := r.dial()
+		defer other.Close()
+		second := r.share(other, "two", two)
+		two.until("a partition of the second", func() bool { return len(two.next) > 0 })
+		for _, was := range two.taken {
+			if was.committed != 5 || was.note != note(5, true) {
+				t.Errorf("the second begins with %+v", was)
+			}
+		}
+		if !slices.Equal(one.given, two.owned()) || !slices.Equal(one.lost, two.owned()) {
+			t.Errorf("given %v and lost %v, taken %v", one.given, one.lost, two.owned())
+		}
+		r.send(15)
+		one.until("its records", func() bool { return one.has(30 - 5*len(one.given)) })
+		two.until("its records", func() bool { return two.has(5 * len(two.next)) })
+		allEnd(t, second, first)
+		exact(t, 30, one, two)
+	})
+}
+
+// Who is gone without a word is taken over once its session is over; what it did
+// not commit is handed over again, and it hears that the partitions are lost.
+func TestShareOfTheDead(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		cluster, wire := r.wired()
+		defer cluster.Close()
+		one, two := newSharer(t), newSharer(t)
+		one.unsaved = true
+		first := r.share(cluster, "one", one)
+		r.send(9)
+		one.until("9 records", func() bool { return one.has(9) })
+		wire.pull()
+		second := r.share(r.cluster, "two", two)
+		two.until("9 records again", func() bool { return len(two.next) == parts && two.has(9) })
+		wire.plug()
+		one.until("the loss", func() bool { return len(one.lost) >= parts })
+		allEnd(t, first, second)
+		exact(t, 9, two)
+	})
+}
+
+// Two processes under one name: exactly one of them must go.
+func TestShareOfTheSameName(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		ends := make(chan error, 2)
+		cfg := ShareConfig{Group: "s", Instance: "one", Topic: inTopic, Beside: logTopic}
+		one, two := newSharer(t), newSharer(t)
+		go func() { ends <- r.cluster.Share(ctx, cfg, one) }()
+		one.until("all partitions", func() bool { return len(one.next) == parts })
+		other := r.dial()
+		defer other.Close()
+		go func() { ends <- other.Share(ctx, cfg, two) }()
+		if err := <-ends; !errors.Is(err, ErrFenced) {
+			t.Errorf("the first to end does with %v", err)
+		}
+		cancel()
+		if err := <-ends; err != nil {
+			t.Errorf("the other ends with %v", err)
+		}
+	})
+}
+
+// With Leave the others have the partitions at once; without it they wait for the
+// session, so that a restart moves nothing.
+func TestShareLeaves(t *testing.T) {
+	for name, leave := range map[string]bool{"leaves": true, "comes back": false} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				one, two := newSharer(t), newSharer(t)
+				first := r.share(r.cluster, "one", one)
+				one.until("all partitions", func() bool { return len(one.next) == parts })
+				other := r.dial()
+				defer other.Close()
+				second := r.share(other, "two", two, func(c *ShareConfig) { c.Leave = leave })
+				two.until("a partition of the second", func() bool { return len(two.next) > 0 })
+				allEnd(t, second)
+				began := time.Now()
+				one.until("all partitions again", func() bool { return len(one.next) == parts })
+				if took := time.Since(began); (took < 5*time.Second) != leave {
+					t.Errorf("taken back after %s", took)
+				}
+				allEnd(t, first)
+			})
+		})
+	}
+}

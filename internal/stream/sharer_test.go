@@ -1,0 +1,258 @@
+package stream
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// sharer does nothing but note what it is given, and holds its caller to the
+// order that Sharer promises.
+type sharer struct {
+	t       *testing.T
+	refuse  error                 // of Take
+	giving  func(partition int32) // in Give, while the partition is still ours
+	moved   chan struct{}         // something has happened
+	mu      sync.Mutex
+	next    map[int32]int64 // of the partitions that are ours
+	taken   []took
+	given   []int32
+	lost    []int32
+	records map[int32][]int64 // offsets, over all times that the partition was ours
+	side    map[int32][]string
+	asked   int           // times that positions were, with all partitions ours
+	read    map[int32]int // records of a partition when its log was said to be read
+	full    chan struct{} // open: no more records are wanted
+	fault   error
+	unsaved bool // no position may be committed
+	ending  bool // a Give was seen
+}
+
+// took is one Take.
+type took struct {
+	partition int32
+	committed int64
+	note      string
+}
+
+func newSharer(t *testing.T) *sharer {
+	t.Helper()
+	return &sharer{t: t, moved: make(chan struct{}, 1), next: map[int32]int64{}, records: map[int32][]int64{}, side: map[int32][]string{}, read: map[int32]int{}}
+}
+
+// happened notes a call; do has the lock.
+func (s *sharer) happened(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+	select {
+	case s.moved <- struct{}{}:
+	default:
+	}
+}
+
+func (s *sharer) Take(_ context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
+	s.happened(func() {
+		s.taken = append(s.taken, took{partition, committed, note})
+		if err = s.refuse; err != nil {
+			return
+		}
+		if _, ours := s.next[partition]; ours {
+			s.t.Errorf("partition %d is taken twice", partition)
+		}
+		next = max(committed, 0)
+		s.next[partition] = next
+	})
+	return next, 0, err
+}
+
+func (s *sharer) Give(_ context.Context, partitions []int32) {
+	for _, n := range partitions {
+		if s.giving != nil {
+			s.giving(n)
+		}
+	}
+	s.happened(func() {
+		s.given, s.ending = append(s.given, partitions...), true
+		for _, n := range partitions {
+			if _, ours := s.next[n]; !ours {
+				s.t.Errorf("partition %d is given and is not ours", n)
+			}
+		}
+	})
+}
+
+func (s *sharer) Lost(partitions []int32) {
+	s.happened(func() {
+		s.lost = append(s.lost, partitions...)
+		for _, n := range partitions {
+			delete(s.next, n)
+			delete(s.read, n)
+		}
+	})
+}
+
+func (s *sharer) Records(partition int32, records []Record, through int64, behind bool) {
+	s.happened(func() {
+		next, ours := s.next[partition]
+		if !ours {
+			s.t.Errorf("records of partition %d, which is not ours", partition)
+		}
+		for _, r := range records {
+			if r.Offset < next || r.Offset >= through {
+				s.t.Errorf("record %d:%d, %d is next and %d is behind", partition, r.Offset, next, through)
+			}
+			next = r.Offset + 1
+			s.records[partition] = append(s.records[partition], r.Offset)
+		}
+		if through < next {
+			s.t.Errorf("partition %d is read up to %d, %d is next", partition, through, next)
+		}
+		s.next[partition] = through
+		if _, told := s.read[partition]; !told && !behind {
+			s.read[partition] = len(s.records[partition])
+		}
+	})
+}
+
+func (s *sharer) Side(r Record) {
+	s.happened(func() {
+		s.side[r.Partition] = append(s.side[r.Partition], string(r.Value))
+	})
+}
+
+func (s *sharer) Room(ctx context.Context) bool {
+	s.mu.Lock()
+	full := s.full
+	s.mu.Unlock()
+	if full == nil {
+		return true
+	}
+	select {
+	case <-full:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Positions says what was handed over, and beside it how much that was.
+func (s *sharer) Positions() map[int32]Mark {
+	all := map[int32]Mark{}
+	s.happened(func() {
+		if len(s.next) == parts {
+			s.asked++
+		}
+		if s.unsaved {
+			return
+		}
+		for n, next := range s.next {
+			all[n] = Mark{next, note(next, s.ending)}
+		}
+	})
+	return all
+}
+
+// note is what is committed beside a position; the work that Give ends adds to it.
+func note(next int64, ending bool) string {
+	if ending {
+		return "end " + strconv.FormatInt(next, 10)
+	}
+	return "note " + strconv.FormatInt(next, 10)
+}
+
+func (s *sharer) Fault() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer func() { s.fault = nil }()
+	return s.fault
+}
+
+// set changes what it answers.
+func (s *sharer) set(do func()) { s.happened(do) }
+
+// until waits for something to be true; is has the lock.
+func (s *sharer) until(what string, is func() bool) {
+	s.t.Helper()
+	timeout := time.After(2 * time.Minute)
+	for {
+		s.mu.Lock()
+		done := is()
+		s.mu.Unlock()
+		if done {
+			return
+		}
+		select {
+		case <-s.moved:
+		case <-timeout:
+			s.t.Fatalf("not in two minutes: %s; ours %v, taken %v, given %v, lost %v", what, s.owned(), s.taken, s.given, s.lost)
+		}
+	}
+}
+
+func (s *sharer) owned() []int32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.next))
+}
+
+// has is whether so many records were handed over; the lock is held.
+func (s *sharer) has(n int) bool {
+	for _, list := range s.records {
+		n -= len(list)
+	}
+	return n <= 0
+}
+
+// exact fails unless each record of so many was handed over once, in order, to one
+// of the sharers.
+func exact(t *testing.T, n int, all ...*sharer) {
+	t.Helper()
+	for partition := range int32(parts) {
+		var offsets []int64
+		for _, s := range all {
+			s.mu.Lock()
+			offsets = append(offsets, s.records[partition]...)
+			s.mu.Unlock()
+		}
+		slices.Sort(offsets)
+		for i, offset := range offsets {
+			if offset != int64(i) {
+				t.Fatalf("partition %d: record %d is of offset %d", partition, i, offset)
+			}
+		}
+		n -= len(offsets)
+	}
+	if n != 0 {
+		t.Fatalf("%d records are missing", n)
+	}
+}
+
+// share starts a member; the returned function ends it and gives its error.
+func (r *rig) share(cluster *Cluster, instance string, s Sharer, change ...func(*ShareConfig)) (stop func() error) {
+	cfg := ShareConfig{Group: "s", Instance: instance, Topic: inTopic, Beside: logTopic}
+	for _, do := range change {
+		do(&cfg)
+	}
+	ctx, cancel := context.WithCancel(r.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- cluster.Share(ctx, cfg, s) }()
+	return func() error {
+		cancel()
+		return <-done
+	}
+}
+
+// allEnd ends members, which must end without an error.
+func allEnd(t *testing.T, stops ...func() error) {
+	t.Helper()
+	for _, stop := range stops {
+		if err := stop(); err != nil {
+			t.Error(err)
+		}
+	}
+}
