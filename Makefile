@@ -20,7 +20,7 @@ run: build ## start svc with an embedded Kafka and Redis (data in ./.svc-dev)
 	@bin/svc dev $(ARGS)
 
 test: ## run all tests that need nothing but Go
-	@$(GOTEST) $(TAGS) ./...
+	@$(GOTEST) $(TAGS) -parallel 4 ./...
 	@internal/e2e/notice
 
 check: ## vet, format and lint
@@ -29,8 +29,8 @@ check: ## vet, format and lint
 
 # Rooms that may not start a goroutine (internal/archtest), and that compute for minutes under the detector.
 ALONE := acuity|acuity/forecast|internal/backtest|internal/simulate
-# Tests of volume that compute for a minute under the detector and start nothing that others do not.
-VOLUME := TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
+# Tests of volume that compute for long under the detector and start nothing that others do not.
+VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.
 RACES := Tour|DevWebhooks|DevAdministration|ReadHoldsWrite$$|ResendInDev
 

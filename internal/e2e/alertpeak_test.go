@@ -9,6 +9,7 @@ import (
 
 // TestAlertPeak: once there is a forecast, what people are told has its peak.
 func TestAlertPeak(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	dev := startDev(t, dir, "-ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)

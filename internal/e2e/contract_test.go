@@ -204,6 +204,7 @@ var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 // TestContract holds a running svc to the document that it serves: each example
 // passes, and each answer, good or bad, is of its schema.
 func TestContract(t *testing.T) {
+	t.Parallel()
 	dev := startDev(t, t.TempDir(), "-ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)

@@ -11,6 +11,7 @@ import (
 // TestDevExportSnapshots tells a new hospital of its past and exports the hours
 // that the forecast learns from, each once.
 func TestDevExportSnapshots(t *testing.T) {
+	t.Parallel()
 	const days = 2
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	newPartner(d.BaseURL, d.HospitalID, d.APIKey).tell(t, told(t, 1, days))

@@ -22,6 +22,7 @@ import (
 // same instants, and svc verify finds nothing.
 
 func TestDevImport(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	importPast(t, []string{"-data", d.dir}, nil)
 }

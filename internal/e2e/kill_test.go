@@ -113,6 +113,7 @@ func TestTwoProcessors(t *testing.T) {
 
 // TestKillDev kills svc dev at least 25 times under load, also in its restore.
 func TestKillDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	kills := 25
 	if os.Getenv("SVC_E2E") == "" {

@@ -128,6 +128,7 @@ func (f *prediction) check(t testing.TB) {
 
 // TestPredict tells a new hospital of its past and asks for its next hours.
 func TestPredict(t *testing.T) {
+	t.Parallel()
 	const days = 5
 	d := startDev(t, t.TempDir())
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)

@@ -124,6 +124,7 @@ func TestVerifyOnServers(t *testing.T) {
 // TestKillExport kills an export again and again; it ends with the bytes of one
 // that ran through.
 func TestKillExport(t *testing.T) {
+	t.Parallel()
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 400)
 	args := func(out string, more ...string) []string {

@@ -19,6 +19,7 @@ var unknown = regexp.MustCompile(`[0-9a-f]{8,}`)
 // key that may not: those that are none, those that ended, those of every other
 // scope, and one of another hospital that may do everything there.
 func TestScopes(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	mint := func(hospital, scopes string, more ...string) string {

@@ -17,6 +17,7 @@ import (
 // TestSimulateIntoDev streams days of a made-up unit through svc dev; what is served
 // is what the plain reference makes of the log.
 func TestSimulateIntoDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	said := simulateInto(t, nil, "-to", "dev", "-data", dir, "-profile", "chaos", "-births", "900", "-for", "4d")
@@ -62,6 +63,7 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 // TestDemo: a unit with a past is there at once and moves; after kill -9 it goes on
 // where it was.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir, "-demo", "-speed", "1440")
 	await(t, d, "requests of 28 days are in")
