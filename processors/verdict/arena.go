@@ -1,51 +1,52 @@
 package verdict
 
-import "slices"
+import (
+	"slices"
+	"sync"
+)
 
 // arena hands out the bytes of one transaction from few large pieces: a
 // transaction of a busy partition writes thousands of small records, which the
-// client holds until they are durable. Then the pieces serve the next one.
+// client holds until they are durable. Then the pieces serve another one, of any
+// partition: a processor has dozens, few of which are busy at once.
 type arena struct {
-	pieces [][]byte
-	used   int // of the pieces; the last of them is the one in use
+	pieces []*[]byte // the last of them is the one in use
 }
 
-const (
-	pieceSize  = 64 << 10
-	keptPieces = 4 // between two transactions; a processor may have dozens of partitions
-)
+const pieceSize = 64 << 10
+
+var spare = sync.Pool{New: func() any {
+	piece := make([]byte, 0, pieceSize)
+	return &piece
+}}
 
 // free returns an empty slice to append one record to.
 func (a *arena) free() []byte {
-	if a.used > 0 {
-		if piece := a.pieces[a.used-1]; cap(piece)-len(piece) >= pieceSize/16 {
+	if last := len(a.pieces) - 1; last >= 0 {
+		if piece := *a.pieces[last]; cap(piece)-len(piece) >= pieceSize/16 {
 			return piece[len(piece):]
 		}
 	}
-	if a.used == len(a.pieces) {
-		a.pieces = append(a.pieces, make([]byte, 0, pieceSize))
-	}
-	a.used++
-	return a.pieces[a.used-1]
+	piece := spare.Get().(*[]byte) //nolint:errcheck // nothing else is put there
+	a.pieces = append(a.pieces, piece)
+	return *piece
 }
 
 // take keeps what was appended to the last free slice.
 func (a *arena) take(record []byte) []byte {
-	piece := &a.pieces[a.used-1]
+	piece := a.pieces[len(a.pieces)-1]
 	if n := len(*piece) + len(record); n <= cap(*piece) {
 		*piece = (*piece)[:n] // a record that outgrew the piece moved away and is its own
 	}
 	return slices.Clip(record)
 }
 
-// reset takes all bytes back: those who were given them are done. It keeps as
-// many pieces as were used.
+// reset gives all bytes back: those who were given them are done.
 func (a *arena) reset() {
-	if kept := min(max(a.used, 1), keptPieces); len(a.pieces) > kept {
-		a.pieces = slices.Delete(a.pieces, kept, len(a.pieces))
+	for _, piece := range a.pieces {
+		*piece = (*piece)[:0]
+		spare.Put(piece)
 	}
-	for i := range a.pieces {
-		a.pieces[i] = a.pieces[i][:0]
-	}
-	a.used = 0
+	clear(a.pieces)
+	a.pieces = a.pieces[:0]
 }
