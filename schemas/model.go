@@ -36,31 +36,29 @@ type Origin struct {
 
 // ModelOf returns a model as it is written.
 func ModelOf(m *forecast.Model) *Model {
-	all := m.Tables()
-	size := 0
-	for i := range all {
-		size += binary.Size(all[i].Values)
-	}
-	for i := range m.Pending {
-		size += binary.Size(&m.Pending[i].Ahead)
-	}
-	bytes := make([]byte, 0, size) // of all
-	take := func(v any) []byte {
-		from := len(bytes)
-		bytes = floats(bytes, v)
-		return slices.Clip(bytes[from:])
-	}
-	out := &Model{
-		Version: m.Version, Hospital: m.Hospital, Hour: m.Hour, Generation: m.Generation, Learnt: m.Learnt, Offset: m.Offset,
-		Seen: m.Seen, Tables: make([]ModelTable, len(all)), Pending: make([]Origin, len(m.Pending)),
-	}
-	for i, t := range all {
-		out.Tables[i] = ModelTable{t.Name, take(t.Values)}
-	}
-	for i := range m.Pending {
-		out.Pending[i] = Origin{m.Pending[i].Snapshot, take(&m.Pending[i].Ahead)}
-	}
+	out := new(Model)
+	out.Take(m)
 	return out
+}
+
+// Take makes the record that of a model: ModelOf in the memory of an earlier one.
+func (m *Model) Take(of *forecast.Model) {
+	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = of.Version, of.Hospital, of.Hour, of.Generation, of.Learnt, of.Offset
+	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, of.Seen
+	all := of.Tables()
+	m.Tables = resized(m.Tables, len(all))
+	for i, t := range all {
+		m.Tables[i] = ModelTable{t.Name, floats(m.Tables[i].Values[:0], t.Values)}
+	}
+	m.Pending = resized(m.Pending, len(of.Pending))
+	for i := range of.Pending {
+		m.Pending[i] = Origin{of.Pending[i].Snapshot, floats(m.Pending[i].Ahead[:0], &of.Pending[i].Ahead)}
+	}
+}
+
+// resized returns a list of n elements, with what the list held as far as it goes.
+func resized[T any](list []T, n int) []T {
+	return slices.Grow(list[:0], n)[:n]
 }
 
 // Forecast returns the model; false: it is of another version, and its hospital
@@ -94,7 +92,7 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 
 // floats appends numbers, or structures of numbers, of a fixed size.
 func floats(dst []byte, v any) []byte {
-	b, err := binary.Append(dst, binary.LittleEndian, v)
+	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
 		panic("schemas: " + err.Error()) // a type that has no fixed size: any test sees it
 	}

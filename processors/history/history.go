@@ -14,6 +14,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"svc/acuity"
@@ -80,7 +81,8 @@ type task struct {
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
-	shown     []Model            // of the last Outputs, until it is durable
+	written   []*buffer          // by the last Outputs, until it is durable
+	shown     []Model            // of it, likewise
 }
 
 // hospital is one tenant of the partition.
@@ -134,7 +136,7 @@ func (t *task) Restored() (int64, error) {
 	if t.View != nil {
 		models := make([]Model, 0, len(t.hospitals))
 		for _, h := range t.sorted() {
-			m, err := h.show(h.record())
+			m, err := h.show(h.record(new(schemas.Model)))
 			if err != nil {
 				return 0, err
 			}
@@ -217,11 +219,14 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	t.snapshots = t.snapshots[:0]
 	for _, h := range t.touched {
 		h.touched = false
-		m := h.record()
-		value, err := encode(m)
+		b := buffers.Get().(*buffer) //nolint:errcheck // nothing else is put there
+		t.written = append(t.written, b)
+		m := h.record(&b.model)
+		value, err := encode(b.bytes[:0], m)
 		if err != nil {
 			return err
 		}
+		b.bytes = value
 		emit([]byte(h.id), value)
 		if t.View == nil {
 			continue
@@ -236,15 +241,25 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// record returns what is written of the hospital.
-func (h *hospital) record() *schemas.Model {
-	m := schemas.ModelOf(h.model)
+// buffer is the memory of a model that is written, tens of kB. There is one for
+// each hour of each hospital, which would be a fifth of all the garbage of a
+// processor that catches up.
+type buffer struct {
+	model schemas.Model
+	bytes []byte
+}
+
+var buffers = sync.Pool{New: func() any { return new(buffer) }}
+
+// record returns what is written of the hospital, in the memory of m.
+func (h *hospital) record(m *schemas.Model) *schemas.Model {
+	m.Take(h.model)
 	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
 	return m
 }
 
-func encode(m *schemas.Model) ([]byte, error) {
-	value, err := schemas.EncodeModel(nil, m)
+func encode(dst []byte, m *schemas.Model) ([]byte, error) {
+	value, err := schemas.EncodeModel(dst, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
@@ -255,11 +270,16 @@ func encode(m *schemas.Model) ([]byte, error) {
 func (h *hospital) show(written *schemas.Model) (Model, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
-	value, err := encode(&m)
+	value, err := encode(nil, &m)
 	return Model{Hospital: h.id, Version: h.model.Offset, Value: value}, err
 }
 
 func (t *task) Committed() {
+	for _, b := range t.written {
+		buffers.Put(b)
+	}
+	clear(t.written)
+	t.written = t.written[:0]
 	if len(t.shown) > 0 {
 		t.View.Show(t.partition, t.next-1, t.shown)
 		t.shown = nil
@@ -275,7 +295,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 		}
 		h := all[0]
 		all = all[1:]
-		value, err := encode(h.record())
+		value, err := encode(nil, h.record(new(schemas.Model)))
 		if err != nil {
 			return false, err
 		}

@@ -105,7 +105,7 @@ func (l *log) commit() {
 		if history.IsSnapshot(key) {
 			l.snapshots = append(l.snapshots, value)
 		} else {
-			l.models = append(l.models, stream.Record{Key: key, Value: value})
+			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // ours until Committed only
 		}
 	}); err != nil {
 		l.t.Fatal(err)
