@@ -52,7 +52,7 @@ func (n *node) rate(b *testing.B, private string, records int) float64 {
 		select {
 		case <-n.exited:
 			b.Fatalf("the processor ended:\n%s", n.logged())
-		case <-time.After(50 * time.Millisecond): // all figures of a process cost it about 2 ms
+		case <-time.After(200 * time.Millisecond): // all figures of a process cost it about 2 ms
 		}
 	}
 }
