@@ -191,6 +191,14 @@ func (l *loop) run(ctx context.Context) error {
 	return nil
 }
 
+// fetchPartition is how many bytes of a partition one fetch asks for.
+func (c *Config) fetchPartition() int32 {
+	if c.Sparse {
+		return fetchBatchBytes
+	}
+	return fetchPartitionBytes
+}
+
 // open starts the session of the stable name; the restores run in its group's
 // goroutine, before the first record of a partition is fetched.
 func (l *loop) open() error {
@@ -209,7 +217,7 @@ func (l *loop) open() error {
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 		// What is fetched ahead is held decoded, several times its size.
 		kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(fetchPartitionBytes),
+		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
 		kgo.WithPools(&recycle{}),
 		kgo.ProducerLinger(0),
 		// The records of a transaction are in memory anyway; beyond the default

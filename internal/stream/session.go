@@ -20,14 +20,18 @@ type logger = *slog.Logger
 const (
 	farBehind   = 2000                   // inputs not yet applied: latency is lost, throughput counts
 	keptRecords = 256                    // that a partition has memory for between transactions
-	turnRecords = 10_000                 // of one transaction, when behind, and of one poll
-	turnTime    = 100 * time.Millisecond // of one transaction, when behind
+	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs leave little
+	turnTime    = 100 * time.Millisecond // of one transaction, when behind, at least
+	turnFactor  = 5                      // by which it takes longer, when behind, than inputs are gathered
 
 	// Of one fetch, as stored, and of one partition of it. A poll hands out one
 	// partition after the other, and partitions are applied in parallel: what
-	// it brings must be of several.
-	fetchBytes          = 1 << 20
-	fetchPartitionBytes = 64 << 10
+	// it brings must be of many. But what one transaction writes to a partition
+	// is one batch, and a part of a batch is of no use: who reads what another
+	// loop wrote asks for more of each.
+	fetchBytes          = 512 << 10
+	fetchPartitionBytes = 32 << 10
+	fetchBatchBytes     = 256 << 10
 
 	handOver = 10 * time.Millisecond // between two looks for an assignment
 	orphaned = 30 * time.Second      // restored, and never assigned
@@ -59,7 +63,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 	)
 	l.applied = 0
 	for {
-		n, err := l.poll(ctx, l.deadline(begun))
+		n, err := l.poll(ctx, l.deadline(begun), l.room(count))
 		if err != nil {
 			return err
 		}
@@ -105,13 +109,25 @@ func (l *loop) forget(free context.Context) error {
 // many or it takes long.
 func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
-	case count == 0 || count >= turnRecords || now.Sub(begun) >= turnTime:
+	case count == 0 || l.room(count) == 0:
 		return true
 	case l.behind():
-		return false
+		return now.Sub(begun) >= l.turnTime()
 	}
 	return now.Sub(l.last) >= l.cfg.CommitEvery
 }
+
+// room is how many more inputs a transaction takes that has some. What it
+// writes is held in memory; of inputs that leave little it may be any number.
+func (l *loop) room(count int) int {
+	if l.cfg.Sparse {
+		return turnRecords
+	}
+	return max(turnRecords-count, 0)
+}
+
+// turnTime is how long a transaction takes inputs in, when behind.
+func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
 
 // behind says that far more inputs lie in the log than senders wait for.
 func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
@@ -142,7 +158,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	switch {
 	case begun.IsZero():
 	case l.behind():
-		earlier(begun.Add(turnTime))
+		earlier(begun.Add(l.turnTime()))
 	default:
 		earlier(l.last.Add(l.cfg.CommitEvery))
 	}
@@ -163,14 +179,14 @@ type polled struct {
 	fault   error // the memory is to be dropped
 }
 
-// poll waits for records until the deadline, takes what was restored, drops
-// what is no longer ours and applies. Its error ends the session.
-func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
+// poll waits for at most so many records until the deadline, takes what was
+// restored, drops what is no longer ours and applies. Its error ends the session.
+func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, error) {
 	var fetches kgo.Fetches
 	if !deadline.IsZero() && !time.Now().Before(deadline) {
 		// With an expired context a poll hands out nothing, and overdue
 		// timers would starve the input.
-		fetches = l.session.PollRecords(nil, turnRecords) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
+		fetches = l.session.PollRecords(nil, most) //nolint:staticcheck,contextcheck // nil: what is buffered, without waiting
 	} else {
 		var wait context.Context
 		var cancel context.CancelFunc
@@ -185,7 +201,7 @@ func (l *loop) poll(ctx context.Context, deadline time.Time) (polled, error) {
 		}
 		l.roused = false
 		l.mu.Unlock()
-		fetches = l.session.PollRecords(wait, turnRecords)
+		fetches = l.session.PollRecords(wait, most)
 		cancel()
 	}
 	if err := l.news(ctx, fetches); err != nil {
