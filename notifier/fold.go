@@ -29,13 +29,11 @@ func (f *fold) end() {
 
 func (f *fold) take(offset int64, entry any) {
 	f.entries++
-	t := f.term
 	switch e := entry.(type) {
 	case *outbound.Event:
-		if e.Term < t.number || f.ids[e.ID] {
+		if f.late(e.Term) || f.ids[e.ID] {
 			return
 		}
-		t.number = e.Term
 		f.ids[e.ID] = true
 		f.source = max(f.source, e.Source)
 		f.event(offset, e)
@@ -43,22 +41,30 @@ func (f *fold) take(offset int64, entry any) {
 		f.delivery(offset, e)
 	case *outbound.Lane:
 		h := f.hospital(e.Hospital)
-		if old := h.folded[e.Endpoint]; old == nil || e.Term >= old.record.Term {
-			l := f.lane(h, e.Endpoint)
-			cursor := max(l.record.Cursor, e.Cursor)
+		l := f.lane(h, e.Endpoint)
+		cursor := max(l.record.Cursor, e.Cursor) // what is final is so whoever wrote it
+		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
-			l.record.Cursor = cursor
-			t.number = max(t.number, e.Term)
 		}
+		l.record.Cursor = cursor
 	case *outbound.Unit:
-		if h := f.hospital(e.Hospital); e.Term >= h.unitTerm {
-			h.unitTerm, h.unitAt, h.policy = e.Term, offset, e.Policy
+		if h := f.hospital(e.Hospital); !f.late(e.Term) {
+			h.unitAt, h.policy = offset, e.Policy
 			h.version, h.whole = max(h.version, e.Version), max(h.whole, e.Version)
-			t.number = max(t.number, e.Term)
 		}
 	case *outbound.Order:
 		f.order(offset, e)
 	}
+}
+
+// late says that an entry is of a term that another had followed when it was
+// written: of a process that was frozen, and goes on.
+func (f *fold) late(term int64) bool {
+	if term < f.term.number {
+		return true
+	}
+	f.term.number = term
+	return false
 }
 
 func (f *fold) hospital(id string) *hospital {
@@ -108,15 +114,16 @@ func (f *fold) lane(h *hospital, endpoint string) *foldedLane {
 func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	d := &e.Delivery
 	h := f.hospital(d.Hospital)
-	f.term.number = max(f.term.number, e.Term)
+	if f.late(e.Term) && d.State == outbound.Pending {
+		return
+	}
 	if d.Channel != outbound.ChannelWebhook {
-		old := h.letters[d.ID]
 		switch {
 		case d.State != outbound.Pending:
 			delete(h.letters, d.ID)
 			h.sent[d.ID] = true
 			f.letterEnded(h, offset, e)
-		case !h.sent[d.ID] && (old == nil || e.Term >= old.entry.Term):
+		case !h.sent[d.ID]:
 			h.letters[d.ID] = &letter{h: h, entry: *e, at: offset}
 		}
 		return

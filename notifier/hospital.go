@@ -55,9 +55,8 @@ type hospital struct {
 	orders  map[string]*command
 	done    map[string]bool // orders likewise
 
-	unitAt   int64 // ledger offset of its record, or of its first event; -1: has none
-	unitTerm int64
-	unitSet  time.Time // when that was given to the ledger
+	unitAt  int64     // ledger offset of its record, or of its first event; -1: has none
+	unitSet time.Time // when that was given to the ledger
 
 	policy   []byte  // what People remember
 	storing  []int64 // versions whose change of the level is on its way to the ledger

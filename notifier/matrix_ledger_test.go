@@ -157,6 +157,43 @@ func TestMatrixRebalance(t *testing.T) {
 	})
 }
 
+// What a late writer of an earlier term makes of an attempt that failed does not
+// hold up the endpoint for those who had the partition since.
+func TestMatrixLateFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		late := make(chan struct{})
+		r.receiver.set("whk_1", func(outbound.Message) outbound.Result {
+			<-late
+			return outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: time.Hour}
+		})
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		stop, done := r.stop, r.done
+		r.receiver.set("whk_1", always(ok()))
+		r.start() // another takes over; the first one does not know
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		close(late)
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		r.start()
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		r.wantRepeated("whk_1", ids)
+		if h := r.board.health["whk_1"]; h.Status != "active" {
+			t.Errorf("%+v", h)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.end()
+	})
+}
+
 // A late writer of an earlier term is outranked: its entries change nothing.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {

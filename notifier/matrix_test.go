@@ -227,6 +227,50 @@ func TestMatrixDeleted(t *testing.T) {
 	})
 }
 
+// What is signed with is settled when an attempt begins: not when it was due, nor
+// when it took its place in the queue.
+func TestMatrixRotatedMidFlight(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = notifier.Limits{InFlight: 1}
+		rotate := func(id, secret string) {
+			r.hook("north", id, func(w *outbound.Webhook) { w.Secrets = []outbound.Secret{{ID: secret}} })
+		}
+		signed := map[string][]string{}
+		answer := func(m outbound.Message) outbound.Result {
+			signed[m.Webhook.ID] = append(signed[m.Webhook.ID], m.Webhook.Secrets[0].ID)
+			return outbound.Result{Class: hang}
+		}
+		for _, id := range []string{"whk_1", "whk_2"} {
+			rotate(id, "old")
+			r.receiver.set(id, answer)
+		}
+		r.start()
+		r.change("north")
+		r.settle(time.Second) // one is under way, the other waits for it
+		rotate("whk_1", "new")
+		rotate("whk_2", "new")
+		r.settle(time.Minute)
+		if len(signed["whk_1"])+len(signed["whk_2"]) < 4 || len(signed["whk_1"]) == 0 || len(signed["whk_2"]) == 0 {
+			t.Fatalf("attempts %v", signed)
+		}
+		first := 0
+		for id, with := range signed {
+			for i, secret := range with {
+				if secret == "old" {
+					first++
+					if i > 0 {
+						t.Errorf("%s: attempt %d is signed with the old secret", id, i+1)
+					}
+				}
+			}
+		}
+		if first != 1 {
+			t.Errorf("%d attempts with the old secret; one was under way: %v", first, signed)
+		}
+		r.end()
+	})
+}
+
 // A clock that jumps, forward or back, holds nothing up for longer than an hour.
 func TestMatrixClockJump(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {

@@ -13,7 +13,6 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
-	"svc/notifier"
 	"svc/notifier/alert"
 )
 
@@ -244,10 +243,28 @@ func TestNotices(t *testing.T) {
 			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example/secret-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
 		}
 		r.n.SettingsChanged("mercy")
-		r.level(green)
-		step := notifierStep(r, notifier.Notice{Endpoint: "whk_1", Host: "partner.example", Kind: notifier.NoticeFailing1h, At: time.Now(), Since: time.Now().Add(-time.Hour)})
-		if len(step.Letters) != 1 || step.Letters[0].Delivery.EndpointID != "charge" || step.Letters[0].Delivery.Channel != outbound.ChannelMail {
-			t.Fatalf("letters %+v", step.Letters)
+		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // of the level nobody is told here
+		r.tier("T2", func(t *outbound.Tier) { t.Enabled = false })
+		r.tier("T3", func(t *outbound.Tier) { t.Enabled = false })
+		r.hooked.answers(outbound.Result{Class: outbound.ClassRefused})
+		r.level(yellow)
+		r.wait(59 * time.Minute)
+		r.want()
+		r.wait(7 * time.Minute)
+		r.want("mail charge failing for 1 hour")
+		r.wait(22 * time.Hour)
+		r.want()
+		r.wait(time.Hour)
+		r.want("mail charge failing for 24 hours")
+		r.hooked.answers(outbound.Result{Class: outbound.ClassOK, Status: 200})
+		r.wait(7 * time.Minute)
+		r.want("mail charge recovered")
+		r.hooked.answers(outbound.Result{Class: outbound.ClassGone, Status: 410, Final: true})
+		r.level(orange)
+		r.wait(time.Minute)
+		r.want("mail charge disabled")
+		if log := r.log.String(); strings.Contains(log, "secret-path") {
+			t.Error(log)
 		}
 	})
 }

@@ -211,7 +211,10 @@ func (r *rig) told() []string {
 			r.t.Fatal(err)
 		}
 		to, _, _ := strings.Cut(strings.Trim(parsed.Header.Get("To"), "<>"), "@")
-		word, _, _ := strings.Cut(strings.TrimPrefix(parsed.Header.Get("Subject"), "["), "]")
+		word, rest, _ := strings.Cut(strings.TrimPrefix(parsed.Header.Get("Subject"), "["), "]")
+		if word == "svc" { // about an endpoint: what has become of it
+			_, word, _ = strings.Cut(rest, "webhook whk_1 ")
+		}
 		all = append(all, "mail "+to+" "+word)
 	}
 	for _, m := range r.provider.taken() {
@@ -245,6 +248,7 @@ func (nothing) Waiting(outbound.Channel, int)                           {}
 // hooked is the receiver of webhooks.
 type hooked struct {
 	mu     sync.Mutex
+	answer outbound.Result     // zero: 200
 	bodies map[string][]string // by event
 }
 
@@ -255,22 +259,20 @@ func (h *hooked) Send(_ context.Context, m outbound.Message) outbound.Result {
 		h.bodies = map[string][]string{}
 	}
 	h.bodies[m.Event] = append(h.bodies[m.Event], string(m.Body))
+	if h.answer.Class != "" {
+		return h.answer
+	}
 	return outbound.Result{Class: outbound.ClassOK, Status: 200, Took: 1}
+}
+
+func (h *hooked) answers(r outbound.Result) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.answer = r
 }
 
 func (h *hooked) of(event string) []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.bodies[event])
-}
-
-// notifierStep is one step of a desk of its own.
-func notifierStep(r *rig, notice notifier.Notice) notifier.Step {
-	r.t.Helper()
-	ring, err := seal.NewKeyring(strings.Repeat("k", seal.LeastKey))
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	desk := people.New(people.Config{Settings: r.settings, Seals: ring, Board: r.board})
-	return desk.Step(r.t.Context(), time.Now(), notifier.Happening{Hospital: "mercy", Notices: []notifier.Notice{notice}})
 }

@@ -113,6 +113,38 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			<-stopped // it could not go on writing or waiting
 		})
 	}
+	// Each of the two bounds holds by itself.
+	t.Run("bytes", func(t *testing.T) {
+		const most = 64 << 20 // bodyMost, and what the buffers of two sockets take
+		wrote := make(chan int, 1)
+		r := receive(t, func(conn net.Conn) bool {
+			says("HTTP/1.1 200 OK\r\n\r\n")(conn)
+			n := 0
+			for chunk := says(strings.Repeat("x", 64<<10)); n < most && chunk(conn); n += 64 << 10 {
+			}
+			wrote <- n
+			return false
+		})
+		send(t, patient(t, a), message(r.url()), outbound.ClassOK)
+		if n := <-wrote; n >= most {
+			t.Errorf("%d bytes were read", n)
+		}
+	})
+	t.Run("time", func(t *testing.T) {
+		r := receive(t, func(conn net.Conn) bool {
+			says("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nfirst")(conn)
+			sendertest.Silent(conn)
+			return false
+		})
+		m := message(r.url())
+		m.Webhook.TimeoutSeconds = 3600
+		one := begin(t.Context(), partner(t, a), m)
+		select {
+		case <-one.done:
+		case <-time.After(30 * time.Second):
+			t.Error("it waits for the rest of an answer")
+		}
+	})
 	t.Run("headers without end", func(t *testing.T) {
 		r := receive(t, func(conn net.Conn) bool {
 			says("HTTP/1.1 200 OK\r\n")(conn)

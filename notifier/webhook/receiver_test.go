@@ -184,12 +184,23 @@ func parse(t testing.TB, template, issuer *x509.Certificate, key, issuerKey *ecd
 // partner is a sender that trusts an authority, with partner.test on this machine.
 func partner(t testing.TB, a *authority) *Sender {
 	t.Helper()
+	return partnerWithin(t, a, 50*time.Millisecond)
+}
+
+// patient is a partner that reads an answer for as long as the endpoint may take.
+func patient(t testing.TB, a *authority) *Sender {
+	t.Helper()
+	return partnerWithin(t, a, time.Hour)
+}
+
+func partnerWithin(t testing.TB, a *authority, body time.Duration) *Sender {
+	t.Helper()
 	names := &egresstest.Names{}
 	names.Set("partner.test", netip.MustParseAddr("127.0.0.1"))
 	s := newSender(Config{
 		Guard: egress.New(egress.Config{Loopback: true, Resolver: names.Resolver()}),
 		Roots: a.pool, Now: time.Now,
-	}, limits{dial: 3 * time.Second, handshake: 300 * time.Millisecond, body: 50 * time.Millisecond})
+	}, limits{dial: 3 * time.Second, handshake: 300 * time.Millisecond, body: body})
 	t.Cleanup(s.Close)
 	return s
 }

@@ -49,12 +49,13 @@ func TestMatrixSlow(t *testing.T) {
 		<-release
 		return says(ok)(conn)
 	})
+	t.Parallel()
 	one := begin(t.Context(), local(t), message(r.url()))
 	<-r.requests
 	select {
 	case <-one.done:
 		t.Fatalf("it did not wait: %+v", one.result)
-	default:
+	case <-time.After(2500 * time.Millisecond): // longer than what counts as slow
 	}
 	close(release)
 	<-one.done
