@@ -20,8 +20,14 @@ func (u *Unit) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
+	u.work.present = u.work.present[:0]
 	for i := range r.sits {
-		if s := &r.sits[i]; s.To == 0 && !s.v.story.newborn {
+		if s := &r.sits[i]; s.To == 0 {
+			u.work.present = append(u.work.present, s)
+		}
+	}
+	for _, s := range u.work.present {
+		if !s.v.story.newborn {
 			u.admit(r, s.v, s.From)
 			r.lone = s.v
 		}
@@ -30,7 +36,7 @@ func (u *Unit) rebuild(r *room) {
 		u.admitOccupant(r)
 	}
 	u.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(r.sits, func(s sit) bool { return s.To == 0 && s.v.story.newborn }) {
+	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s *sit) bool { return s.v.story.newborn }) {
 		r.lone = nil
 	}
 	switch {
@@ -105,16 +111,11 @@ func (u *Unit) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	var first *sit
-	for i := range r.sits {
-		if s := &r.sits[i]; s.To == 0 && s.v.story.newborn {
-			first = s
-			break
-		}
-	}
-	if first == nil {
+	i := slices.IndexFunc(u.work.present, func(s *sit) bool { return s.v.story.newborn })
+	if i < 0 {
 		return
 	}
+	first := u.work.present[i]
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
@@ -323,9 +324,8 @@ func (u *Unit) byCensus(r *room, f *CensusFacts, from, birth Instant) choice {
 // in the room, and those whom a census lists with the mother.
 func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
-	for i := range r.sits {
-		s := &r.sits[i]
-		if s.To != 0 || !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+	for _, s := range u.work.present {
+		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
@@ -362,8 +362,8 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 // its own if she is here, else the one who came last; nil: there is no mother.
 func (u *Unit) isOf(r *room, v, mother *visit) bool {
 	var last *visit
-	for i := range r.sits {
-		if s := &r.sits[i]; s.To == 0 && !s.v.story.newborn {
+	for _, s := range u.work.present {
+		if !s.v.story.newborn {
 			last = s.v
 			if v.mother == s.v {
 				return mother == s.v
@@ -400,9 +400,8 @@ func (u *Unit) newbornPrimary(r *room, s *sit, facts *CensusFacts) (choice, Evid
 // addBabyEvidence adds what is said about the newborns themselves.
 func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 	baby := uint8(0)
-	for i := range r.sits {
-		s := &r.sits[i]
-		if s.To != 0 || !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+	for _, s := range u.work.present {
+		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++

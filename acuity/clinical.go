@@ -74,10 +74,15 @@ func (u *Unit) number(h *Heard) {
 
 // hearFor adds a statement that belongs to the visit for good.
 func (u *Unit) hearFor(v *visit, h Heard) {
-	h.Settled, h.visit, h.to = true, v, toVisit
-	u.reread(&h)
-	u.keep(&v.threads, h, v.ID)
+	u.entrust(v, &h)
 	u.stirEvidence(&h, false)
+}
+
+// entrust has a visit keep a statement. It asks for nothing anew.
+func (u *Unit) entrust(v *visit, h *Heard) {
+	h.Settled, h.visit, h.to = true, v, toVisit
+	u.reread(h)
+	u.keep(&v.threads, *h, v.ID)
 }
 
 // lose drops the record of a statement, and what was made of it.
@@ -132,7 +137,7 @@ func (u *Unit) settle(r *room, now Instant) {
 		switch h := &list[i]; {
 		case h.to == toOccupant || h.to == toRoom: // the occupant may still turn out to be a visit
 		case h.visit != nil:
-			u.hearFor(h.visit, *h)
+			u.entrust(h.visit, h) // whose it was: nothing new comes of it
 		default:
 			u.lose(h)
 		}

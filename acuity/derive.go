@@ -395,7 +395,9 @@ func (u *Unit) roomOf(p placement) *room {
 func (u *Unit) unseat(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
-			r.sits = slices.DeleteFunc(r.sits, func(o sit) bool { return o.v == v })
+			if i, ok := slices.BinarySearchFunc(r.sits, sit{v: v, From: s.From}, compareSits); ok {
+				r.sits = slices.Delete(r.sits, i, i+1)
+			}
 		}
 	}
 }

@@ -32,8 +32,9 @@ type member struct {
 type folded struct {
 	of      *readout // of the identity; nil: of a concept
 	concept Factor
-	stale   bool // to be folded anew: a statement was lost
-	more    bool // statements came
+	stale   bool    // to be folded anew: a statement was lost
+	more    bool    // statements came
+	shed    Instant // time of the latest that was lost, if since then none came; 0: none was
 
 	upTo   int64    // number of the last statement
 	newest Instant  // latest time of one
@@ -72,8 +73,12 @@ func (d *folds) stir(h *Heard, lost bool) bool {
 			return true
 		}
 		for j := range d.list {
-			if f := &d.list[j]; f.has(m) {
-				f.stale, f.more = f.stale || lost || h.number <= f.upTo, true
+			switch f := &d.list[j]; {
+			case !f.has(m):
+			case lost && !f.stale && !f.more:
+				f.shed = max(f.shed, h.orderTime())
+			default:
+				f.stale, f.more = f.stale || lost || f.shed != 0 || h.number <= f.upTo, true
 			}
 		}
 		return true
@@ -99,7 +104,7 @@ func (f *folder) hear(kept *folds) {
 	f.said = f.e.said[:0]
 	for i := range kept.list {
 		f.said = append(f.said, nil)
-		if d := &kept.list[i]; d.stale || d.more && !f.hearMore(kept, i) {
+		if d := &kept.list[i]; d.stale || d.shed != 0 && !f.shed(kept, d) || d.more && !f.hearMore(kept, i) {
 			f.hearAll(kept, i)
 		}
 	}
@@ -115,7 +120,7 @@ func (f *folder) holds(kept *folds) bool {
 // statements were lost.
 func (f *folder) areApart(kept *folds) bool {
 	for i := range kept.list {
-		if !kept.list[i].stale {
+		if d := &kept.list[i]; !d.stale && d.shed == 0 {
 			continue
 		}
 		for j := range kept.members {

@@ -57,6 +57,7 @@ func (u *Unit) forgetVisits(now Instant) {
 	}
 	u.looks, u.fresh = slices.Delete(u.looks, 0, n), nil
 	var places []Location
+	var next []look
 	for _, v := range due {
 		switch {
 		case u.visits[v.ID] != v: // it is forgotten already
@@ -69,10 +70,16 @@ func (u *Unit) forgetVisits(now Instant) {
 		case v.isName():
 			u.noteName(v)
 		default:
-			at := max(v.Touched.Add(forgetVisit), now+1)
-			i, _ := slices.BinarySearchFunc(u.looks, at+1, before)
-			u.looks = slices.Insert(u.looks, i, look{at, v})
+			next = append(next, look{max(v.Touched.Add(forgetVisit), now+1), v})
 		}
+	}
+	slices.SortStableFunc(next, func(a, b look) int { return cmp.Compare(a.at, b.at) })
+	for _, l := range next { // nearly always later than all others
+		i := len(u.looks)
+		if i > 0 && l.at < u.looks[i-1].at {
+			i, _ = slices.BinarySearchFunc(u.looks, l.at+1, before)
+		}
+		u.looks = slices.Insert(u.looks, i, l)
 	}
 	u.unsay(places)
 }

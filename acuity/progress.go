@@ -21,7 +21,7 @@ func (u *Unit) progress(r *room) bool {
 	moved, all := false, true
 	for i := 0; i < len(e.folds.list) && all; i++ {
 		f.said = append(f.said, nil)
-		if d := &e.folds.list[i]; d.stale || d.more {
+		if d := &e.folds.list[i]; d.stale || d.more || d.shed != 0 {
 			var changed bool
 			changed, all = f.progress(e.folds, i, &r.chart.Patients[0])
 			moved = moved || changed
@@ -39,7 +39,7 @@ func (u *Unit) progress(r *room) bool {
 func (f *folder) progress(kept *folds, i int, p *PatientChart) (changed, all bool) {
 	d := &kept.list[i]
 	var store [4]Evidence
-	if d.stale || len(d.runs) > len(store) {
+	if d.stale || d.shed != 0 || len(d.runs) > len(store) {
 		return false, false
 	}
 	was, meant := store[:len(d.runs)], d.noting.sum()

@@ -6,6 +6,7 @@ type run struct {
 	f Factor
 
 	on, held    bool
+	began       Instant // time of the statement with which it came on
 	start, last Instant
 	by          match    // newest assertion
 	from        *readout // of it
@@ -33,7 +34,7 @@ func (r *run) assert(c *Catalogue, s *readout, m match, at, clock Instant) {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
 		r.start = min(r.start, clock)
 	default:
-		r.start = clock
+		r.began, r.start = at, clock
 	}
 	r.on, r.held, r.last = true, false, at
 	r.by, r.from = m, s

@@ -72,7 +72,10 @@ func (l *threads) add(h Heard) {
 	}
 	t.said = tight(t.said, 4)
 	at := h.orderTime()
-	i, _ := slices.BinarySearchFunc(t.said, h, compareArrival)
+	i := len(t.said)
+	if i > 0 && h.number < t.said[i-1].number {
+		i, _ = slices.BinarySearchFunc(t.said, h, compareArrival)
+	}
 	t.newest, t.mixed = max(t.newest, at), t.mixed || at < t.newest || i < len(t.said)
 	t.said = slices.Insert(t.said, i, h)
 	l.size++
@@ -96,9 +99,15 @@ func (l *threads) remove(which func(*Heard) bool) {
 	l.list = slices.DeleteFunc(l.list, func(t thread) bool { return len(t.said) == 0 })
 }
 
-// drop takes the i-th statement out of a thread.
+// drop takes the i-th statement out of a thread. A thread that is at its cap loses
+// the first one each time: then nothing is moved.
 func (l *threads) drop(t *thread, i int) {
-	t.said = slices.Delete(t.said, i, i+1)
+	if i == 0 {
+		t.said[0] = Heard{}
+		t.said = t.said[1:]
+	} else {
+		t.said = slices.Delete(t.said, i, i+1)
+	}
 	if l.size--; len(t.said) == 0 {
 		l.list = slices.DeleteFunc(l.list, func(t thread) bool { return len(t.said) == 0 })
 	}

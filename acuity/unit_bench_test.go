@@ -64,6 +64,10 @@ func BenchmarkApply(b *testing.B) {
 	})
 	b.Run("adt", func(b *testing.B) {
 		u, now := busy(testHospital)
+		texts := make([]string, 1<<16) // more than a week of identities
+		for i := range texts {
+			texts[i] = fmt.Sprint("visit-", i)
+		}
 		b.ReportAllocs()
 		n := 0
 		for b.Loop() {
@@ -71,8 +75,8 @@ func BenchmarkApply(b *testing.B) {
 			now = now.Add(20 * time.Second)
 			u.advance(nil, now)
 			e := Event{
-				ID: fmt.Sprint(n), Type: [...]EventType{A01, A02, A08, A03}[n%4], At: now, Visit: fmt.Sprint("visit-", n/4), Class: 'I',
-				Place: Location{PointOfCare: "LDR", Room: fmt.Sprintf("R%02d", n%40+1)},
+				ID: texts[n%len(texts)], Type: [...]EventType{A01, A02, A08, A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
+				Place: Location{PointOfCare: "LDR", Room: u.rooms[n%40].Label},
 			}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelADT, Events: []Event{e}}, int64(n))
 			if n%64 == 0 {
