@@ -1,0 +1,73 @@
+package stream
+
+import (
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// tally counts the inputs of each transaction, over all partitions, and keeps the
+// largest count.
+type tally struct {
+	Task
+	open, most *atomic.Int64
+}
+
+func (c *tally) Apply(r Record) error {
+	c.open.Add(1)
+	return c.Task.Apply(r)
+}
+
+func (c *tally) Outputs(emit func(key, value []byte)) error {
+	c.most.Store(max(c.most.Load(), c.open.Swap(0)))
+	return c.Task.Outputs(emit)
+}
+
+// What a transaction writes is held in memory, so one that is far behind takes no
+// more inputs than it may; unless they leave little, and those who gather them
+// long when they are not behind gather them for longer.
+func TestHowMuchATransactionTakes(t *testing.T) {
+	const n = 3*turnRecords - turnRecords/2
+	for _, c := range []struct {
+		name        string
+		cfg         Config
+		least, most int64
+	}{
+		{"dense", Config{}, turnRecords, turnRecords},
+		{"sparse", Config{Sparse: true, CommitEvery: time.Second}, n - farBehind, n},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				load, err := r.cluster.Loader(t.Context(), inTopic)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i := range n {
+					if err := load.Put(&Record{Partition: int32(i % parts), Key: []byte("k" + strconv.Itoa(i%5)), Value: []byte("add"), Timestamp: time.Now()}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := load.Close(); err != nil {
+					t.Fatal(err)
+				}
+				var stats Stats
+				var open, most atomic.Int64
+				c.cfg.Stats = &stats
+				c.cfg.NewTask = func(partition int32) Task { return &tally{newCounter(partition), &open, &most} }
+				stop := r.process(r.cluster, c.cfg)
+				r.await("records", n, stats.Records.Load)
+				if err := stop(); err != nil {
+					t.Fatal(err)
+				}
+				r.exact(n)
+				if got := most.Load(); got < c.least || got > c.most {
+					t.Errorf("a transaction took %d inputs, want %d to %d", got, c.least, c.most)
+				}
+			})
+		})
+	}
+}
