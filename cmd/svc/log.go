@@ -99,9 +99,11 @@ func (c *logCommand) wrong(faults []error) error {
 	return usageError{err}
 }
 
-// connect opens both clients, and gives way to what serves.
+// connect gives way to what serves, and opens both clients.
 func (c *logCommand) connect(ctx context.Context) error {
-	giveWay(c.nice)
+	if err := giveWay(ctx, c.nice, c.own); err != nil {
+		return err
+	}
 	c.ballast = make([]byte, logBallast)
 	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)

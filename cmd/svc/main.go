@@ -37,7 +37,7 @@ func main() {
 	limitMemory(os.LookupEnv, os.DirFS("/"))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], world{
-		env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now,
+		env: os.LookupEnv, stdout: os.Stdout, stderr: os.Stderr, now: time.Now, own: true,
 	})
 	stop()
 	os.Exit(code)
@@ -48,7 +48,13 @@ type world struct {
 	env            func(string) (string, bool)
 	stdout, stderr io.Writer
 	now            func() time.Time
+	own            bool // the process is nothing but this command, and may run it in another one
 }
+
+// exitCode says that another process has run the command, told of it, and ended so.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("ended with code %d", int(c)) }
 
 // command is one verb of the command line.
 type command struct {
@@ -106,11 +112,14 @@ func run(ctx context.Context, args []string, w world) int {
 	}
 	err := all[known].run(ctx, args[1:], w)
 	var wrong usageError
+	var elsewhere exitCode
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
 		return 0
 	case ctx.Err() != nil && errors.Is(err, stream.ErrAway): // stopped while it still waited for Kafka
 		return 0
+	case errors.As(err, &elsewhere):
+		return int(elsewhere)
 	case errors.As(err, &wrong):
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w.stderr, "svc %s: %s\n", args[0], strings.TrimSuffix(line, "\n"))

@@ -2,5 +2,7 @@
 
 package main
 
+import "context"
+
 // giveWay lowers the priority of the process where that is known how.
-func giveWay(int) {}
+func giveWay(context.Context, int, bool) error { return nil }

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unsafe"
+)
+
+// schedIdle is the policy of Linux for what runs only where nobody else wants the
+// processor, and is put aside at once when somebody does (sched(7)). A nice value
+// alone leaves a share, and a sender then waits until that share is used up.
+const schedIdle = 5
+
+// giveWay lowers the priority of the process; with leastPriority it takes only
+// what nobody else wants. It is best effort.
+//
+// Where each session is a group of its own (sched(7), autogroup), that holds
+// within the session only: the sessions share the processors alike, and a broker
+// in another one gets half of them whatever our priority is. There a process that
+// does not lead its session runs the command anew in one that it leads, of least
+// weight, if it may; the error is then the exitCode of that.
+func giveWay(ctx context.Context, nice int, again bool) error {
+	if nice == 0 {
+		return nil
+	}
+	if grouped() {
+		if sid, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0); int(sid) == os.Getpid() {
+			weighLess(nice)
+		} else if again {
+			return apart(ctx)
+		}
+	}
+	lower(nice)
+	return nil
+}
+
+// grouped reports whether each session is a group of its own for the scheduler.
+func grouped() bool {
+	on, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
+	return err == nil && strings.TrimSpace(string(on)) == "1"
+}
+
+// weighLess lowers the weight of the session. The kernel wants a tenth of a second
+// between two such changes by whoever is not root.
+func weighLess(nice int) {
+	for range 5 {
+		err := os.WriteFile("/proc/self/autogroup", []byte(strconv.Itoa(nice)), 0)
+		if !errors.Is(err, syscall.EAGAIN) {
+			return
+		}
+		time.Sleep(100 * time.Millisecond) // there is nothing to wait on
+	}
+}
+
+// apart runs this command in a session of its own, which ends with this process,
+// and returns how it ended.
+func apart(ctx context.Context) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	runtime.LockOSThread() // the other process ends with the thread that began it
+	defer runtime.UnlockOSThread()
+	cmd := exec.CommandContext(ctx, self, os.Args[1:]...) //nolint:gosec // the command line that we got
+	cmd.Args[0] = os.Args[0]
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return err
+	}
+	if status, is := cmd.ProcessState.Sys().(syscall.WaitStatus); is && status.Signaled() {
+		return exitCode(128 + int(status.Signal())) // as a shell has it
+	}
+	return exitCode(cmd.ProcessState.ExitCode())
+}
+
+// lower has all threads take only so much of the processor. Each has a priority
+// of its own, which those that it starts inherit.
+func lower(nice int) {
+	done := map[int]bool{}
+	for more := true; more; { // a thread that was not asked yet may have started another
+		tasks, err := os.ReadDir("/proc/self/task")
+		if err != nil {
+			return
+		}
+		more = false
+		for _, task := range tasks {
+			id, err := strconv.Atoi(task.Name())
+			if err != nil || done[id] {
+				continue
+			}
+			done[id], more = true, true
+			syscall.Setpriority(syscall.PRIO_PROCESS, id, nice) //nolint:errcheck // best effort
+			if nice == leastPriority {
+				none := int32(0)                                                                                        // struct sched_param
+				syscall.Syscall(syscall.SYS_SCHED_SETSCHEDULER, uintptr(id), schedIdle, uintptr(unsafe.Pointer(&none))) //nolint:errcheck,gosec // likewise
+			}
+		}
+	}
+}
