@@ -19,35 +19,39 @@ const (
 // ahead of the one that takes it. One goroutine uses it, and stops it.
 type ahead[T any] struct {
 	batches chan []T
-	batch   []T                     // taken from the channel, and not yet handed out
+	past    recycled[T]
+	taken   []T                     // from the channel
+	batch   []T                     // what of it is not yet handed out
 	told    func(done, total int64) // how many are taken; nil: nobody looks
 	fault   error
 	cancel  context.CancelFunc
 }
 
-// readAhead begins to read a span; of makes of a record what is handed on, or says
-// that nobody wants it.
-func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *stream.Record) (v T, wanted bool)) *ahead[T] {
+// readAhead begins to read a span; of makes of a record what is handed on, in the
+// memory of something past, or says that nobody wants it.
+func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *stream.Record, v *T) (wanted bool)) *ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // stop calls it
-	a := &ahead[T]{batches: make(chan []T, aheadBatches), cancel: cancel}
+	a := &ahead[T]{batches: make(chan []T, aheadBatches), past: newRecycled[T](), cancel: cancel}
 	go func() {
 		defer close(a.batches)
-		batch, size := make([]T, 0, aheadRecords), 0
+		batch, size := a.past.empty(), 0
 		send := func() error {
 			select {
 			case a.batches <- batch:
-				batch, size = make([]T, 0, aheadRecords), 0
+				batch, size = a.past.empty(), 0
 				return nil
 			case <-ctx.Done():
 				return ctx.Err()
 			}
 		}
+		var record stream.Record // one for all of them: of is not known here, so it lies on the heap
 		err := read(ctx, s, func(r stream.Record) error {
-			v, wanted := of(&r)
-			if !wanted {
+			n := len(batch)
+			record = r
+			if !of(&record, &batch[:n+1][n]) {
 				return nil
 			}
-			batch, size = append(batch, v), size+len(r.Value)
+			batch, size = batch[:n+1], size+len(r.Value)
 			if len(batch) == aheadRecords || size >= aheadBytes {
 				return send()
 			}
@@ -61,21 +65,25 @@ func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *
 	return a
 }
 
-// next returns the next one; false: there is none, or reading failed.
-func (a *ahead[T]) next() (v T, more bool) {
+// next returns the next one, which holds until the next call; nil: there is none,
+// or reading failed.
+func (a *ahead[T]) next() *T {
 	for len(a.batch) == 0 {
-		if a.batch, more = <-a.batches; !more {
-			return v, false
+		a.past.put(a.taken)
+		a.taken = <-a.batches
+		if a.batch = a.taken; a.batch == nil {
+			return nil
 		}
 		if a.told != nil {
 			a.told(int64(len(a.batch)), 0)
 		}
 	}
-	v, a.batch = a.batch[0], a.batch[1:]
-	return v, true
+	v := &a.batch[0]
+	a.batch = a.batch[1:]
+	return v
 }
 
-// err says, once next has returned false, why there is no more; nil: the span is
+// err says, once next has returned nil, why there is no more; nil: the span is
 // read to its end.
 func (a *ahead[T]) err() error { return a.fault }
 
@@ -83,5 +91,32 @@ func (a *ahead[T]) err() error { return a.fault }
 func (a *ahead[T]) stop() {
 	a.cancel()
 	for range a.batches {
+	}
+}
+
+// recycled are batches that are done with: a batch takes the memory of a past one,
+// and what lies in it that of what lay there.
+type recycled[T any] chan []T
+
+func newRecycled[T any]() recycled[T] { return make(recycled[T], aheadBatches+2) }
+
+// empty returns a batch with nothing in it.
+func (p recycled[T]) empty() []T {
+	select {
+	case batch := <-p:
+		return batch[:0]
+	default:
+		return make([]T, 0, aheadRecords)
+	}
+}
+
+// put takes a batch that is done with.
+func (p recycled[T]) put(batch []T) {
+	if batch == nil {
+		return
+	}
+	select {
+	case p <- batch:
+	default:
 	}
 }

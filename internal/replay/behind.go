@@ -4,15 +4,21 @@ package replay
 // them does not wait for what becomes of them. One goroutine puts, and closes it.
 type behind[T any] struct {
 	batches chan []T
+	past    recycled[T]
 	batch   []T
 	failed  chan struct{} // closed with the first fault
 	ended   chan struct{}
 	fault   error // of each
 }
 
-// takeBehind begins to take values. After a fault of each the others are dropped.
+// takeBehind begins to take values, each of which holds until each returns. After
+// a fault of it the others are dropped.
 func takeBehind[T any](each func(v *T) error) *behind[T] {
-	b := &behind[T]{batches: make(chan []T, aheadBatches), failed: make(chan struct{}), ended: make(chan struct{})}
+	b := &behind[T]{
+		batches: make(chan []T, aheadBatches), past: newRecycled[T](),
+		failed: make(chan struct{}), ended: make(chan struct{}),
+	}
+	b.batch = b.past.empty()
 	batches := b.batches
 	go func() {
 		defer close(b.ended)
@@ -25,21 +31,22 @@ func takeBehind[T any](each func(v *T) error) *behind[T] {
 					close(b.failed)
 				}
 			}
+			b.past.put(batch)
 		}
 	}()
 	return b
 }
 
-// put hands a value on. It returns the fault of one before.
-func (b *behind[T]) put(v T) error {
-	if b.batch = append(b.batch, v); len(b.batch) < aheadRecords {
+// put hands a copy of a value on. It returns the fault of one before.
+func (b *behind[T]) put(v *T) error {
+	if b.batch = append(b.batch, *v); len(b.batch) < aheadRecords {
 		return nil
 	}
 	select {
 	case <-b.failed:
 		return b.fault
 	case b.batches <- b.batch:
-		b.batch = make([]T, 0, aheadRecords)
+		b.batch = b.past.empty()
 		return nil
 	}
 }

@@ -78,7 +78,8 @@ type CensusRow struct {
 
 // readObservation fills a row; a reason says why it cannot.
 func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
-	in := InputOf(*r)
+	var in Input
+	in.Read(r)
 	if in.Observation == nil {
 		return in.Reason
 	}

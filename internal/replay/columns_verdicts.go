@@ -65,8 +65,8 @@ func (row *VerdictRow) of(partition int32, c *acuity.Change) {
 		Activated: rowsOf(row.Activated, c.Activated, factorRow), Expired: rowsOf(row.Expired, c.Expired, factorRow),
 		Warnings: rowsOf(row.Warnings, c.Warnings, func(w *acuity.Warning) string { return w.Code }),
 	}
-	if c.Repeats != 0 {
-		row.Repeats = &c.Repeats
+	if first := c.Repeats; first != 0 { // a copy: the row stays until its page is written
+		row.Repeats = &first
 	}
 }
 

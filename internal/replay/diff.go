@@ -135,15 +135,16 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 	if p.held, err = d.heldFrom(ctx, recorded); err != nil {
 		return nil, err
 	}
-	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record) (t toldStep, wanted bool) {
+	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *toldStep) (wanted bool) {
 		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
-			return t, false
+			return false
 		}
 		c, err := schemas.DecodeChange(r.Value)
 		if err != nil {
-			return t, false // svc verify names it
+			return false // svc verify names it
 		}
-		return toldStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}, true
+		*t = toldStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
+		return true
 	})
 	return p, nil
 }
@@ -217,8 +218,8 @@ func (p *differing) more() (bool, error) {
 	if p.changes == nil {
 		return false, nil
 	}
-	t, more := p.changes.next()
-	if !more {
+	t := p.changes.next()
+	if t == nil {
 		return false, p.changes.err()
 	}
 	if t.input {

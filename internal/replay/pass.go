@@ -54,18 +54,20 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 
 // inputs hands the inputs of the hospitals to each, in the order of the partition.
 func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each func(in *Input) error) error {
-	in := readAhead(ctx, r.Inputs.Read, s, func(record *stream.Record) (Input, bool) {
-		if !r.wants(record.Key) {
-			return Input{Position: stream.Position{Partition: record.Partition, Offset: record.Offset}}, true
+	in := readAhead(ctx, r.Inputs.Read, s, func(record *stream.Record, in *Input) bool {
+		if r.wants(record.Key) {
+			in.Read(record)
+		} else {
+			in.pass(record)
 		}
-		return InputOf(*record), true
+		return true
 	})
 	in.told = shared.tell
 	defer in.stop()
 	from := acuity.At(r.From)
 	for {
-		input, more := in.next()
-		if !more {
+		input := in.next()
+		if input == nil {
 			return in.err()
 		}
 		if err := shared.wait(ctx); err != nil {
@@ -79,7 +81,7 @@ func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each f
 				return err
 			}
 		}
-		if err := each(&input); err != nil {
+		if err := each(input); err != nil {
 			return err
 		}
 	}

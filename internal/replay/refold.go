@@ -24,21 +24,27 @@ type Input struct {
 	Reason      string
 
 	Key, Value []byte // as stored
+
+	intake schemas.Intake // memory of the observation
 }
 
-// InputOf reads a record. It never fails: what cannot be read is an input too.
-func InputOf(r stream.Record) Input {
-	in := Input{
-		Position: stream.Position{Partition: r.Partition, Offset: r.Offset},
-		Hospital: schemas.InputHospital(r.Key), At: acuity.At(r.Timestamp), Key: r.Key, Value: r.Value,
-	}
-	o, reason, err := schemas.ReadInput(r.Key, r.Value)
+// Read reads a record, in the memory of what it read before. It never fails: what
+// cannot be read is an input too.
+func (in *Input) Read(r *stream.Record) {
+	in.pass(r)
+	in.Hospital, in.At, in.Key, in.Value = schemas.InputHospital(r.Key), acuity.At(r.Timestamp), r.Key, r.Value
+	o, reason, err := in.intake.Read(r.Key, r.Value)
 	if err != nil {
 		in.Reason = reason
-		return in
+		return
 	}
 	in.Observation = o
-	return in
+}
+
+// pass makes it an input of nobody, which has a position alone.
+func (in *Input) pass(r *stream.Record) {
+	in.Position = stream.Position{Partition: r.Partition, Offset: r.Offset}
+	in.Hospital, in.At, in.Observation, in.Reason, in.Key, in.Value = "", 0, nil, "", nil, nil
 }
 
 // Inputs yields the inputs of one hospital, in the order of their log, from the
@@ -54,7 +60,11 @@ func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) i
 		}
 		partition := schemas.Partition([]byte(hospital), int32(len(spans))) //nolint:gosec // Kafka counts them so
 		err = l.Read(ctx, spans[partition], func(r stream.Record) error {
-			if schemas.InputHospital(r.Key) == hospital && !yield(InputOf(r), nil) {
+			if schemas.InputHospital(r.Key) != hospital {
+				return nil
+			}
+			var in Input
+			if in.Read(&r); !yield(in, nil) {
 				return errEnough
 			}
 			return nil
@@ -80,6 +90,7 @@ type Refold struct {
 	unit   *acuity.Unit
 	rules  Override
 	inputs int
+	change acuity.Change // that is handed out
 }
 
 // tidyEvery is after how many inputs the lists are emptied of what a processor
@@ -100,18 +111,18 @@ func NewRefold(hospital string, rules Override) (*Refold, error) {
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
 // Take hands the changes to each that are due until an input, and the one that
-// it makes.
+// it makes. A change holds until each returns.
 func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
 		f.advance(in.At, each)
-		c := f.unit.Reject(in.Reason, in.At, in.Offset)
-		each(&c)
+		f.change = f.unit.Reject(in.Reason, in.At, in.Offset)
+		each(&f.change)
 		return
 	}
 	o := f.rules.strip(in.Observation)
 	f.advance(max(o.ReceivedAt, o.AppliedAt), each)
-	c := f.unit.Apply(o, in.Offset)
-	each(&c)
+	f.change = f.unit.Apply(o, in.Offset)
+	each(&f.change)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
 		f.unit.Dirty(func([]byte, acuity.State) {})
 		f.unit.View(func(int32, *acuity.RoomChart) {})
@@ -120,16 +131,20 @@ func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 
 // advance hands all to each that is due up to an instant.
 func (f *Refold) advance(to acuity.Instant, each func(*acuity.Change)) {
-	for c, more := f.unit.Advance(to); more; c, more = f.unit.Advance(to) {
-		each(&c)
+	for more := true; more; {
+		if f.change, more = f.unit.Advance(to); more {
+			each(&f.change)
+		}
 	}
 }
 
 // Until hands the changes to each that the live processor has made up to an
 // instant of its clock.
 func (f *Refold) Until(now acuity.Instant, each func(*acuity.Change)) {
-	for c, more := f.unit.Elapse(now); more; c, more = f.unit.Elapse(now) {
-		each(&c)
+	for more := true; more; {
+		if f.change, more = f.unit.Elapse(now); more {
+			each(&f.change)
+		}
 	}
 }
 

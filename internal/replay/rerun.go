@@ -125,7 +125,7 @@ func (r *Rerun) write(partition int32, out *part[VerdictRow]) *writing {
 		row.of(partition, c)
 		return out.Write(&row)
 	})
-	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(*c) })
+	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(c) })
 	return w
 }
 

@@ -208,8 +208,8 @@ func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span)
 	shared.tell(0, s.End-s.From)
 	defer said.stop()
 	for {
-		in, more := said.next()
-		if !more {
+		in := said.next()
+		if in == nil {
 			return said.err()
 		}
 		for p.applied < in.Offset {
@@ -226,7 +226,7 @@ func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span)
 			return err
 		}
 		if u := p.unit(in.Hospital); u != nil {
-			u.input(&in)
+			u.input(in)
 		}
 	}
 }
@@ -264,11 +264,14 @@ func (p *partitionCheck) unit(hospital string) *unitCheck {
 }
 
 // inputOf reads an input ahead of the fold.
-func (p *partitionCheck) inputOf(r *stream.Record) (in Input, wanted bool) {
-	if hospital := schemas.InputHospital(r.Key); !p.wants(hospital) {
-		return Input{Position: stream.Position{Partition: r.Partition, Offset: r.Offset}, Hospital: hospital, At: acuity.At(r.Timestamp)}, true
+func (p *partitionCheck) inputOf(r *stream.Record, in *Input) (wanted bool) {
+	if hospital := schemas.InputHospital(r.Key); p.wants(hospital) {
+		in.Read(r)
+	} else {
+		in.pass(r)
+		in.Hospital, in.At = hospital, acuity.At(r.Timestamp)
 	}
-	return InputOf(*r), true
+	return true
 }
 
 // writtenRecord is a record of the verdicts: a change, or the state of a key.
@@ -281,26 +284,27 @@ type writtenRecord struct {
 }
 
 // writtenOf reads a record of the verdicts ahead of the fold.
-func (p *partitionCheck) writtenOf(r *stream.Record) (w writtenRecord, wanted bool) {
-	w.offset, w.value = r.Offset, r.Value
+func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted bool) {
+	*w = writtenRecord{offset: r.Offset}
+	w.value = r.Value
 	if schemas.IsChange(r.Key) {
 		w.hospital = string(r.Key)
 		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
-		return w, true // also of others: it says which inputs are applied
+		return true // also of others: it says which inputs are applied
 	}
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || !p.wants(key.Hospital) {
-		return w, false // nobody's, or nobody asked for it
+		return false // nobody's, or nobody asked for it
 	}
 	w.hospital, w.key = key.Hospital, string(r.Key)
-	return w, true
+	return true
 }
 
 // more keeps one more record of the verdicts until the fold is there; false:
 // there is none.
 func (p *partitionCheck) more() bool {
-	w, more := p.written.next()
-	if !more {
+	w := p.written.next()
+	if w == nil {
 		return false
 	}
 	p.changes = w.offset + 1
