@@ -16,7 +16,10 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-const maxFaults = 5 // transactions given up in a row, in one session
+const (
+	maxFaults   = 5   // transactions given up in a row, in one session
+	keptRecords = 256 // that a partition has memory for between transactions
+)
 
 var errAborted = errors.New("the transaction was aborted")
 

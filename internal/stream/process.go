@@ -5,12 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
-	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 var (
@@ -142,125 +138,4 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 		}
 	}
 	return nil
-}
-
-// loop is one session: what it knows is dropped with it.
-type loop struct {
-	cluster *Cluster
-	cfg     Config
-	id      string // transactional id and static member
-	batch   int32  // bytes, at most, of a batch
-
-	generation string // of the changelog
-	log        logger
-
-	session *kgo.GroupTransactSession
-	parts   map[int32]*part // owned; only the loop's goroutine
-	last    time.Time       // end of the last commit
-	commits int
-	faults  int            // transactions given up since the last commit
-	shrunk  bool           // a partition was revoked since the last transaction
-	applied int            // inputs of the transaction
-	spare   [][]kgo.Record // memory for the outputs of any partition, when behind
-
-	mu     sync.Mutex
-	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
-	marks  map[int32]mark     // checkpoints as fetched with the offsets
-	fatal  error              // found by the group's goroutine
-	roused bool               // the next poll returns at once
-	wake   context.CancelFunc // ends the poll under way
-}
-
-// run opens the session and turns until it breaks or ctx ends.
-func (l *loop) run(ctx context.Context) error {
-	if err := l.open(); err != nil {
-		return err
-	}
-	defer l.close(ctx)
-	// Requests under way are not cancelled by the end of ctx: half a
-	// transaction is worse than a late one. A cluster that is away must not
-	// hold the shutdown for ever, though.
-	free, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { time.AfterFunc(3*time.Second, cancel) })()
-	for ctx.Err() == nil {
-		if err := l.turn(ctx, free); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// fetchPartition is how many bytes of a partition one fetch asks for.
-func (c *Config) fetchPartition() int32 {
-	if c.Sparse {
-		return fetchBatchBytes
-	}
-	return fetchPartitionBytes
-}
-
-// open starts the session of the stable name; the restores run in its group's
-// goroutine, before the first record of a partition is fetched.
-func (l *loop) open() error {
-	opts := l.cluster.with(
-		kgo.WithHooks(l.cluster.health),
-		kgo.ConsumerGroup(l.cfg.Group),
-		kgo.ConsumeTopics(l.cfg.Input),
-		kgo.TransactionalID(l.id),
-		kgo.SessionTimeout(10*time.Second),
-		kgo.HeartbeatInterval(2*time.Second),
-		kgo.TransactionTimeout(10*time.Second),
-		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.ConsumeStartOffset(kgo.NewOffset().AtStart()),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.Balancers(kgo.CooperativeStickyBalancer()),
-		kgo.RecordPartitioner(kgo.ManualPartitioner()),
-		// What is fetched ahead is held decoded, several times its size.
-		kgo.FetchMaxBytes(fetchBytes),
-		kgo.FetchMaxPartitionBytes(l.cfg.fetchPartition()),
-		kgo.WithPools(&recycle{}),
-		kgo.ProducerLinger(0),
-		// The records of a transaction are in memory anyway; beyond the default
-		// of 50,000 each would wait for a goroutine of its own.
-		kgo.MaxBufferedRecords(math.MaxInt32),
-		kgo.ProducerBatchMaxBytes(l.batch),
-		kgo.ConcurrentTransactionsBackoff(time.Millisecond),
-		// Fence our killed predecessor first: its open transaction would
-		// hold the offset fetch and the restore until it times out.
-		kgo.OnPartitionsAssigned(func(ctx context.Context, cl *kgo.Client, _ map[string][]int32) {
-			if _, _, err := cl.ProducerID(ctx); err != nil {
-				l.log.WarnContext(ctx, "producer id is late", "error", err)
-			}
-			l.rouse() // what was revoked is gone now
-		}),
-		kgo.OnOffsetsFetched(l.fetched),
-		kgo.AdjustFetchOffsetsFn(l.assigned),
-	)
-	if !l.cluster.embedded {
-		opts = append(opts, kgo.InstanceID(l.id))
-	}
-	session, err := kgo.NewGroupTransactSession(opts...)
-	if err != nil {
-		return fmt.Errorf("open session: %w", err)
-	}
-	l.session = session
-	l.cfg.Stats.Sessions.Add(1)
-	return nil // who is asked to end by now closes the session as any other
-}
-
-// close drops all memory and ends the session. A static member stays in its
-// group unless it says that it leaves.
-func (l *loop) close(ctx context.Context) {
-	l.session.Close()
-	if l.cfg.Leave && ctx.Err() != nil && !l.cluster.embedded {
-		l.leave(context.WithoutCancel(ctx))
-	}
-	for p := range l.parts {
-		l.drop(p)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, p := range l.ready {
-		p.task.Close()
-	}
 }

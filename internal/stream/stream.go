@@ -56,6 +56,10 @@ type Record struct {
 	Timestamp  time.Time
 }
 
+func recordOf(r *kgo.Record) Record {
+	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
+}
+
 // Options say how to reach a cluster. Only Brokers and Log are required.
 type Options struct {
 	Brokers  []string // host:port, any of the cluster

@@ -1,0 +1,80 @@
+package stream
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+)
+
+// applyAll hands the records to their tasks, partitions in parallel.
+func (l *loop) applyAll(fetches kgo.Fetches) error {
+	var (
+		wait    errgroup.Group
+		applied atomic.Int64
+	)
+	wait.SetLimit(runtime.GOMAXPROCS(0))
+	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
+		p := l.parts[fp.Partition]
+		if len(fp.Records) == 0 {
+			return
+		}
+		wait.Go(func() error {
+			n, err := l.apply(p, &fp.FetchPartition)
+			applied.Add(int64(n))
+			return err
+		})
+	})
+	err := wait.Wait()
+	l.applied += int(applied.Load())
+	return err
+}
+
+// apply hands the records of one partition to its task, each exactly once, and
+// returns how many it took.
+func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
+	if p == nil {
+		return 0, fmt.Errorf("partition %d has no state", fp.Partition)
+	}
+	p.end = max(p.end, fp.HighWatermark)
+	for _, r := range fp.Records {
+		if r.Offset < p.next {
+			r.Recycle()
+			continue // applied already: the changelog knows it, or we were rewound
+		}
+		if r.Offset > p.next && !l.cfg.Sparse {
+			return applied, gapError{partition: r.Partition, want: p.next, have: r.Offset}
+		}
+		p.dirty = true
+		if err := l.applyOne(p.task, Record{
+			Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp,
+		}); err != nil {
+			return applied, fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
+		}
+		p.next = r.Offset + 1
+		p.clock.newest = r.Timestamp
+		r.Recycle()
+		applied++
+	}
+	if applied > 0 {
+		p.clock.moved, p.clock.asOf = time.Now(), p.clock.newest
+	}
+	return applied, nil
+}
+
+func (l *loop) applyOne(task Task, r Record) error {
+	err := task.Apply(r)
+	if err == nil {
+		return nil
+	}
+	poison, ok := errors.AsType[*PoisonError](err)
+	if !ok {
+		return err
+	}
+	l.cfg.Stats.Rejected.Add(1)
+	return task.Reject(r, poison.Reason)
+}

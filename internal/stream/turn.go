@@ -1,0 +1,146 @@
+package stream
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+const (
+	farBehind   = 2000                   // inputs not yet applied: latency is lost, throughput counts
+	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs leave little
+	turnTime    = 100 * time.Millisecond // of one transaction, when behind, at least
+	turnFactor  = 5                      // by which it takes longer, when behind, than inputs are gathered
+)
+
+// turn is one transaction: polls until there is something to do and it is time
+// to commit, then commits.
+func (l *loop) turn(ctx, free context.Context) error {
+	var (
+		fault error
+		count int
+		begun time.Time
+	)
+	l.applied = 0
+	for {
+		n, err := l.poll(ctx, l.deadline(begun), l.room(count))
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to end
+		}
+		now := time.Now()
+		if count+n.records > 0 && begun.IsZero() {
+			begun = now
+		}
+		count += n.records
+		if fault = n.fault; fault == nil {
+			fault = l.advance(ctx, now)
+		}
+		if fault != nil || l.timely(now, begun, count) {
+			break
+		}
+	}
+	if fault == nil && count == 0 && !l.touched() {
+		return l.forget(free)
+	}
+	return l.commit(ctx, free, fault)
+}
+
+// forget lets the session forget a revocation that met no transaction. It would
+// otherwise give up the next one, and its callers restore all they own.
+func (l *loop) forget(free context.Context) error {
+	if !l.shrunk {
+		return nil
+	}
+	l.shrunk = false
+	if err := l.session.Begin(); err != nil {
+		return fmt.Errorf("%w: begin: %w", errReopen, err)
+	}
+	if _, err := l.session.End(free, kgo.TryAbort); err != nil {
+		return fmt.Errorf("%w: end: %w", errReopen, err)
+	}
+	return nil
+}
+
+// timely says whether the transaction ends now. A lone input is committed at
+// once; inputs soon after a commit are gathered; when behind, until there are
+// many or it takes long.
+func (l *loop) timely(now, begun time.Time, count int) bool {
+	switch {
+	case count == 0 || l.room(count) == 0:
+		return true
+	case l.behind():
+		return now.Sub(begun) >= l.turnTime()
+	}
+	return now.Sub(l.last) >= l.cfg.CommitEvery
+}
+
+// room is how many more inputs a transaction takes that has some. What it
+// writes is held in memory; of inputs that leave little it may be any number.
+func (l *loop) room(count int) int {
+	if l.cfg.Sparse {
+		return turnRecords
+	}
+	return max(turnRecords-count, 0)
+}
+
+// turnTime is how long a transaction takes inputs in, when behind.
+func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
+
+// behind says that far more inputs lie in the log than senders wait for.
+func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
+
+func (l *loop) lag() {
+	var lag int64
+	for _, p := range l.parts {
+		lag += max(p.end-p.next, 0)
+	}
+	l.cfg.Stats.Lag.Store(lag)
+}
+
+// deadline is when a poll must return: when a task is due, a checkpoint goes on
+// or a transaction that has begun must end. The zero time: when a record comes.
+func (l *loop) deadline(begun time.Time) time.Time {
+	var at time.Time
+	now := time.Now()
+	earlier := func(t time.Time) {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
+	}
+	for _, p := range l.parts {
+		if p.rewrite != nil && begun.IsZero() { // else its next slice goes with the transaction, which ends in time
+			return time.Unix(0, 1)
+		}
+		fires, _ := l.fires(p, now)
+		earlier(fires)
+	}
+	l.mu.Lock()
+	waiting := len(l.ready) > 0
+	l.mu.Unlock()
+	if waiting { // the assignment of what was just restored is a moment away
+		earlier(now.Add(handOver))
+	}
+	switch {
+	case begun.IsZero():
+	case l.behind():
+		earlier(begun.Add(l.turnTime()))
+	default:
+		earlier(l.last.Add(l.cfg.CommitEvery))
+	}
+	return at
+}
+
+// touched says whether a partition has something to write.
+func (l *loop) touched() bool {
+	for _, p := range l.parts {
+		if p.dirty || p.rewrite != nil {
+			return true
+		}
+	}
+	return false
+}
