@@ -52,9 +52,25 @@ func (d *decoder) initial(field []byte, n int) byte {
 		return 0
 	case len(b) == 1 && letter(b[0]):
 		return b[0] &^ 0x20
+	case spelledOut(b):
+		return b[0] &^ 0x20
 	default:
 		d.warn(warnCode, "PV1", n)
 		return 0
+	}
+}
+
+// spelledOut reports whether b is a value of tables 0004 (class) and 0007 (type of
+// admission) by its name, as some systems send it. Of these the letter is the first.
+func spelledOut(b []byte) bool {
+	if len(b) > len("labor and delivery") {
+		return false
+	}
+	switch strings.ToLower(string(b)) {
+	case "inpatient", "outpatient", "emergency", "preadmit", "recurring", "newborn", "labor and delivery", "urgent", "routine":
+		return true
+	default:
+		return false
 	}
 }
 

@@ -71,6 +71,9 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
 	if d.event.Type == acuity.EventOther {
+		if code := d.unheeded(); code != "" {
+			d.warn(code, "MSH", 9)
+		}
 		return d.event, nil
 	}
 	if t := d.event.Type; t == acuity.A06 || t == acuity.A07 || t == acuity.A13 {

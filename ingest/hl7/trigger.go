@@ -73,3 +73,21 @@ func (m *Message) effect() acuity.EventType {
 		return acuity.EventOther
 	}
 }
+
+// unheeded is the warning of an event without an effect here that has one in the
+// hospital: where the patient is, or what the visit is called, may be another from
+// then on. "" if there is none. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and
+// A39 to A42 merge; A43 to A45 move; A46 to A51 change an identifier.)
+func (m *Message) unheeded() string {
+	event := string(m.trigger())
+	switch {
+	case event == "A17":
+		return warnSwap
+	case len(event) != 3: // else compared as text: A100 is none of them
+		return ""
+	case event == "A18", event == "A30", event >= "A34" && event <= "A36", event >= "A39" && event <= "A51":
+		return warnMerge
+	default:
+		return ""
+	}
+}

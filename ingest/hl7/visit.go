@@ -43,27 +43,53 @@ func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number of the repetition of type MR, else the first.
+// medicalRecord returns the number by which the hospital knows the patient: that of
+// type MR, which Cerner calls MRN, in whatever place it comes. Without one it is the
+// first that is not a number of another authority, so that the order of a list which
+// changes from message to message makes no second patient; else the first.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = oneLine(field)
 	if len(field) == 0 {
 		return nil
 	}
-	chosen, rest := d.first(field), field
+	chosen, best := d.first(field), recordForeign
+	rest := field
 	for range maxRepetitions {
 		i := bytes.IndexByte(rest, d.repetition)
 		repetition := rest
 		if i >= 0 {
 			repetition = rest[:i]
 		}
-		if string(part(repetition, d.component, 5)) == "MR" {
-			chosen = repetition
-			break
+		if rank := recordRank(part(repetition, d.component, 5)); rank > best {
+			chosen, best = repetition, rank
 		}
-		if i < 0 {
+		if i < 0 || best == recordOfHospital {
 			break
 		}
 		rest = rest[i+1:]
 	}
 	return d.id(part(part(chosen, d.component, 1), d.subcomponent, 1), position{segment: segment, field: n})
+}
+
+const (
+	recordForeign = iota
+	recordOther
+	recordMRN
+	recordOfHospital
+)
+
+// recordRank says how well an identifier of a type (HL7 table 0203) names a patient.
+func recordRank(kind []byte) int {
+	switch string(kind) {
+	case "MR":
+		return recordOfHospital
+	case "MRN":
+		return recordMRN
+	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
+		// Social security, driver's licence, passport, insurances, the state's; and
+		// accounts and visits, of which a patient has several.
+		return recordForeign
+	default:
+		return recordOther
+	}
 }

@@ -15,7 +15,9 @@ const (
 	warnEscape         = "escape_unknown"     // kept as it stands
 	warnEventTime      = "event_time_missing" // the next best time was taken
 	warnLocationCut    = "location_cut"       // longer than is kept
+	warnMerge          = "merge_ignored"      // an event that renumbers a patient or a visit: nothing follows from it
 	warnNotProduction  = "not_production"     // MSH-11 is not P; applied like P
+	warnSwap           = "swap_ignored"       // A17: two patients change beds, and stay where they were
 	warnSystem         = "system_assumed"     // the code system was told by the shape of the code
 	warnFuture         = "time_in_future"     // more than 5 minutes ahead; applied at receipt
 	warnTime           = "time_unreadable"    // not a time of HL7; taken as absent
