@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strconv"
 	"strings"
@@ -12,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
 )
 
 // admission is an admission, transfer or discharge of a made-up visit, of about
@@ -32,8 +35,7 @@ func admission(n int) string {
 // BenchmarkIngestHL7 posts HL7 messages of 8 hospitals over 32 connections to svc
 // on a real Kafka, acks=all: first with the answer that follows when the message
 // is durable (Prefer: respond-async), then with the answer that follows when the
-// verdict shows it, which takes two transactions' time. It ends when all are
-// applied.
+// verdict shows it. It ends when all are applied. Bare clients do the same before.
 func BenchmarkIngestHL7(b *testing.B) {
 	hospitals := make([]string, 8)
 	for i := range hospitals {
@@ -46,9 +48,12 @@ func BenchmarkIngestHL7(b *testing.B) {
 		eventually(b, time.Minute, func() error { return postHL7(p, nil, "", admission(0)) })
 	}
 	applied := appliedBy(b, private)
+	bare, stop := s.bareSenders(b)
+	defer stop()
 	for b.Loop() {
+		bare()
 		for _, mode := range []struct{ name, prefer string }{{"", "respond-async"}, {"waiting-", ""}} {
-			storm(b, mode.name, s.front, processor, applied, func(c int) func(string) error {
+			s.storm(b, mode.name, s.front, processor, applied, func(c int) func(string) error {
 				p := s.partners[c%len(s.partners)]
 				client := &http.Client{Timeout: 20 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 1}}
 				return func(message string) error { return postHL7(p, client, mode.prefer, message) }
@@ -58,21 +63,62 @@ func BenchmarkIngestHL7(b *testing.B) {
 	}
 }
 
-// storm sends over 32 connections, each as fast as it is answered, until all is
-// applied, and reports how much that was in a second and what it cost.
-func storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
+// bareSenders is the baseline: what bare clients get done over as many connections,
+// where each waits until its message is stored, and where each waits until it was
+// copied in a transaction and read committed. It comes first, for a broker that has
+// just started takes ten times as long until its Java is compiled.
+func (s *system) bareSenders(b *testing.B) (run, stop func()) {
 	b.Helper()
-	const connections, lasting = 32, 10 * time.Second
-	before, busyIngest, busyProcessor := applied(), ingest.busy(b), processor.busy(b)
+	around, stop := s.rawLoop(b)
+	client := s.client(b, kgo.RecordPartitioner(kgo.ManualPartitioner()), kgo.ProducerLinger(0))
+	topic := s.topic(b, "raw-stored", partitions)
+	value := []byte(admission(0))
+	return func() {
+		stored := closedLoop(b, 20*time.Second, func(c, _ int) error {
+			return client.ProduceSync(b.Context(), &kgo.Record{Topic: topic, Partition: int32(c % partitions), Value: value}).FirstErr()
+		})
+		b.ReportMetric(stored, "raw-messages/s")
+		b.ReportMetric(closedLoop(b, 10*time.Second, func(c, _ int) error { return around(c) }), "raw-waiting-messages/s")
+	}, stop
+}
+
+// storm sends over all connections until all is applied, and reports how much that
+// was in a second and what it cost.
+func (s *system) storm(b *testing.B, name string, ingest, processor *node, applied func() float64, connect func(c int) (send func(message string) error)) {
+	b.Helper()
+	before, busyIngest, busyProcessor, busyKafka := applied(), ingest.busy(b), processor.busy(b), s.kafka.busy(b)
+	began := time.Now()
+	base := int(began.UnixNano() / 1e6 % 1e9)
+	var sends [connections]func(string) error
+	for c := range sends {
+		sends[c] = connect(c)
+	}
+	const lasting = 10 * time.Second
+	sent := lasting.Seconds() * closedLoop(b, lasting, func(c, n int) error { return sends[c](admission(base*4 + c*100_000 + n)) })
+	for applied() < before+math.Floor(sent) {
+		time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
+	}
+	b.ReportMetric(sent/time.Since(began).Seconds(), name+"messages/s")
+	for who, busy := range map[string]time.Duration{
+		"ingest": ingest.busy(b) - busyIngest, "process": processor.busy(b) - busyProcessor, "kafka": s.kafka.busy(b) - busyKafka,
+	} {
+		b.ReportMetric(busy.Seconds()/sent*1e6, name+who+"-cpu-us")
+	}
+}
+
+const connections = 32
+
+// closedLoop calls do over all connections, each as fast as it returns, and returns
+// how often that was in a second.
+func closedLoop(b *testing.B, lasting time.Duration, do func(c, n int) error) float64 {
+	b.Helper()
 	var count atomic.Int64
 	var all sync.WaitGroup
 	began := time.Now()
-	base := int(began.UnixNano() / 1e6 % 1e9)
 	for c := range connections {
-		send := connect(c)
 		all.Go(func() {
 			for n := 0; time.Since(began) < lasting; n++ {
-				if err := send(admission(base*4 + c*100_000 + n)); err != nil {
+				if err := do(c, n); err != nil {
 					b.Error(err)
 					return
 				}
@@ -81,13 +127,7 @@ func storm(b *testing.B, name string, ingest, processor *node, applied func() fl
 		})
 	}
 	all.Wait()
-	sent := float64(count.Load())
-	for applied() < before+sent {
-		time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
-	}
-	b.ReportMetric(sent/time.Since(began).Seconds(), name+"messages/s")
-	b.ReportMetric((ingest.busy(b)-busyIngest).Seconds()/sent*1e6, name+"ingest-cpu-us")
-	b.ReportMetric((processor.busy(b)-busyProcessor).Seconds()/sent*1e6, name+"process-cpu-us")
+	return float64(count.Load()) / lasting.Seconds()
 }
 
 // appliedBy reads how many observations a processor has applied.
@@ -171,8 +211,11 @@ func BenchmarkIngestMLLP(b *testing.B) {
 		}
 		return nil
 	})
+	bare, stop := s.bareSenders(b)
+	defer stop()
 	for b.Loop() {
-		storm(b, "", ingest, processor, applied, connect)
+		bare()
+		s.storm(b, "", ingest, processor, applied, connect)
 		machineLoad(b)
 	}
 }

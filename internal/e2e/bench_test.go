@@ -137,7 +137,25 @@ func (n *node) status(b *testing.B, name string) float64 {
 // machine disturbs less than it disturbs the wall clock.
 func (n *node) busy(b *testing.B) time.Duration {
 	b.Helper()
-	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", n.cmd.Process.Pid))
+	return busy(b, n.cmd.Process.Pid)
+}
+
+// busy is the same of a server; 0 if it is not in a container of ours.
+func (s *server) busy(b *testing.B) time.Duration {
+	b.Helper()
+	if s.container == nil {
+		return 0
+	}
+	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return busy(b, c.State.Pid)
+}
+
+func busy(b *testing.B, pid int) time.Duration {
+	b.Helper()
+	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		b.Skip("needs /proc:", err)
 	}
