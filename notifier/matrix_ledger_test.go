@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/notifier"
 )
 
 // Killed before outcomes are in the ledger: the same ids and bytes again, at most
@@ -152,81 +151,6 @@ func TestMatrixRebalance(t *testing.T) {
 		r.want("whk_slow", ids)
 		if g := r.receiver.of("whk_slow"); g[1].attempt != 1 {
 			t.Errorf("the interrupted one counts: attempt %d", g[1].attempt)
-		}
-		r.end()
-	})
-}
-
-// What a late writer of an earlier term makes of an attempt that failed does not
-// hold up the endpoint for those who had the partition since.
-func TestMatrixLateFailure(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.hook("north", "whk_1")
-		late := make(chan struct{})
-		r.receiver.set("whk_1", func(outbound.Message) outbound.Result {
-			<-late
-			return outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: time.Hour}
-		})
-		r.start()
-		ids := r.change("north")
-		r.settle(time.Second)
-		stop, done := r.stop, r.done
-		r.receiver.set("whk_1", always(ok()))
-		r.start() // another takes over; the first one does not know
-		ids = append(ids, r.change("north")...)
-		r.settle(time.Second)
-		close(late)
-		r.settle(time.Second)
-		r.commit()
-		r.end()
-		r.start()
-		ids = append(ids, r.change("north")...)
-		r.settle(time.Second)
-		r.wantRepeated("whk_1", ids)
-		if h := r.board.health["whk_1"]; h.Status != "active" {
-			t.Errorf("%+v", h)
-		}
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		r.end()
-	})
-}
-
-// A late writer of an earlier term is outranked: its entries change nothing.
-func TestMatrixLateWriter(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
-		r.hook("north", "whk_1")
-		r.start()
-		ids := r.change("north")
-		r.settle(time.Second)
-		r.commit()
-		old, stop, done := r.n, r.stop, r.done
-		r.start() // another takes over; the first one does not know
-		c, more := r.make("north")
-		r.hand([]notifier.Change{c})
-		r.settle(time.Second)
-		if err := old.Changes(0, []notifier.Change{c}, c.Offset+1, false); err != nil {
-			t.Fatal(err)
-		}
-		r.settle(time.Second)
-		ids = append(ids, more...)
-		late := r.change("north")
-		ids = append(ids, late...)
-		r.settle(time.Second)
-		r.commit()
-		r.end()
-		seen := len(r.receiver.of("whk_1"))
-		r.start()
-		r.settle(time.Minute)
-		if n := len(r.receiver.of("whk_1")); n != seen {
-			t.Errorf("%d requests after the next restore", n-seen)
-		}
-		r.wantRepeated("whk_1", ids)
-		stop()
-		if err := <-done; err != nil {
-			t.Error(err)
 		}
 		r.end()
 	})

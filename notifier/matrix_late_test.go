@@ -1,0 +1,171 @@
+package notifier_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/schemas"
+)
+
+// What a late writer of an earlier term makes of an attempt that failed does not
+// hold up the endpoint for those who had the partition since.
+func TestMatrixLateFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		late := make(chan struct{})
+		r.receiver.set("whk_1", func(outbound.Message) outbound.Result {
+			<-late
+			return outbound.Result{Class: outbound.ClassThrottled, Status: 429, RetryAfter: time.Hour}
+		})
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		stop, done := r.stop, r.done
+		r.receiver.set("whk_1", always(ok()))
+		r.start() // another takes over; the first one does not know
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		close(late)
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		r.start()
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		r.wantRepeated("whk_1", ids)
+		if h := r.board.health["whk_1"]; h.Status != "active" {
+			t.Errorf("%+v", h)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.end()
+	})
+}
+
+// What is open or decided by a late writer's word alone counts for nothing, once
+// another has written: a restore finds what that one has said.
+func TestMatrixLateWord(t *testing.T) {
+	for name, tt := range map[string]struct {
+		late    any
+		letters int
+		memory  string // of People
+		alerts  int    // at the endpoint
+	}{
+		"nothing":  {nil, 0, "of the second", 0},
+		"a memory": {&outbound.Unit{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
+		"a letter": {&outbound.Entry{Position: -1, Term: 1, Delivery: outbound.Delivery{
+			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
+		}}, 0, "of the second", 0},
+		"an alert": {&outbound.Event{
+			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 1, Only: []string{"whk_1"},
+		}, 0, "of the second", 0},
+		"a letter of our own": {&outbound.Entry{Position: -1, Term: 2, Delivery: outbound.Delivery{
+			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
+		}}, 1, "of the second", 0},
+		"an alert of our own": {&outbound.Event{
+			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 2, Only: []string{"whk_1"},
+		}, 0, "of the second", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, r *rig) {
+				asked := &asked{}
+				r.people = asked
+				r.hook("north", "whk_1")
+				for _, entry := range []any{
+					&outbound.Lane{Hospital: "north", Endpoint: "whk_1", Cursor: -1, Version: 1, Term: 1},
+					&outbound.Unit{Hospital: "north", Policy: []byte("of the second"), Term: 2},
+					tt.late,
+				} {
+					if entry == nil {
+						continue
+					}
+					key, value, err := schemas.EncodeLedger(nil, entry)
+					if err != nil {
+						t.Fatal(err)
+					}
+					r.ledger.put([]byte(key.String()), value)
+				}
+				r.start()
+				r.settle(time.Second)
+				asked.mu.Lock()
+				defer asked.mu.Unlock()
+				if asked.first == nil || string(asked.first.Memory) != tt.memory || len(asked.first.Waiting)+len(asked.first.Ended) != tt.letters {
+					t.Errorf("people are asked with %+v", asked.first)
+				}
+				if n := len(r.receiver.of("whk_1")); n != tt.alerts {
+					t.Errorf("%d alerts", n)
+				}
+				r.end()
+			})
+		})
+	}
+}
+
+// asked are people of whom nothing is known but what they were asked first.
+type asked struct {
+	mu    sync.Mutex
+	first *notifier.Happening
+}
+
+func (a *asked) Step(_ context.Context, _ time.Time, h notifier.Happening) notifier.Step {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.first == nil {
+		a.first = &h
+	}
+	return notifier.Step{}
+}
+
+func (a *asked) Open(*outbound.Entry) (outbound.Message, string) { return outbound.Message{}, "" }
+
+func (a *asked) Test(time.Time, *outbound.Command) (notifier.Letter, string) {
+	return notifier.Letter{}, "no_recipient"
+}
+
+func (a *asked) Retry(outbound.Channel, int, outbound.Result) (time.Duration, bool) {
+	return time.Hour, true
+}
+
+// A late writer of an earlier term is outranked: its entries change nothing.
+func TestMatrixLateWriter(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.commit()
+		old, stop, done := r.n, r.stop, r.done
+		r.start() // another takes over; the first one does not know
+		c, more := r.make("north")
+		r.hand([]notifier.Change{c})
+		r.settle(time.Second)
+		if err := old.Changes(0, []notifier.Change{c}, c.Offset+1, false); err != nil {
+			t.Fatal(err)
+		}
+		r.settle(time.Second)
+		ids = append(ids, more...)
+		late := r.change("north")
+		ids = append(ids, late...)
+		r.settle(time.Second)
+		r.commit()
+		r.end()
+		seen := len(r.receiver.of("whk_1"))
+		r.start()
+		r.settle(time.Minute)
+		if n := len(r.receiver.of("whk_1")); n != seen {
+			t.Errorf("%d requests after the next restore", n-seen)
+		}
+		r.wantRepeated("whk_1", ids)
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		r.end()
+	})
+}

@@ -1,0 +1,160 @@
+package notifier_test
+
+import (
+	"bytes"
+	"fmt"
+	"runtime"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+	"svc/notifier"
+)
+
+// heap is what is live.
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// forget drops what the fakes keep, which is not the notifier's; the ledger stays.
+func (r *rig) forget() {
+	r.receiver.mu.Lock()
+	r.receiver.seen = nil
+	r.receiver.mu.Unlock()
+	r.board.mu.Lock()
+	r.board.deliveries, r.board.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
+	r.board.mu.Unlock()
+	r.verdicts, r.log = nil, bytes.Buffer{}
+}
+
+// TestIdleEndpointsAreSmall: 10,000 endpoints of 1,000 hospitals, each of which had
+// an event; beside the settings and the lists, which are not the notifier's.
+func TestIdleEndpointsAreSmall(t *testing.T) {
+	const hospitals, each = 1000, 10
+	bubble(t, func(t *testing.T, r *rig) {
+		for h := range hospitals {
+			for e := range each {
+				r.hook(fmt.Sprintf("h%d", h), fmt.Sprintf("whk_%d-%d", h, e))
+			}
+		}
+		before := heap()
+		r.start()
+		for h := range hospitals {
+			r.change(fmt.Sprintf("h%d", h))
+		}
+		r.settle(time.Minute)
+		if n := len(r.receiver.seen); n != hospitals*each {
+			t.Fatalf("%d requests", n)
+		}
+		r.forget()
+		r.ledger.mu.Lock()
+		r.ledger.records, r.ledger.times = nil, nil
+		r.ledger.mu.Unlock()
+		one := (int64(heap()) - int64(before)) / (hospitals * each)
+		t.Logf("an idle endpoint takes %d bytes", one)
+		if one > 4<<10 {
+			t.Errorf("an idle endpoint takes %d bytes", one)
+		}
+		r.end()
+	})
+}
+
+// TestAnHourOfDeadEndpoints: 10,000 endpoints of 100 hospitals, of which 1,000 are
+// down for an hour while their hospitals tell more than may stay in memory. What
+// is held is the bound, and little for each that is down, also after a restart;
+// and one that comes back gets all.
+func TestAnHourOfDeadEndpoints(t *testing.T) {
+	const hospitals, dead, asleep, changes = 100, 10, 89, 90
+	limits := notifier.Limits{Memory: 2 << 20}
+	bubble(t, func(t *testing.T, r *rig) {
+		r.limits = limits
+		for h := range hospitals {
+			hospital := fmt.Sprintf("h%d", h)
+			for e := range dead {
+				id := fmt.Sprintf("whk_%d-dead%d", h, e)
+				r.hook(hospital, id)
+				r.receiver.set(id, always(refused()))
+			}
+			for e := range asleep {
+				r.hook(hospital, fmt.Sprintf("whk_%d-asleep%d", h, e), func(w *outbound.Webhook) { w.Events = []string{outbound.Alert} })
+			}
+			r.hook(hospital, fmt.Sprintf("whk_%d-up", h))
+		}
+		before := heap()
+		check := func(when string) {
+			t.Helper()
+			r.forget()
+			ledger := r.ledger.size()
+			held := int64(heap()) - int64(before) - ledger
+			t.Logf("%s %d MiB are held beside a ledger of %d MiB", when, held>>20, ledger>>20)
+			if most := int64(limits.Memory) + hospitals*(dead+asleep+1)*4<<10; held > most { // 4 KiB for each endpoint
+				t.Errorf("%s %d MiB are held, %d may be", when, held>>20, most>>20)
+			}
+		}
+		r.start()
+		var ids []string // of the first hospital
+		for range changes {
+			for h := range hospitals {
+				if c := r.change(fmt.Sprintf("h%d", h)); h == 0 {
+					ids = append(ids, c...)
+				}
+			}
+			r.settle(time.Hour / changes)
+			for h := range hospitals {
+				if id := fmt.Sprintf("whk_%d-up", h); len(r.receiver.of(id)) != 1 {
+					t.Fatalf("%s waits for one that is down", id)
+				}
+			}
+			r.forget()
+		}
+		check("after an hour")
+		r.settle(10 * time.Minute) // records are written anew: a restore begins behind most of the events
+		r.commit()
+		r.end()
+		r.verdicts = nil
+		r.start()
+		r.settle(10 * time.Minute)
+		check("after a restart")
+		if most, reads := r.ledger.most, r.ledger.reads; most > 8 || reads > hospitals*dead+2 { // one for each take-over
+			t.Errorf("the ledger is read %d times, by %d at once", reads, most)
+		}
+		r.receiver.set("whk_0-dead0", always(ok()))
+		r.settle(10 * time.Minute)
+		r.want("whk_0-dead0", ids)
+		r.end()
+	})
+}
+
+// TestBacklogsAreBounded: endpoints that are down while their hospitals tell
+// more than fits; all of it comes once they are up, read back from the ledger.
+func TestBacklogsAreBounded(t *testing.T) {
+	const hospitals, changes = 10, 400
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.limits = notifier.Limits{Memory: 1 << 20}
+		ids := make([][]string, hospitals)
+		for h := range hospitals {
+			id := fmt.Sprintf("whk_%d", h)
+			r.hook(fmt.Sprintf("h%d", h), id, func(w *outbound.Webhook) { w.RatePerSecond = 500 })
+			r.receiver.set(id, always(refused()))
+		}
+		r.start()
+		for range changes {
+			for h := range hospitals {
+				ids[h] = append(ids[h], r.change(fmt.Sprintf("h%d", h), 1)...)
+			}
+			r.settle(time.Second)
+		}
+		for h := range hospitals {
+			r.receiver.set(fmt.Sprintf("whk_%d", h), always(ok()))
+		}
+		r.settle(20 * time.Minute)
+		for h := range hospitals {
+			r.want(fmt.Sprintf("whk_%d", h), ids[h])
+		}
+		r.end()
+	})
+}
