@@ -93,6 +93,9 @@ func (p *partnerSide) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.seen[r.URL.Path] = append(p.seen[r.URL.Path], gotten{r.Header.Get("webhook-id"), string(body), time.Now()})
 		p.mu.Unlock()
 	}
+	if status == http.StatusTooManyRequests {
+		w.Header().Set("Retry-After", "3600")
+	}
 	w.WriteHeader(status)
 }
 
@@ -104,14 +107,22 @@ func (p *partnerSide) answers(judge func(r *http.Request) int) {
 }
 
 // hold has requests wait until open is called; from then on all are accepted.
-func (p *partnerSide) hold() (open func()) {
+func (p *partnerSide) hold() (open func()) { return p.holdAnd(http.StatusNoContent) }
+
+// holdAnd is hold with another answer to those that had to wait.
+func (p *partnerSide) holdAnd(answer int) (open func()) {
 	gate := make(chan struct{})
 	p.answers(func(r *http.Request) int {
+		select {
+		case <-gate:
+			return http.StatusNoContent
+		default:
+		}
 		select {
 		case <-r.Context().Done():
 		case <-gate:
 		}
-		return http.StatusNoContent
+		return answer
 	})
 	return func() { close(gate) }
 }
