@@ -159,17 +159,18 @@ func (c *command) retry() {
 			return
 		}
 		endpoint := o.Endpoint
+		var tries []outbound.Attempt
 		if found != nil {
-			endpoint = found.Delivery.EndpointID
+			endpoint, tries = found.Delivery.EndpointID, found.Delivery.Attempts
 		}
 		e := h.endpoints[endpoint]
 		switch {
 		case e == nil:
 			c.finish(reasonEndpoint)
 		case what != nil:
-			e.do(&job{command: c, once: true, events: []*waiting{what}})
+			e.do(&job{command: c, once: true, tries: tries, events: []*waiting{what}})
 		case found != nil && found.Position >= 0:
-			e.do(&job{command: c, once: true, list: []int64{found.Position}})
+			e.do(&job{command: c, once: true, tries: tries, list: []int64{found.Position}})
 		default:
 			c.finish(reasonDelivery)
 		}

@@ -59,6 +59,7 @@ func TestRetryIsTheSame(t *testing.T) {
 		r.settle(time.Minute)
 		delivery := event.DeliveryID(bad, "whk_1", outbound.ChannelWebhook)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery, EventID: bad, Endpoint: "whk_1"})
+		r.settle(time.Minute)
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // nothing but its id is known
 		r.settle(time.Minute)
 		for _, id := range []string{"cmd_1", "cmd_2"} {
@@ -66,8 +67,14 @@ func TestRetryIsTheSame(t *testing.T) {
 				t.Errorf("%s: %+v", id, p)
 			}
 		}
-		if r.board.deliveries[delivery].State != outbound.Delivered {
-			t.Errorf("%+v", r.board.deliveries[delivery])
+		d := r.board.deliveries[delivery]
+		if d.State != outbound.Delivered || len(d.Attempts) != 5 {
+			t.Errorf("%+v", d)
+		}
+		for i, a := range d.Attempts { // those before stay, and are counted
+			if a.N != i+1 || (a.Status == 422) != (i < 3) {
+				t.Errorf("attempt %d: %+v", i+1, a)
+			}
 		}
 		r.want("whk_1", []string{bad, next[0], bad})
 		r.end()

@@ -71,6 +71,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedLane) *endpoi
 
 // changed takes new settings.
 func (e *endpoint) changed(hook *outbound.Webhook) {
+	was := e.paused()
 	e.host = ""
 	if u, err := url.Parse(hook.URL); err == nil {
 		e.host = u.Host
@@ -83,6 +84,9 @@ func (e *endpoint) changed(hook *outbound.Webhook) {
 	}
 	if e.main.lane.Disabled == "" {
 		e.version = hook.Version
+	}
+	if r := &e.main; e.paused() != was && !r.busy && r.head != nil && len(r.tries) > 0 {
+		r.open(r.head, r.tries) // its next attempt is at another time
 	}
 	e.main.kick()
 	e.report()

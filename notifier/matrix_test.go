@@ -131,6 +131,7 @@ func TestMatrixGone(t *testing.T) {
 		if !strings.Contains(r.log.String(), "endpoint disabled") {
 			t.Error("the log does not say so")
 		}
+		r.wantNextAttempt("whk_1", false)
 		r.end()
 		r.start() // it stays so
 		r.settle(time.Hour)
@@ -140,6 +141,49 @@ func TestMatrixGone(t *testing.T) {
 		r.want("whk_1", ids)
 		r.end()
 	})
+}
+
+// TestPausedPromisesNothing: when the next attempt will be nobody knows while an
+// administrator has the endpoint switched off.
+func TestPausedPromisesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		enable := func(is bool) {
+			r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Enabled = is })
+			r.settle(time.Second)
+		}
+		enable(true)
+		r.receiver.set("whk_1", always(outbound.Result{Class: outbound.ClassStatus, Status: 503, RetryAfter: time.Hour}))
+		r.start()
+		r.change("north")
+		r.settle(time.Second)
+		r.wantNextAttempt("whk_1", true)
+		enable(false)
+		r.wantNextAttempt("whk_1", false)
+		enable(true)
+		r.wantNextAttempt("whk_1", true)
+		if n := len(r.receiver.of("whk_1")); n != 1 {
+			t.Errorf("%d requests", n)
+		}
+		r.end()
+	})
+}
+
+// wantNextAttempt fails unless what is pending at an endpoint has an instant for it,
+// or none.
+func (r *rig) wantNextAttempt(endpoint string, known bool) {
+	r.t.Helper()
+	pending := 0
+	for _, d := range r.board.deliveries {
+		if d.EndpointID == endpoint && d.State == outbound.Pending {
+			pending++
+			if d.NextAttemptAt.IsZero() == known {
+				r.t.Errorf("next attempt at %v", d.NextAttemptAt)
+			}
+		}
+	}
+	if pending == 0 {
+		r.t.Error("nothing is pending")
+	}
 }
 
 func TestMatrixHangsAndSlow(t *testing.T) {

@@ -11,7 +11,8 @@ import (
 // job is the part of a command that a second lane does: some events again.
 type job struct {
 	command *command
-	once    bool // one attempt each
+	once    bool               // one attempt each
+	tries   []outbound.Attempt // that its one event had before
 	stopped bool
 
 	events  []*waiting // in memory

@@ -101,7 +101,10 @@ func (r *runner) pick() *waiting {
 		if r.head = r.after(nil); r.head == nil {
 			return nil
 		}
-		if r.tries = nil; r.resumedAt == r.head.at {
+		switch r.tries = nil; {
+		case r.second():
+			r.tries = r.jobs[0].tries
+		case r.resumedAt == r.head.at:
 			r.tries, r.resumed = r.resumed, nil
 		}
 	}
@@ -271,6 +274,9 @@ func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.Stat
 func (r *runner) open(w *waiting, tries []outbound.Attempt) {
 	d := r.delivery(w)
 	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.lane.NextAt, tries
+	if !r.second() && r.e.paused() {
+		d.NextAttemptAt = time.Time{} // nobody knows
+	}
 	head := w == r.head
 	r.save(&outbound.Entry{Delivery: d, Position: w.at}, func(at int64) {
 		if head && r.head == w && !r.second() {

@@ -105,11 +105,14 @@ type refusal struct {
 
 // Error implements error.
 func (r *refusal) Error() string {
-	said := []string{r.Message}
+	if len(r.Details) == 0 {
+		return r.Message
+	}
+	said := make([]string, 0, len(r.Details))
 	for _, d := range r.Details {
 		said = append(said, strings.TrimSpace(d.Path+" "+d.Rule))
 	}
-	return strings.Join(said, " ")
+	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
 // ask returns the data of an answer, or a *refusal. A nil body is none; headers

@@ -52,7 +52,9 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 		if c.json {
 			return printJSON(c.stdout, raw)
 		}
-		_, err = fmt.Fprintf(c.stdout, "%s: %s deliveries\n", given.CommandID, shownOr(given.Count))
+		if _, err = fmt.Fprintln(c.stdout, given.CommandID); err == nil {
+			_, err = fmt.Fprintf(c.stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
+		}
 		return err
 	}
 	p, raw, err := c.progress(ctx, given.CommandID, wait)

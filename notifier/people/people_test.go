@@ -32,6 +32,29 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	})
 }
 
+// TestRaisedBeforeAnybodyWasNamed: who is put on duty at a unit that is orange
+// already hears what is, and not that it was told before.
+func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
+	run(t, func(r *rig) {
+		duty := map[string][]string{}
+		for _, id := range outbound.TierIDs() {
+			duty[id] = r.settings.tiers[id].Recipients
+			r.tier(id, func(t *outbound.Tier) { t.Recipients = nil })
+		}
+		r.level(orange)
+		r.want()
+		r.tier("T2", func(t *outbound.Tier) { t.Recipients = duty["T2"] })
+		r.n.SettingsChanged("mercy")
+		r.wait(time.Second)
+		for _, m := range r.provider.taken() {
+			if !strings.HasPrefix(m.Text, "ORANGE (was GREEN)") {
+				t.Errorf("told %q", m.Text)
+			}
+		}
+		r.want("mail manager ORANGE", "sms manager ORANGE")
+	})
+}
+
 // TestSMTP451 is a row of the failure matrix: retried until it is late.
 func TestSMTP451(t *testing.T) {
 	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }

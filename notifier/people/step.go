@@ -94,7 +94,11 @@ func (s *step) tell(d policy.Decision) {
 	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) { return s.desk.config.Settings.Recipient(s.hospital, id) })
 	h.Tell(s.hospital, d, to, s.now)
 	s.memory.Told = d.Reason
-	a := s.alert(d, before.Told)
+	told := before.Told
+	if before.Unheard { // there was nobody to tell
+		told = 0
+	}
+	a := s.alert(d, told)
 	if d.Reason == policy.Cleared {
 		a.Episode = before.Episode
 		s.memory.Sent = nil
