@@ -81,7 +81,7 @@ type task struct {
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
-	written   []*buffer          // by the last Outputs, until it is durable
+	written   []*[]byte          // by the last Outputs, until it is durable
 	shown     []Model            // of it, likewise
 }
 
@@ -217,16 +217,18 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		emit([]byte(schemas.Key{Hospital: s.Hospital, Kind: kindSnapshot, ID: strconv.Itoa(int(s.Snapshot.Hour))}.String()), value)
 	}
 	t.snapshots = t.snapshots[:0]
+	m := models.Get().(*schemas.Model) //nolint:errcheck // nothing else is put there
+	defer models.Put(m)
 	for _, h := range t.touched {
 		h.touched = false
-		b := buffers.Get().(*buffer) //nolint:errcheck // nothing else is put there
-		t.written = append(t.written, b)
-		m := h.record(&b.model)
-		value, err := encode(b.bytes[:0], m)
+		h.record(m)
+		bytes := written.Get().(*[]byte) //nolint:errcheck // nothing else is put there
+		t.written = append(t.written, bytes)
+		value, err := encode((*bytes)[:0], m)
 		if err != nil {
 			return err
 		}
-		b.bytes = value
+		*bytes = value
 		emit([]byte(h.id), value)
 		if t.View == nil {
 			continue
@@ -241,15 +243,13 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// buffer is the memory of a model that is written, tens of kB. There is one for
-// each hour of each hospital, which would be a fifth of all the garbage of a
-// processor that catches up.
-type buffer struct {
-	model schemas.Model
-	bytes []byte
-}
-
-var buffers = sync.Pool{New: func() any { return new(buffer) }}
+// The memory of models that are written, some 40 kB each. There is one for each
+// hour of each hospital, which would be much of the garbage of a processor that
+// catches up.
+var (
+	models  = sync.Pool{New: func() any { return new(schemas.Model) }}
+	written = sync.Pool{New: func() any { return new([]byte) }} // encoded
+)
 
 // record returns what is written of the hospital, in the memory of m.
 func (h *hospital) record(m *schemas.Model) *schemas.Model {
@@ -275,8 +275,8 @@ func (h *hospital) show(written *schemas.Model) (Model, error) {
 }
 
 func (t *task) Committed() {
-	for _, b := range t.written {
-		buffers.Put(b)
+	for _, bytes := range t.written {
+		written.Put(bytes)
 	}
 	clear(t.written)
 	t.written = t.written[:0]
