@@ -32,6 +32,7 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	b.ReportMetric(raw, "raw-records/s")
 	b.ReportMetric(100*ours/raw, "%-of-raw")
 	b.ReportMetric(n.busy(b).Seconds()*1e6/float64(records), "cpu-us/record")
+	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(n.status(b, "VmHWM"), "peak-MiB")
 	machineLoad(b)
 	n.stop()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -169,6 +170,31 @@ func busy(b *testing.B, pid int) time.Duration {
 		ticks += n
 	}
 	return time.Duration(ticks) * 10 * time.Millisecond
+}
+
+// stalled is how long the threads of the node stood ready to run while all
+// processors were taken: what a busy machine adds to the wall clock.
+func (n *node) stalled(b *testing.B) time.Duration {
+	b.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", n.cmd.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sum time.Duration
+	for _, name := range threads {
+		content, err := os.ReadFile(name)
+		if err != nil {
+			continue // that thread has ended
+		}
+		if fields := strings.Fields(string(content)); len(fields) == 3 { // nanoseconds run, nanoseconds waited, turns
+			waited, err := strconv.ParseInt(fields[1], 10, 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			sum += time.Duration(waited)
+		}
+	}
+	return sum
 }
 
 // percentile returns the p-th percentile of durations in milliseconds.
