@@ -15,7 +15,7 @@ func (d *decoder) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = d.text()
 	case "class":
-		r.class = d.firstCode()
+		r.class = d.class()
 	case "subject":
 		r.subject = d.reference()
 	case "period":
@@ -71,11 +71,53 @@ var phases = map[string]phase{
 	"finished": finished, "cancelled": void, "entered-in-error": void,
 }
 
-// classes are those of HL7 v2 by the codes of v3 ActCode (F11); every other code is
-// an outpatient. A letter of table 0004 is taken as it is.
+// classes are those of HL7 v2 by the codes of v3 ActCode (F11). A letter of table
+// 0004 is taken as it is.
 var classes = map[string]byte{
 	"IMP": 'I', "ACUTE": 'I', "NONAC": 'I', "EMER": 'E', "PRENC": 'P',
+	"AMB": 'O', "OBSENC": 'O', "SS": 'O', "HH": 'O', "VR": 'O', "FLD": 'O',
 	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
+}
+
+// classNames are how the name of a class begins that is not of v3 ActCode: Epic has
+// numbers of its own with a display, STU2 had words for codes.
+var classNames = []struct {
+	begin string
+	class byte
+}{
+	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
+}
+
+// class reads the class of an Encounter: a Coding, or a list of concepts as R5 has
+// it, of which the first counts.
+func (d *decoder) class() (c coding) {
+	switch d.space() {
+	case '"':
+		return coding{code: d.text()}
+	case '[':
+		for l := d.list(); d.next(&l); {
+			if one := d.class(); c == (coding{}) {
+				c = one
+			}
+		}
+		return c
+	}
+	if !d.object() {
+		return c
+	}
+	for key, ok := d.key(); ok; key, ok = d.key() {
+		switch string(key) {
+		case "coding":
+			c = d.class()
+		case "code":
+			c.code = d.text()
+		case "display":
+			c.display = d.text()
+		default:
+			d.skip()
+		}
+	}
+	return c
 }
 
 // encounter makes the events of a version of an Encounter (F1): admitted or
@@ -137,15 +179,31 @@ func (d *decoder) encounter(r *resource) bool {
 	return true
 }
 
+// classOf returns the class of an Encounter: an outpatient if neither its code nor its
+// name tells. 0: it has none.
+func (d *decoder) classOf(r *resource) byte {
+	code, name := d.bytes(r.class.code), d.bytes(r.class.display)
+	if len(code) == 0 && len(name) == 0 {
+		d.warn(r, "required", "class")
+		return 0
+	}
+	if class, known := classes[strings.ToUpper(string(code))]; known {
+		return class
+	}
+	for _, text := range [][]byte{code, name} {
+		for _, known := range classNames {
+			if len(text) >= len(known.begin) && strings.EqualFold(string(text[:len(known.begin)]), known.begin) {
+				return known.class
+			}
+		}
+	}
+	d.warn(r, "class_assumed", "class")
+	return 'O'
+}
+
 // classify reads what kind of patient it is.
 func (d *decoder) classify(r *resource, e *acuity.Event) {
-	if code := d.bytes(r.class); len(code) == 0 {
-		d.warn(r, "required", "class")
-	} else if class, known := classes[strings.ToUpper(string(code))]; known {
-		e.Class = class
-	} else {
-		e.Class = 'O'
-	}
+	e.Class = d.classOf(r)
 	for i := range d.codings[r.service.first:r.service.last] {
 		if code := d.string(d.codings[r.service.first:r.service.last][i].code, maxService); code != "" {
 			e.Service = strings.ToUpper(code)

@@ -112,7 +112,7 @@ func (d *decoder) describe(r *resource) string {
 		part(d.bytes(c.code))
 	}
 	b.WriteByte(1) // the end of the codings
-	for _, p := range []span{r.code.text, r.class, r.at, r.during.start, r.medication.literal} {
+	for _, p := range []span{r.code.text, r.class.code, r.at, r.during.start, r.medication.literal} {
 		part(d.bytes(p))
 	}
 	patient, _, _ := d.patientOf(&r.subject, r)

@@ -63,7 +63,7 @@ type resource struct {
 	laboratory                    bool
 	firstComponent, lastComponent int32
 
-	class                       span
+	class                       coding
 	service                     concept
 	partOf                      reference // also of a Location
 	firstLocation, lastLocation int32
