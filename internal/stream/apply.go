@@ -3,21 +3,16 @@ package stream
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"golang.org/x/sync/errgroup"
 )
 
 // applyAll hands the records to their tasks, partitions in parallel.
 func (l *loop) applyAll(fetches kgo.Fetches) error {
-	var (
-		wait    errgroup.Group
-		applied atomic.Int64
-	)
-	wait.SetLimit(runtime.GOMAXPROCS(0))
+	var applied atomic.Int64
+	wait := workers()
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
 		p := l.parts[fp.Partition]
 		if len(fp.Records) == 0 {
@@ -50,9 +45,7 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 			return applied, gapError{partition: r.Partition, want: p.next, have: r.Offset}
 		}
 		p.dirty = true
-		if err := l.applyOne(p.task, Record{
-			Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp,
-		}); err != nil {
+		if err := l.applyOne(p.task, recordOf(r)); err != nil {
 			return applied, fmt.Errorf("apply %d:%d: %w", r.Partition, r.Offset, err)
 		}
 		p.next = r.Offset + 1

@@ -3,10 +3,7 @@ package stream
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // Time passes in a partition as its records say, and by the wall clock only where
@@ -70,8 +67,7 @@ func (l *loop) advance(ctx context.Context, now time.Time) error {
 	if err := l.confirm(ctx, now); err != nil {
 		return err
 	}
-	var wait errgroup.Group
-	wait.SetLimit(runtime.GOMAXPROCS(0))
+	wait := workers()
 	for n, p := range l.parts { // in another order each time: none waits for ever
 		at, upTo := l.fires(p, now)
 		if at.IsZero() || at.After(now) {

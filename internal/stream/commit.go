@@ -6,14 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
-	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -88,8 +86,7 @@ func (l *loop) produce(free context.Context) error {
 	// Each partition is handed to the client as soon as it is gathered, which
 	// sends it while others are gathered still. The records must not move from
 	// then on: the client keeps their addresses until the promise.
-	var wait errgroup.Group
-	wait.SetLimit(runtime.GOMAXPROCS(0))
+	wait := workers()
 	now := time.Now()
 	for n, p := range l.parts {
 		if p.dirty || p.rewrite != nil {

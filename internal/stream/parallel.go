@@ -10,10 +10,16 @@ import (
 // returns the first error once all have ended. It is how a task, which starts no
 // goroutine of its own, spreads work that takes long.
 func Parallel(n int, do func(i int) error) error {
-	var wait errgroup.Group
-	wait.SetLimit(runtime.GOMAXPROCS(0))
+	wait := workers()
 	for i := range n {
 		wait.Go(func() error { return do(i) })
 	}
 	return wait.Wait()
+}
+
+// workers is a group that runs as many at once as there are processors.
+func workers() *errgroup.Group {
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	return &g
 }

@@ -19,22 +19,15 @@ package stream
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"os"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 )
 
 // ErrAway says that no broker answers, or that an append was not acknowledged
@@ -60,23 +53,6 @@ func recordOf(r *kgo.Record) Record {
 	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
 }
 
-// Options say how to reach a cluster. Only Brokers and Log are required.
-type Options struct {
-	Brokers  []string // host:port, any of the cluster
-	ClientID string   // shown in the broker's logs and quotas
-	Log      *slog.Logger
-
-	TLS               bool   // implied by any of the files
-	CAFile            string // PEM; empty: the system's authorities
-	CertFile, KeyFile string // PEM; client certificate, both or neither
-
-	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
-	User, Password string
-
-	// Dial replaces the network, for tests on a virtual one.
-	Dial func(ctx context.Context, network, host string) (net.Conn, error)
-}
-
 // Cluster is a connection to one Kafka. It is safe for concurrent use.
 type Cluster struct {
 	opts   []kgo.Opt // of every client
@@ -90,13 +66,6 @@ type Cluster struct {
 	id       string
 	brokers  int
 	embedded bool // see Broker
-}
-
-// Check returns every fault of the options at once, without touching the
-// network; the files are read.
-func (o *Options) Check() error {
-	_, err := o.client()
-	return err
 }
 
 // Dial connects and waits until the cluster answers, or ctx ends: a role may
@@ -179,112 +148,4 @@ func (c *Cluster) limit(topic string) int32 {
 // with returns the options of every client and then those of one.
 func (c *Cluster) with(opts ...kgo.Opt) []kgo.Opt {
 	return append(append(make([]kgo.Opt, 0, len(c.opts)+len(opts)), c.opts...), opts...)
-}
-
-// client turns the options into those of franz-go. The short time-outs keep a
-// paused broker from holding an append for the default 20 s; a broker that is
-// starting, or a proxy before it, accepts and closes, which is worth a retry.
-func (o *Options) client() ([]kgo.Opt, error) {
-	var faults []error
-	opts := []kgo.Opt{
-		kgo.SeedBrokers(o.Brokers...),
-		kgo.AlwaysRetryEOF(),
-		kgo.RequestTimeoutOverhead(2 * time.Second),
-		kgo.ProduceRequestTimeout(3 * time.Second),
-		kgo.DialTimeout(2 * time.Second),
-		kgo.RetryBackoffFn(backoff),
-		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
-		kgo.WithLogger(quiet{o.Log}),
-	}
-	if len(o.Brokers) == 0 {
-		faults = append(faults, errors.New("no broker named"))
-	}
-	if o.Log == nil {
-		faults = append(faults, errors.New("no logger given"))
-	}
-	if o.ClientID != "" {
-		opts = append(opts, kgo.ClientID(o.ClientID))
-	}
-	if o.Dial != nil {
-		opts = append(opts, kgo.Dialer(o.Dial))
-	}
-	conf, err := o.TLSConfig()
-	if err != nil {
-		faults = append(faults, err)
-	}
-	if conf != nil {
-		opts = append(opts, kgo.DialTLSConfig(conf))
-	}
-	mechanism, err := o.mechanism()
-	if err != nil {
-		faults = append(faults, err)
-	}
-	if mechanism != nil {
-		opts = append(opts, kgo.SASL(mechanism))
-	}
-	return opts, errors.Join(faults...)
-}
-
-// TLSConfig returns what TLS the options ask for, the files read; nil: none. It is
-// for clients of another kind on the same cluster.
-func (o *Options) TLSConfig() (*tls.Config, error) {
-	if !o.TLS && o.CAFile == "" && o.CertFile == "" && o.KeyFile == "" {
-		return nil, nil
-	}
-	conf := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CAFile != "" {
-		pem, err := os.ReadFile(o.CAFile)
-		if err != nil {
-			return nil, fmt.Errorf("read certificate authority: %w", err)
-		}
-		conf.RootCAs = x509.NewCertPool()
-		if !conf.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("read certificate authority: %s holds no certificate", o.CAFile)
-		}
-	}
-	if o.CertFile != "" || o.KeyFile != "" {
-		pair, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
-		if err != nil {
-			return nil, fmt.Errorf("read client certificate: %w", err)
-		}
-		conf.Certificates = []tls.Certificate{pair}
-	}
-	return conf, nil
-}
-
-func (o *Options) mechanism() (sasl.Mechanism, error) {
-	switch o.Mechanism {
-	case "":
-		if o.User != "" || o.Password != "" {
-			return nil, errors.New("a user or password without a SASL mechanism")
-		}
-		return nil, nil
-	case "PLAIN":
-		return plain.Auth{User: o.User, Pass: o.Password}.AsMechanism(), nil
-	case "SCRAM-SHA-256":
-		return scram.Auth{User: o.User, Pass: o.Password}.AsSha256Mechanism(), nil
-	case "SCRAM-SHA-512":
-		return scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism(), nil
-	}
-	return nil, fmt.Errorf("SASL mechanism %q is none of PLAIN, SCRAM-SHA-256, SCRAM-SHA-512", o.Mechanism)
-}
-
-// backoff is short at first: the usual reason for a retry is a transaction
-// whose markers are still being written.
-func backoff(tries int) time.Duration {
-	return min(5*time.Millisecond<<min(max(tries-1, 0), 10), time.Second)
-}
-
-// quiet passes on what a reader of the log can act on: franz-go's warnings and
-// errors. Its news at lower levels is about requests.
-type quiet struct{ log *slog.Logger }
-
-func (q quiet) Level() kgo.LogLevel { return kgo.LogLevelWarn }
-
-func (q quiet) Log(level kgo.LogLevel, msg string, keyvals ...any) {
-	lvl := slog.LevelDebug
-	if level == kgo.LogLevelError {
-		lvl = slog.LevelWarn
-	}
-	q.log.Log(context.Background(), lvl, "kafka client", append([]any{"event", msg}, keyvals...)...)
 }
