@@ -2,7 +2,6 @@ package acuity
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 )
 
@@ -121,7 +120,7 @@ func (u *Unit) recall() *past {
 	p := &past{unit: NewUnit(u.hospital)}
 	p.unit.isPast = true
 	p.unit.site = u.site
-	p.unit.referents = maps.Clone(u.referents) // it forgets some of them
+	p.unit.referents = u.referents // whoever tells of others ends this past
 	for _, r := range u.rooms {
 		p.unit.rooms = append(p.unit.rooms, &room{RoomState: RoomState{
 			ID: r.ID, Label: r.Label, Area: r.Area, Registered: r.Registered, PointOfCare: r.PointOfCare, Room: r.Room,

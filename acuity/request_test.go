@@ -8,7 +8,7 @@ import (
 // A request that comes again within 24 h has no effect and names the change that
 // the first one made, also after a restore; with another body it is not taken.
 func TestRequestsAreTakenOnce(t *testing.T) {
-	noon := At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
+	received := At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 	ask := func(key, digest string, at Instant, nurses int32) *Observation {
 		return &Observation{
 			Hospital: "north", ReceivedAt: at, Channel: ChannelStaffing, Request: &Request{Key: key, Digest: digest},
@@ -21,11 +21,11 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		offset++
 		return u.Apply(o, offset)
 	}
-	first := apply(ask("k1", "d1", noon, 5))
+	first := apply(ask("k1", "d1", received, 5))
 	if first.Outcome != Applied || first.Repeats != 0 {
 		t.Fatalf("first: %+v", first)
 	}
-	apply(ask("k2", "d1", noon, 7))
+	apply(ask("k2", "d1", received, 7))
 	u = u.Twin() // as a restart makes one
 	for name, c := range map[string]struct {
 		o       *Observation
@@ -33,20 +33,20 @@ func TestRequestsAreTakenOnce(t *testing.T) {
 		repeats int64
 		reason  string
 	}{
-		"again":                   {ask("k1", "d1", noon+1, 5), Duplicate, first.Version, ""},
-		"another body":            {ask("k1", "d2", noon+1, 9), Duplicate, first.Version, ReasonReused},
-		"almost a day later":      {ask("k1", "d1", noon.Add(24*time.Hour)-1, 5), Duplicate, first.Version, ""},
-		"the other key, repeated": {ask("k2", "d1", noon+1, 7), Duplicate, first.Version + 1, ""},
+		"again":                   {ask("k1", "d1", received+1, 5), Duplicate, first.Version, ""},
+		"another body":            {ask("k1", "d2", received+1, 9), Duplicate, first.Version, ReasonReused},
+		"almost a day later":      {ask("k1", "d1", received.Add(24*time.Hour)-1, 5), Duplicate, first.Version, ""},
+		"the other key, repeated": {ask("k2", "d1", received+1, 7), Duplicate, first.Version + 1, ""},
 	} {
 		w := u.Twin()
-		if got := w.Apply(c.o, 9); got.Outcome != c.outcome || got.Repeats != c.repeats || got.RepeatsAt != noon || got.Reason != c.reason || len(got.Effects) > 0 {
+		if got := w.Apply(c.o, 9); got.Outcome != c.outcome || got.Repeats != c.repeats || got.RepeatsAt != received || got.Reason != c.reason || len(got.Effects) > 0 {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if n := w.facts.Staffing[len(w.facts.Staffing)-1].Nurses; n != 7 {
 			t.Errorf("%s: %d nurses, want those of the last request that was taken", name, n)
 		}
 	}
-	if got := apply(ask("k1", "d2", noon.Add(24*time.Hour), 9)); got.Outcome != Applied || got.Repeats != 0 {
+	if got := apply(ask("k1", "d2", received.Add(24*time.Hour), 9)); got.Outcome != Applied || got.Repeats != 0 {
 		t.Errorf("a day later it is another request: %+v", got)
 	}
 }

@@ -69,3 +69,27 @@ const (
 
 // calendarDay is that of the calendar in UTC.
 const calendarDay = Instant(24 * 60 * 60 * 1000)
+
+// takeRoster puts a roster in force.
+func (u *Unit) takeRoster(in *intake, r *Roster) {
+	n := *r
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	if n.AsOf > in.o.ReceivedAt {
+		if n.AsOf > in.o.ReceivedAt.Add(clockSlack) {
+			in.warn("time_in_future", "asOf")
+		}
+		n.AsOf = in.o.ReceivedAt
+	}
+	if u.facts.Roster != nil && n.AsOf < u.facts.Roster.AsOf {
+		in.Outcome, in.Reason = Ignored, "roster_older"
+		in.warn("roster_older", "asOf")
+		return
+	}
+	if len(n.Nurses) > capRoster {
+		n.Nurses = n.Nurses[:capRoster]
+		in.warn("too_many_nurses", "nurses")
+	}
+	u.facts.Roster = &n
+}

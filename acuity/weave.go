@@ -1,9 +1,6 @@
 package acuity
 
-import (
-	"cmp"
-	"slices"
-)
+import "slices"
 
 // sojourn is a time that a visit spends in one place, by ADT and census together.
 type sojourn struct {
@@ -289,9 +286,4 @@ func withMother(own, mothers []sojourn, from, to Instant, dst []sojourn) []sojou
 		dst = append(dst, m)
 	}
 	return dst
-}
-
-// compareSits orders who is or was in a room by arrival.
-func compareSits(a, b sit) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.v.ID, b.v.ID))
 }

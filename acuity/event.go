@@ -1,0 +1,252 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// intakeEvent is where an event went.
+type intakeEvent struct {
+	v  *visit
+	id string
+}
+
+// eventPath names an event of a request; one event alone needs no name.
+func (in *intake) eventPath(i int) string {
+	if len(in.o.Events) == 1 {
+		return ""
+	}
+	return item("events", i)
+}
+
+// takeEvents adds the events to the sets of their visits.
+func (u *Unit) takeEvents(in *intake) {
+	in.Items = make([]ItemResult, len(in.o.Events))
+	in.events = make([]intakeEvent, len(in.o.Events))
+	for i := range in.o.Events {
+		e := &in.o.Events[i]
+		for _, w := range e.Warnings {
+			in.warn(w.Code, w.Path)
+		}
+		outcome, reason := u.takeEvent(in, i, e)
+		in.Items[i] = ItemResult{Outcome: outcome, Reason: reason}
+	}
+	u.unsay(in.unsaid)
+}
+
+// takeEvent adds one event.
+func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
+	if e.Resource != "" {
+		k := u.takeVersion(in, e)
+		if k.v == nil {
+			return k.outcome, k.reason
+		}
+		u.store(in, i, e, k.v)
+		return Applied, ""
+	}
+	if s := u.seen[e.ID]; s != nil && e.ID != "" {
+		if s.Digest != e.Digest {
+			in.warn("event_id_reused", in.eventPath(i))
+		}
+		return Duplicate, ""
+	}
+	if e.Type == EventOther {
+		u.remember(e, in.o.ReceivedAt)
+		return Ignored, fateOther.reason()
+	}
+	id := e.Visit
+	if id == "" && e.Patient != "" {
+		if v := u.visitOf(e.Patient, nil); v != nil {
+			id = v.ID
+		}
+	}
+	if id == "" {
+		return Ignored, "visit_unknown"
+	}
+	v := u.visitCalled(id)
+	if v == nil {
+		v = u.visit(id)
+	}
+	if e.ID != "" && v.has(e.ID) {
+		return Duplicate, ""
+	}
+	u.remember(e, in.o.ReceivedAt)
+	u.store(in, i, e, v)
+	return Applied, ""
+}
+
+// store adds an event to the set of its visit.
+func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
+	stored := *e
+	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
+		stored.Encounter = e.Visit // the reference was all the name it gave
+	}
+	stored.Visit, stored.ReceivedAt, stored.Feed, stored.Warnings = v.ID, in.o.ReceivedAt, in.o.Channel, nil
+	if stored.ID != "" {
+		stored.Digest = "" // the identity has it
+	}
+	var before Event
+	if n := len(v.Events); n > 0 {
+		before = v.Events[n-1]
+	}
+	stored.own(&before)
+	if s := u.seen[stored.ID]; s != nil {
+		stored.ID = s.ID // one text for both
+	}
+	u.stopWaiting(v)
+	v.Events = append(tight(v.Events, 4), stored)
+	u.call(v, stored.Encounter)
+	v.Touched = u.facts.Clock
+	u.meet(&stored)
+	v.fold(u)
+	u.markVisit(v, markState|markRetell)
+	u.noteUnmappedDiagnoses(in, &stored)
+	in.events[i] = intakeEvent{v, e.ID}
+}
+
+// has reports whether the visit has an event.
+func (v *visit) has(id string) bool {
+	for i := range v.Events {
+		if v.Events[i].ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// own lets an event have its texts for itself or with another one of its visit,
+// so that it does not hold the whole observation in which they came.
+func (e *Event) own(o *Event) {
+	e.ID, e.Digest = strings.Clone(e.ID), strings.Clone(e.Digest)
+	e.Patient, e.Service = strings.Clone(e.Patient), strings.Clone(e.Service)
+	e.MotherVisit, e.MotherPatient = strings.Clone(e.MotherVisit), strings.Clone(e.MotherPatient)
+	e.Resource, e.Encounter, e.Subject = strings.Clone(e.Resource), strings.Clone(e.Encounter), strings.Clone(e.Subject)
+	e.Place.own()
+	e.Prior.own()
+	e.Diagnoses = slices.Clone(e.Diagnoses)
+	for i := range e.Diagnoses {
+		d := &e.Diagnoses[i]
+		d.System, d.Code, d.Display = System(strings.Clone(string(d.System))), strings.Clone(d.Code), strings.Clone(d.Display)
+	}
+	e.share(o)
+}
+
+func (l *Location) own() {
+	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
+	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
+}
+
+// share lets an event use the texts of another one of its visit, for memory.
+func (e *Event) share(o *Event) {
+	for _, p := range [...]struct{ to, from *string }{
+		{&e.Patient, &o.Patient},
+		{&e.MotherVisit, &o.MotherVisit},
+		{&e.MotherPatient, &o.MotherPatient},
+		{&e.Service, &o.Service},
+		{&e.Resource, &o.Resource},
+		{&e.Encounter, &o.Encounter},
+		{&e.Subject, &o.Subject},
+	} {
+		if *p.to == *p.from {
+			*p.to = *p.from
+		}
+	}
+	if e.Place == o.Place {
+		e.Place = o.Place
+	}
+	switch e.Prior {
+	case o.Place:
+		e.Prior = o.Place
+	case o.Prior:
+		e.Prior = o.Prior
+	}
+}
+
+// remember keeps the identity of an event for 24 h. In a past there are only events
+// that were taken.
+func (u *Unit) remember(e *Event, at Instant) {
+	if e.ID == "" || u.isPast {
+		return
+	}
+	s := &SeenState{ID: strings.Clone(e.ID), Digest: strings.Clone(e.Digest), At: at}
+	if s.Digest == s.ID {
+		s.Digest = s.ID
+	}
+	u.note(s)
+}
+
+// note keeps an identity, from now on.
+func (u *Unit) note(s *SeenState) {
+	u.seen[s.ID] = s
+	i, _ := slices.BinarySearchFunc(u.aging, s.At+1, func(s *SeenState, at Instant) int { return cmp.Compare(s.At, at) })
+	u.aging = slices.Insert(u.aging, i, s)
+	u.dirty.seen = append(u.dirty.seen, s)
+}
+
+// answerEvents tells what became of the events, now that the stories are told.
+func (u *Unit) answerEvents(in *intake) {
+	counts := [Time + 1]int{}
+	for i := range in.Items {
+		item := &in.Items[i]
+		if v := in.events[i].v; v != nil {
+			if t := v.toldOf(in.events[i].id, &in.o.Events[i]); t != nil {
+				if reason := t.fate.reason(); t.fate == fateDuplicate {
+					item.Outcome = Duplicate
+				} else if reason != "" {
+					item.Outcome, item.Reason = Ignored, reason
+				}
+				for _, code := range t.remarks.codes() {
+					in.warn(code, in.eventPath(i))
+				}
+			}
+			if r := u.whereIs(v); r != nil {
+				item.HasRoom, item.RoomID = true, r.ID
+			}
+			if u.withoutRoom(v) {
+				in.warn("location_without_room", in.eventPath(i))
+			}
+		}
+		counts[item.Outcome]++
+	}
+	if n := len(in.Items); n > 0 && counts[Applied] == 0 && in.o.Census == nil && len(in.o.Signals) == 0 {
+		in.Outcome = Ignored
+		if counts[Duplicate] == n {
+			in.Outcome = Duplicate
+		}
+		in.Reason = in.Items[0].Reason
+	}
+}
+
+// meet makes the room of an event known.
+func (u *Unit) meet(e *Event) {
+	if l := &e.Place; l.HasRoomID && u.room(l.RoomID) == nil {
+		if u.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true}) != nil {
+			u.relabel()
+			u.markAll()
+		}
+		return
+	}
+	before := len(u.table.own)
+	u.table.see(e.Place)
+	if len(u.table.own) != before {
+		u.markAll() // a number that two points of care use means neither
+	}
+}
+
+// toldOf returns what became of an event of the visit.
+func (v *visit) toldOf(id string, e *Event) *told {
+	for i := range v.story.told {
+		t := &v.story.told[i]
+		if t.event.ID == id && (id != "" || t.event.At == e.At && t.event.Type == e.Type) {
+			return t
+		}
+	}
+	return nil
+}
+
+// withoutRoom reports whether the visit is in a unit, but not said in which room.
+func (u *Unit) withoutRoom(v *visit) bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && v.spans[n-1].Kind == withoutRoom
+}

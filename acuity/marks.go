@@ -1,0 +1,103 @@
+package acuity
+
+// mark is a set of things to do with a room or visit.
+type mark uint16
+
+const (
+	markRetell   mark = 1 << iota // visit: tell the story anew
+	markWeave                     // visit: join story and censuses anew
+	markAdopt                     // room: find anew who the occupant is
+	markRebind                    // room: find anew whose the statements are
+	markRebuild                   // room: make the chart anew
+	markProgress                  // room: bring the chart up to what was said of the lone patient
+	markJudge                     // room: judge the chart anew
+	markHeard                     // room: statements came
+	markTouched                   // room: the input is about it
+	markState                     // either: the record is to be written
+	markView                      // room: the chart is to be written
+)
+
+// work lists what is marked, in the order of marking.
+type work struct {
+	visits  []*visit
+	weave   []*visit
+	adopt   []*room
+	rebind  []*room
+	heard   []*room
+	rebuild []*room
+	moving  []*room // with markProgress
+	touched []*room
+	judge   []*room // with markJudge
+	judged  []*room // in the last step, by id; all of them if the layout changed
+	differ  []*room // memory of differing
+	before  []RoomVerdict
+	rooms   []RoomVerdict // memory of the next verdict
+	chart   RoomChart     // memory of the next chart
+	present []*sit        // visits that are in the room whose chart is made
+	spare   []judged
+	retired []judged // free after this step
+	relaid  bool     // the rooms of the chart are not those of the verdict
+	all     bool     // all rooms were put together anew in the last step
+	layout  bool     // rooms came or went
+	known   bool     // rooms were made known, or named by a census
+
+	said    []Heard    // memory of the statements of an input
+	written HeardState // memory of a record
+	order   []int      // memory of an order of statements
+	active  []Factor   // memory of the factors of a room
+	weaving weaving
+	spans   []sojourn
+	own     []sojourn
+	// referrals are those marked.
+	referrals []*referral
+	episode   episode
+	reader    reader
+}
+
+// markRoom notes things to do with a room.
+func (u *Unit) markRoom(r *room, m mark) {
+	fresh := m &^ r.marks
+	r.marks |= m
+	if fresh&markAdopt != 0 {
+		u.work.adopt = append(u.work.adopt, r)
+	}
+	if fresh&markRebind != 0 {
+		u.work.rebind = append(u.work.rebind, r)
+	}
+	if fresh&markRebuild != 0 {
+		u.work.rebuild = append(u.work.rebuild, r)
+	}
+	if fresh&markProgress != 0 {
+		u.work.moving = append(u.work.moving, r)
+	}
+	if fresh&markHeard != 0 {
+		u.work.heard = append(u.work.heard, r)
+	}
+	if fresh&markTouched != 0 {
+		u.work.touched = append(u.work.touched, r)
+	}
+	if fresh&markJudge != 0 {
+		u.work.judge = append(u.work.judge, r)
+	}
+	if fresh&markState != 0 {
+		u.dirty.rooms = append(u.dirty.rooms, r)
+	}
+	if fresh&markView != 0 {
+		u.dirty.views = append(u.dirty.views, r)
+	}
+}
+
+// markVisit notes things to do with a visit.
+func (u *Unit) markVisit(v *visit, m mark) {
+	fresh := m &^ v.marks
+	v.marks |= m
+	if fresh&markRetell != 0 {
+		u.work.visits = append(u.work.visits, v)
+	}
+	if fresh&markWeave != 0 {
+		u.work.weave = append(u.work.weave, v)
+	}
+	if fresh&markState != 0 {
+		u.dirty.visits = append(u.dirty.visits, v)
+	}
+}

@@ -1,0 +1,201 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// sit is the presence of a visit in a room.
+type sit struct {
+	v        *visit
+	From, To Instant // To 0: still
+}
+
+func (s sit) holds(t Instant) bool { return s.From <= t && (s.To == 0 || t < s.To) }
+
+// seat weaves the marked visits, mothers before newborns, and puts them into
+// the rooms.
+func (u *Unit) seat() {
+	if len(u.work.weave) == 0 {
+		return
+	}
+	for _, v := range u.work.weave {
+		if !v.story.newborn {
+			u.move(v, u.weave(v, &u.work.weaving, u.work.spans[:0]))
+		}
+	}
+	for _, v := range u.newborns { // births are told to the mothers
+		if v.marks&markWeave != 0 || u.follows(v) {
+			u.stirBound(binding{v: v.mother})
+			u.move(v, u.weaveNewborn(v))
+			u.stirBound(binding{v: v.mother})
+		}
+	}
+	for _, v := range u.work.weave {
+		v.marks &^= markWeave
+	}
+	u.work.weave = u.work.weave[:0]
+}
+
+// follows reports whether the newborn may have to go where its mother went.
+func (u *Unit) follows(v *visit) bool {
+	if v.mother != nil && v.mother.marks&markWeave != 0 {
+		return true
+	}
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil && r.marks&markRebind != 0 {
+			return true
+		}
+	}
+	return u.motherOf(v) != v.mother
+}
+
+// weaveNewborn returns the stays of a newborn.
+func (u *Unit) weaveNewborn(v *visit) []sojourn {
+	own := u.weave(v, &u.work.weaving, u.work.own[:0])
+	u.work.own = own
+	v.bornTo(u.motherOf(v))
+	if v.mother == nil || v.story.openedAt == 0 {
+		return append(u.work.spans[:0], own...)
+	}
+	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
+		own = own[:len(own)-1]
+	}
+	return withMother(own, v.mother.spans, v.story.openedAt, v.story.closedAt, u.work.spans[:0])
+}
+
+// motherOf returns the mother's visit of a newborn, by the links that were sent,
+// never by name; without one, whoever was in the room that it was placed in.
+func (u *Unit) motherOf(v *visit) *visit {
+	if id := v.story.motherVisit; id != "" && id != v.ID {
+		if m := u.visitCalled(id); m != nil && m != v {
+			return m
+		}
+	}
+	if p := v.story.motherPatient; p != "" {
+		if m := u.visitOf(p, v); m != nil {
+			return m
+		}
+	}
+	if v.story.motherVisit != "" || v.story.motherPatient != "" || len(v.story.stays) == 0 {
+		return nil
+	}
+	s := &v.story.stays[len(v.story.stays)-1]
+	p := u.table.resolve(s.Place)
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := u.room(p.Room); r != nil {
+		for _, m := range slices.Backward(r.sits) {
+			if m.holds(s.From) && !m.v.story.newborn {
+				return m.v
+			}
+		}
+	}
+	return nil
+}
+
+// bornTo makes a newborn that of a mother; nil: of nobody who is known.
+func (v *visit) bornTo(mother *visit) {
+	if v.mother == mother {
+		return
+	}
+	if old := v.mother; old != nil {
+		old.babies = slices.DeleteFunc(old.babies, func(n *visit) bool { return n == v })
+	}
+	if v.mother = mother; mother != nil {
+		mother.babies = append(mother.babies, v)
+	}
+}
+
+// move puts a visit into its rooms, and asks for the charts of all rooms that
+// it is or was in; if it is where it was, for that of this room.
+func (u *Unit) move(v *visit, to []sojourn) {
+	u.work.spans = to
+	if slices.Equal(v.spans, to) {
+		u.stirBound(binding{v: v})
+		return
+	}
+	u.stir(v)
+	u.stirListed(v)
+	u.unseat(v)
+	v.spans = append(v.spans[:0], to...)
+	if v.folds.forget(); u.whereIs(v) == nil {
+		v.folds = nil // there is no chart of it any more
+	}
+	if lost := v.isLost(); lost != v.lost {
+		v.lost = lost
+		if lost {
+			u.unplaced++
+		} else {
+			u.unplaced--
+		}
+	}
+	for _, s := range v.spans {
+		r := u.roomOf(s.placement)
+		if r == nil {
+			continue
+		}
+		n := sit{v: v, From: s.From, To: s.To}
+		i, _ := slices.BinarySearchFunc(r.sits, n, compareSits)
+		r.sits = slices.Insert(r.sits, i, n)
+	}
+	u.stir(v)
+}
+
+// isLost reports whether the visit is in the unit, but in no room.
+func (v *visit) isLost() bool {
+	n := len(v.spans)
+	return n > 0 && v.spans[n-1].To == 0 && (v.spans[n-1].Kind == nowhere || v.spans[n-1].Kind == withoutRoom)
+}
+
+// roomOf returns the room of a placement, made known if ADT alone names it.
+func (u *Unit) roomOf(p placement) *room {
+	if p.Kind != inRoom {
+		return nil
+	}
+	if r := u.room(p.Room); r != nil {
+		return r
+	}
+	s := RoomState{ID: p.Room, Registered: true}
+	if o := u.table.slots[p.Room]; o != nil {
+		s.Label, _ = u.table.label(p.Room)
+		s.PointOfCare, s.Room = o.pointOfCare, o.room
+	}
+	return u.addRoom(s)
+}
+
+// unseat takes a visit out of all rooms.
+func (u *Unit) unseat(v *visit) {
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
+			if i, ok := slices.BinarySearchFunc(r.sits, sit{v: v, From: s.From}, compareSits); ok {
+				r.sits = slices.Delete(r.sits, i, i+1)
+			}
+		}
+	}
+}
+
+// stir asks for the statements and the charts of a visit's rooms anew.
+func (u *Unit) stir(v *visit) {
+	for _, s := range v.spans {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
+			u.markRoom(r, markRebind|markRebuild)
+		}
+	}
+}
+
+// stirListed asks for all charts if a census lists the visit with a mother: her
+// entry has it no more, or again.
+func (u *Unit) stirListed(v *visit) {
+	if u.listed[v.ID] {
+		for _, r := range u.rooms {
+			u.markRoom(r, markRebuild)
+		}
+	}
+}
+
+// compareSits orders who is or was in a room by arrival.
+func compareSits(a, b sit) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.v.ID, b.v.ID))
+}

@@ -1,0 +1,54 @@
+package acuity
+
+import (
+	"cmp"
+	"slices"
+)
+
+// takeStaffing puts a number of nurses in force, now or from then on.
+func (u *Unit) takeStaffing(in *intake, s *Staffing) {
+	n := *s
+	if n.AsOf == 0 {
+		n.AsOf = in.o.ReceivedAt
+	}
+	now := u.facts.Clock
+	u.overtake(now)
+	list := u.facts.Staffing
+	if n.AsOf <= now {
+		if len(list) > 0 && list[0].AsOf <= now {
+			if n.AsOf < list[0].AsOf {
+				in.Outcome, in.Reason = Ignored, "staffing_older"
+				in.warn("staffing_older", "asOf")
+				return
+			}
+			if n.Call == Unsaid {
+				n.Call = list[0].Call
+			}
+			list = list[1:]
+		}
+		u.facts.Staffing = slices.Insert(slices.Clone(list), 0, n)
+		return
+	}
+	i, found := slices.BinarySearchFunc(list, n.AsOf, func(s Staffing, at Instant) int { return cmp.Compare(s.AsOf, at) })
+	list = slices.Clone(list)
+	if found {
+		list[i] = n
+	} else if list = slices.Insert(list, i, n); len(list) > capPlans {
+		list = list[:capPlans]
+		in.warn("too_many_plans", "asOf")
+	}
+	u.facts.Staffing = list
+}
+
+// overtake drops what a plan has replaced by now.
+func (u *Unit) overtake(now Instant) {
+	list := u.facts.Staffing
+	for len(list) > 1 && list[1].AsOf <= now {
+		if list[1].Call == Unsaid {
+			list = slices.Clone(list)
+			list[1].Call = list[0].Call
+		}
+		list = list[1:]
+	}
+	u.facts.Staffing = list
+}
