@@ -127,6 +127,7 @@ type decoder struct {
 	ingredients []ingredient
 	names       [][]byte // of the fields of the resource that is read
 	id          []byte   // of the event that is made
+	digest      []byte   // of the body, once it was asked for
 
 	index
 	words

@@ -126,22 +126,17 @@ func (d *decoder) describe(r *resource) string {
 func (d *decoder) nameOf(r *resource) string {
 	id := d.idOf(r)
 	if len(id) == 0 {
-		id = placeholder(d.bytes(r.fullURL))
+		if id = placeholder(d.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
+			if r.kind == encounterKind {
+				return "" // its key tells what it is about, in the next body too
+			}
+			id = d.hereOnly(id)
+		}
 	}
 	if len(id) == 0 {
 		return ""
 	}
 	return kindNames[r.kind] + "/" + string(id)
-}
-
-// placeholder returns the UUID or OID of a URN; nil if it is none.
-func placeholder(url []byte) []byte {
-	for _, scheme := range []string{"urn:uuid:", "urn:oid:"} {
-		if bytes.HasPrefix(url, []byte(scheme)) {
-			return url[len(scheme):]
-		}
-	}
-	return nil
 }
 
 // idOf returns the id of a resource; if it has none, the end of its address.
@@ -226,7 +221,8 @@ func (d *decoder) lead(literal []byte, want kind) target {
 		return target{at: -1}
 	}
 	name, id := cutReference(literal)
-	if urn := placeholder(literal); urn != nil {
+	urn := placeholder(literal)
+	if urn != nil {
 		name, id = nil, urn
 	}
 	if len(id) == 0 || name != nil && kindOf(name) != want {
@@ -235,6 +231,9 @@ func (d *decoder) lead(literal []byte, want kind) target {
 	key := kindNames[want] + "/" + string(id)
 	if at, ok := d.keys[key]; ok {
 		return target{at: at, name: key}
+	}
+	if urn != nil && !isUnique(urn) {
+		key = kindNames[want] + "/" + string(d.hereOnly(urn))
 	}
 	return target{at: -1, name: key}
 }
