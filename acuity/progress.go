@@ -8,9 +8,6 @@ import "slices"
 // did until then stays right.
 func (u *Unit) progress(r *room) bool {
 	v, e := r.lone, &u.work.episode
-	if v == nil {
-		return false
-	}
 	u.gather(e, binding{v, toVisit}, r)
 	f := folder{reader: &u.work.reader, e: e}
 	if e.folds == nil || !f.holds(e.folds) || !e.folds.distinct {
@@ -21,7 +18,7 @@ func (u *Unit) progress(r *room) bool {
 	moved, all := false, true
 	for i := 0; i < len(e.folds.list) && all; i++ {
 		f.said = append(f.said, nil)
-		if d := &e.folds.list[i]; d.stale || d.more || d.shed != 0 {
+		if e.folds.list[i].more { // a loss has the chart made anew
 			var changed bool
 			changed, all = f.progress(e.folds, i, &r.chart.Patients[0])
 			moved = moved || changed
@@ -39,7 +36,7 @@ func (u *Unit) progress(r *room) bool {
 func (f *folder) progress(kept *folds, i int, p *PatientChart) (changed, all bool) {
 	d := &kept.list[i]
 	var store [4]Evidence
-	if d.stale || d.shed != 0 || len(d.runs) > len(store) {
+	if len(d.runs) > len(store) {
 		return false, false
 	}
 	was, meant := store[:len(d.runs)], d.noting.sum()

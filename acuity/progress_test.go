@@ -65,3 +65,30 @@ func TestStatementsMoveTheChartOn(t *testing.T) {
 		t.Error("no chart was moved on")
 	}
 }
+
+// A drug and an observation of one local code say the same of a patient in the same
+// words: that one of them ends takes away no evidence of the other.
+func TestTwoIdentitiesOfOneCode(t *testing.T) {
+	said := func(kind SignalKind, status SignalStatus, at Instant) Signal {
+		return Signal{Room: 1, Kind: kind, System: SystemLocal, Code: "X1", Status: status, ObservedAt: at}
+	}
+	unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
+	for i, o := range []Observation{
+		listing(clockAt(-60), CensusRoom{ID: 1, Visit: "v"}),
+		{ReceivedAt: clockAt(-50), Channel: ChannelTerminology, Mappings: []Mapping{{ID: "m1", System: SystemLocal, Code: "X1", Factor: factor("high-cardiac")}}},
+		arrival(clockAt(0), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
+		spoken(clockAt(10), 1, said(KindMedication, SignalActive, clockAt(5))),
+		spoken(clockAt(11), 1, said(KindObservation, SignalActive, clockAt(5))),
+		spoken(clockAt(20), 1, said(KindObservation, SignalEnded, clockAt(20))),
+		spoken(clockAt(30), 1, said(KindMedication, SignalEnded, clockAt(30))),
+	} {
+		feed(unit, o)
+		feed(plain, o)
+		if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+			t.Fatalf("after input %d charts differ\n%s", i, difference(x, y))
+		}
+		if on := unit.roomVerdict(1).has(factor("high-cardiac")); on != (i >= 3 && i < 6) {
+			t.Errorf("after input %d: cardiac disease %v", i, on)
+		}
+	}
+}
