@@ -18,6 +18,7 @@ func TestGeneratedClient(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" {
 		t.Skip("needs the Go module proxy: make e2e")
 	}
+	t.Parallel()
 	dev := startDev(t, t.TempDir(), "-ephemeral")
 	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
 	dir := t.TempDir()
@@ -64,6 +65,7 @@ func TestGeneratedPythonClient(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" {
 		t.Skip("needs the package registries: make e2e")
 	}
+	t.Parallel()
 	interpreter := runtimes.Python(t, "openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1")
 	dev := startDev(t, t.TempDir(), "-ephemeral")
 	dir := t.TempDir()

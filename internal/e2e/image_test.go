@@ -17,6 +17,7 @@ func TestImage(t *testing.T) {
 	if kafka.pool == nil {
 		t.Skip("needs Docker to build and run an image")
 	}
+	t.Parallel()
 	if out, err := exec.Command("make", "-C", "../..", "image").CombinedOutput(); err != nil {
 		t.Fatalf("make image: %v\n%s", err, out)
 	}

@@ -32,6 +32,7 @@ func TestSchemathesis(t *testing.T) {
 	if os.Getenv("SVC_E2E") == "" && os.Getenv("CASES") == "" {
 		t.Skip("needs Python's package registry: make contract, make e2e")
 	}
+	t.Parallel()
 	interpreter := runtimes.Python(t, "schemathesis==4.32.5")
 	dir := t.TempDir()
 	d := startDev(t, dir)
