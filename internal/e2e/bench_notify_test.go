@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,7 +114,13 @@ func BenchmarkNotifyKafka(b *testing.B) {
 	bare, stop := n.bare(b)
 	defer stop()
 	for b.Loop() {
-		compareSenders(b, bare, func(i int) error { return wait(n.change(i % units)) })
+		var sent atomic.Int64
+		before := n.node.busy(b)
+		compareSenders(b, bare, func(i int) error {
+			sent.Add(1)
+			return wait(n.change(i % units))
+		})
+		b.ReportMetric(float64((n.node.busy(b)-before).Microseconds())/float64(sent.Load()), "cpu-us/delivery-at-500")
 		const many = 12_000
 		busy, began := n.node.busy(b), time.Now()
 		var last []chan struct{}

@@ -238,6 +238,34 @@ func TestShareFollowsBeside(t *testing.T) {
 	})
 }
 
+// What is written beside one after the other is fetched together: most of it the
+// sharer wrote itself.
+func TestShareGathersBeside(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		s := newSharer(t)
+		stop := r.share(r.cluster, "one", s)
+		s.until("all partitions", func() bool { return len(s.next) == parts })
+		fetched := r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, Topic: logTopic, Count: -1, Observe: true})
+		defer fetched.Remove()
+		const records = 400
+		for i := range records {
+			if _, err := r.cluster.Publisher(logTopic).Append(t.Context(), []byte("k"), []byte("v"), int32(i%parts)); err != nil {
+				t.Fatal(err)
+			}
+			if i%10 == 9 {
+				time.Sleep(5 * time.Millisecond) // the pace of writing
+			}
+		}
+		s.until("all of it", func() bool { return len(s.side[0])+len(s.side[1])+len(s.side[2]) == records })
+		if n := fetched.Hits(); n > records/8 {
+			t.Errorf("%d fetches for %d records", n, records)
+		}
+		allEnd(t, stop)
+	})
+}
+
 // A commit that fails is made again; nothing is handed over twice for it.
 func TestShareCommitsLater(t *testing.T) {
 	for name, fault := range map[string]*kerr.Error{"coordinator loads": kerr.CoordinatorLoadInProgress, "refused": kerr.RebalanceInProgress} {

@@ -33,6 +33,8 @@ type member struct {
 const (
 	shareEvery  = 200 * time.Millisecond // between commits
 	shareAtOnce = 1000                   // records of one poll
+	sideAtOnce  = 64 << 10               // bytes of the topic beside, or
+	sideWait    = 50 * time.Millisecond  // what has come until then
 	shareEnd    = 8 * time.Second        // to give all back at the end
 )
 
@@ -41,7 +43,10 @@ func (m *member) run(ctx context.Context) error {
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{}),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.FetchIsolationLevel(kgo.ReadCommitted()),
-		kgo.FetchMaxWait(time.Second),
+		// Most of what lies there is the sharer's own writing: a request for each
+		// record of it would cost the broker as much as the work itself.
+		kgo.FetchMinBytes(sideAtOnce),
+		kgo.FetchMaxWait(sideWait),
 	)...)
 	if err != nil {
 		return fmt.Errorf("open reader: %w", err)
