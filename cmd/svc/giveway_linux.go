@@ -31,7 +31,7 @@ func giveWay(ctx context.Context, nice int, again bool) error {
 		return nil
 	}
 	if grouped() {
-		if sid, _, _ := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0); int(sid) == os.Getpid() {
+		if sid, _, fault := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0); fault == 0 && int(sid) == os.Getpid() {
 			weighLess(nice)
 		} else if again {
 			return apart(ctx)

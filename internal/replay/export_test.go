@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/csv"
 	"encoding/json"
@@ -141,6 +142,59 @@ func texts(t *testing.T, rows []replay.ObservationRow) (all []string) {
 		all = append(all, string(text))
 	}
 	return all
+}
+
+// A file ends with its day, and what comes too late for it has one of its own: every
+// record is in the file of its hospital and day, whatever was written there before.
+func TestExportEndsDays(t *testing.T) {
+	b := newBed(t)
+	list := shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
+	late := *list[500]
+	late.ReceivedAt = late.ReceivedAt.Add(-26 * time.Hour)
+	want := []string{}
+	for i, o := range list {
+		if b.put([]*acuity.Observation{o}); i == 500 {
+			b.put([]*acuity.Observation{&late})
+		}
+	}
+	for _, format := range []replay.Format{replay.Parquet, replay.NDJSON, replay.CSV} {
+		dir := t.TempDir()
+		m, err := export(b.log(), format).Run(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		days := map[string]int{}
+		for i := range m.Files {
+			days[m.Files[i].Hospital+m.Files[i].Date]++
+		}
+		if again := late.Hospital + late.ReceivedAt.Time().UTC().Format(time.DateOnly); days[again] != 2 || len(m.Files) != len(days)+1 {
+			t.Errorf("%s: %d files of %d days; the late one's has %d", format, len(m.Files), len(days), days[again])
+		}
+		if format == replay.CSV {
+			for i := range m.Files {
+				content, err := os.ReadFile(filepath.Join(dir, filepath.FromSlash(m.Files[i].Path)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if lines := strings.Count(string(content), "\n"); int64(lines) != m.Files[i].Rows+1 || !strings.HasPrefix(string(content), "hospital,") {
+					t.Errorf("%s has %d lines, and is of %d rows", m.Files[i].Path, lines, m.Files[i].Rows)
+				}
+			}
+			continue
+		}
+		rows := rowsOf(t, dir, m)
+		slices.SortFunc(rows, func(a, b replay.ObservationRow) int {
+			return cmp.Or(cmp.Compare(a.Partition, b.Partition), cmp.Compare(a.Offset, b.Offset))
+		})
+		if got := texts(t, rows); len(want) == 0 {
+			want = got
+		} else if !slices.Equal(got, want) {
+			t.Errorf("%s: the rows differ", format)
+		}
+		if len(rows) != len(list)+1 {
+			t.Errorf("%s: %d rows of %d records", format, len(rows), len(list)+1)
+		}
+	}
 }
 
 // An export of one hospital and some hours has that and no more, and says so in

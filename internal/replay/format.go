@@ -35,6 +35,8 @@ type sink[R any] interface {
 	// the memory of its lists may be used again.
 	Write(row *R) error
 	Close() error // writes what is left, and not the file
+	// reset begins another file once one is closed, in the same memory.
+	reset(w io.Writer)
 }
 
 func newSink[R any](w io.Writer, f Format) (sink[R], error) {
@@ -63,7 +65,7 @@ type parquetSink[R any] struct {
 }
 
 func newParquetSink[R any](w io.Writer) *parquetSink[R] {
-	return &parquetSink[R]{batch: make([]R, 0, batchRows), writer: parquet.NewGenericWriter[R](w,
+	return &parquetSink[R]{writer: parquet.NewGenericWriter[R](w,
 		parquet.Compression(&snappy.Codec{}),
 		parquet.MaxRowsPerRowGroup(groupRows), parquet.PageBufferSize(pageBytes), parquet.WriteBufferSize(writeBytes),
 		parquet.CreatedBy("svc", "1", "export"),
@@ -72,6 +74,9 @@ func newParquetSink[R any](w io.Writer) *parquetSink[R] {
 
 func (s *parquetSink[R]) Write(row *R) error {
 	n := len(s.batch)
+	if n == cap(s.batch) { // most files are small, and a row takes half a kilobyte
+		s.batch = append(make([]R, 0, min(max(2*n, 16), batchRows)), s.batch...)
+	}
 	s.batch = s.batch[:n+1]
 	s.batch[n], *row = *row, s.batch[n]
 	if n+1 < batchRows {
@@ -93,6 +98,8 @@ func (s *parquetSink[R]) Close() error {
 	return s.writer.Close() //nolint:wrapcheck // of the file below
 }
 
+func (s *parquetSink[R]) reset(w io.Writer) { s.writer.Reset(w) }
+
 type jsonSink[R any] struct {
 	buffer *bufio.Writer
 	out    *json.Encoder
@@ -107,6 +114,7 @@ func newJSONSink[R any](w io.Writer) *jsonSink[R] {
 
 func (s *jsonSink[R]) Write(row *R) error { return s.out.Encode(row) }
 func (s *jsonSink[R]) Close() error       { return s.buffer.Flush() }
+func (s *jsonSink[R]) reset(w io.Writer)  { s.buffer.Reset(w) }
 
 type csvSink[R any] struct {
 	out    *csv.Writer
@@ -114,13 +122,18 @@ type csvSink[R any] struct {
 }
 
 func newCSVSink[R any](w io.Writer) *csvSink[R] {
-	s := &csvSink[R]{out: csv.NewWriter(w)}
+	s := &csvSink[R]{}
+	s.reset(w)
+	return s
+}
+
+func (s *csvSink[R]) reset(w io.Writer) {
+	s.out, s.record = csv.NewWriter(w), s.record[:0]
 	columns := columnsOf(reflect.TypeFor[R]())
 	for i := range columns {
 		s.record = append(s.record, columns[i].Name)
 	}
 	s.out.Write(s.record) //nolint:errcheck // Close tells
-	return s
 }
 
 func (s *csvSink[R]) Write(row *R) error {

@@ -15,14 +15,23 @@ import (
 	"svc/internal/stream"
 )
 
-// segmentOf writes the rows of a segment, a file for each hospital and day.
+// segmentOf writes the rows of a segment, a file for each hospital and day. What is
+// open is what takes memory, so a file is ended with its day: what comes too late
+// for it has one of its own.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *table[R]
 	open     map[string]*outFile[R]
+	ended    []*outFile[R]
+	idle     []sink[R] // of those
+	due      time.Time // when the first of the open files is to be ended
 	row      R
 	last     *outFile[R]
 }
+
+// lateWithin is how long after its day a file is still open: several ingest
+// processes write the log, each by its own clock.
+const lateWithin = 10 * time.Minute
 
 // outFile is a file that is being written.
 type outFile[R any] struct {
@@ -46,6 +55,11 @@ func (s *segmentOf[R]) take(r *stream.Record) error {
 	hospital, err := rowOf(s.exporter, s.table, r, &s.row)
 	if err != nil {
 		return err
+	}
+	if !r.Timestamp.Before(s.due) {
+		if err = s.endDays(r.Timestamp); err != nil {
+			return err
+		}
 	}
 	f, err := s.file(hospital, r)
 	if err != nil {
@@ -80,18 +94,59 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 		return nil, fmt.Errorf("export: %w", err)
 	}
 	s.open[dir], s.last = f, f
+	if s.due.IsZero() || f.due().Before(s.due) {
+		s.due = f.due()
+	}
+	if last := len(s.idle) - 1; last >= 0 {
+		f.rows, s.idle = s.idle[last], s.idle[:last]
+		f.rows.reset(f)
+		return f, nil
+	}
 	f.rows, err = newSink[R](f, e.Format)
 	return f, err
 }
 
-// finish puts the files in place, by their names.
-func (s *segmentOf[R]) finish() ([]File, error) {
-	files := []File{}
+// due is when a file is to be ended.
+func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
+
+// endDays ends the files whose day is over.
+func (s *segmentOf[R]) endDays(now time.Time) error {
+	s.due, s.last = time.Time{}, nil
 	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
 		f := s.open[dir]
-		if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {
-			return nil, fmt.Errorf("export: %w", err)
+		if due := f.due(); now.Before(due) {
+			if s.due.IsZero() || due.Before(s.due) {
+				s.due = due
+			}
+			continue
 		}
+		if err := s.end(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end writes what is left of a file, which has its name only with the others.
+func (s *segmentOf[R]) end(dir string) error {
+	f := s.open[dir]
+	if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {
+		return fmt.Errorf("export: %w", err)
+	}
+	delete(s.open, dir)
+	s.ended, s.idle, f.rows = append(s.ended, f), append(s.idle, f.rows), nil
+	return nil
+}
+
+// finish puts the files in place, by their names.
+func (s *segmentOf[R]) finish() ([]File, error) {
+	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
+		if err := s.end(dir); err != nil {
+			return nil, err
+		}
+	}
+	files := []File{}
+	for _, f := range s.ended {
 		name := filepath.Join(s.exporter.dir, filepath.FromSlash(f.Path))
 		if err := os.Rename(name+partialExt, name); err != nil {
 			return nil, fmt.Errorf("export: %w", err)
@@ -99,7 +154,7 @@ func (s *segmentOf[R]) finish() ([]File, error) {
 		f.Bytes, f.SHA256 = f.size, hex.EncodeToString(f.sum.Sum(nil))
 		files = append(files, f.File)
 	}
-	s.open = nil
+	s.ended = nil
 	return files, nil
 }
 
@@ -108,6 +163,9 @@ func (s *segmentOf[R]) abandon() {
 	for _, f := range s.open {
 		f.to.Close()           //nolint:errcheck // it is thrown away
 		os.Remove(f.to.Name()) //nolint:errcheck // likewise
+	}
+	for _, f := range s.ended {
+		os.Remove(f.to.Name()) //nolint:errcheck // likewise, if it has no other name yet
 	}
 }
 
