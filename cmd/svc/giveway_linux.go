@@ -18,27 +18,34 @@ import (
 // alone leaves a share, and a sender then waits until that share is used up.
 const schedIdle = 5
 
-// giveWay lowers the priority of the process; with leastPriority it takes only
-// what nobody else wants. It is best effort.
-//
-// Where each session is a group of its own (sched(7), autogroup), that holds
-// within the session only: the sessions share the processors alike, and a broker
-// in another one gets half of them whatever our priority is. There a process that
-// does not lead its session runs the command anew in one that it leads, of least
-// weight, if it may; the error is then the exitCode of that.
-func giveWay(ctx context.Context, nice int, again bool) error {
+// giveWay lowers the priority of the process, and of the session that it leads;
+// with leastPriority it takes only what nobody else wants. It is best effort.
+func giveWay(nice int) {
 	if nice == 0 {
-		return nil
+		return
 	}
-	if grouped() {
-		if sid, _, fault := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0); fault == 0 && int(sid) == os.Getpid() {
-			weighLess(nice)
-		} else if again {
-			return apart(ctx)
-		}
+	if grouped() && leads() {
+		weighLess(nice)
 	}
 	lower(nice)
-	return nil
+}
+
+// stepAside prepares for giveWay where each session is a group of its own for the
+// scheduler (sched(7), autogroup). There the sessions share the processors alike,
+// and a broker in another one gets half of them whatever priority we have in ours.
+// So a process that does not lead its session runs the command anew in one that it
+// leads; the error is then the exitCode of that.
+func stepAside(ctx context.Context, nice int) error {
+	if nice == 0 || !grouped() || leads() {
+		return nil
+	}
+	return apart(ctx)
+}
+
+// leads reports whether the process is the first of its session.
+func leads() bool {
+	sid, _, fault := syscall.RawSyscall(syscall.SYS_GETSID, 0, 0, 0)
+	return fault == 0 && int(sid) == os.Getpid()
 }
 
 // grouped reports whether each session is a group of its own for the scheduler.

@@ -99,10 +99,13 @@ func (c *logCommand) wrong(faults []error) error {
 	return usageError{err}
 }
 
-// connect gives way to what serves, and opens both clients.
+// connect opens both clients, and then gives way to what serves: on a full machine
+// the requests before would not be in time.
 func (c *logCommand) connect(ctx context.Context) error {
-	if err := giveWay(ctx, c.nice, c.own); err != nil {
-		return err
+	if c.own {
+		if err := stepAside(ctx, c.nice); err != nil {
+			return err
+		}
 	}
 	c.ballast = make([]byte, logBallast)
 	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
@@ -113,8 +116,11 @@ func (c *logCommand) connect(ctx context.Context) error {
 	if c.cluster, err = stream.Dial(dial, options); err != nil {
 		return err
 	}
-	c.log, err = replay.OpenLog(&options, c.topic(schemas.Observations()))
-	return err
+	if c.log, err = replay.OpenLog(&options, c.topic(schemas.Observations())); err != nil {
+		return err
+	}
+	giveWay(c.nice)
+	return nil
 }
 
 func (c *logCommand) close() {

@@ -49,9 +49,11 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
+// How long a broker may take. That is long because the commands take what nobody
+// else wants of the processor, so on a full machine they are late themselves.
 const (
-	dialTimeout = 5 * time.Second
-	askTimeout  = 10 * time.Second
+	dialTimeout = 30 * time.Second
+	askTimeout  = time.Minute
 )
 
 func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
@@ -167,7 +169,7 @@ func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) 
 	reader := kafka.NewReader(kafka.ReaderConfig{
 		Brokers: l.brokers, Topic: l.Topic, Partition: int(s.Partition), Dialer: l.dialer,
 		MinBytes: 1, MaxBytes: readBytes, MaxWait: readWait, QueueCapacity: readQueue,
-		ReadBackoffMin: 10 * time.Millisecond, OffsetOutOfRangeError: true,
+		ReadBackoffMin: 10 * time.Millisecond, ReadBatchTimeout: askTimeout, OffsetOutOfRangeError: true,
 	})
 	defer reader.Close() //nolint:errcheck // nothing was written
 	if err := reader.SetOffset(s.From); err != nil {
