@@ -2,6 +2,7 @@ package ingest
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,6 +83,10 @@ func refusal(f *fhir.Fault) api.Problem {
 	}
 }
 
+// ofStatements are the warnings of the domain that are about no event, but about what
+// was said of a visit or a patient.
+var ofStatements = []string{"reference_waiting", "too_many_references", "value_unreadable"}
+
 // place says of the warnings about an event which resource it was made from.
 func (a *fhirAnswer) place(places []string) {
 	for i := range a.Warnings {
@@ -90,7 +95,7 @@ func (a *fhirAnswer) place(places []string) {
 		digits, _, cut := strings.Cut(rest, "]")
 		if n, err := strconv.Atoi(digits); ok && cut && err == nil && n < len(places) {
 			w.Path = places[n]
-		} else if w.Path == "" && len(places) == 1 {
+		} else if w.Path == "" && len(places) == 1 && !slices.Contains(ofStatements, w.Code) {
 			w.Path = places[0]
 		}
 	}

@@ -38,7 +38,7 @@ func TestFHIRAnswer(t *testing.T) {
 	d := open(t)
 	d.change = func(o *acuity.Observation) acuity.Change {
 		c := applyAll(o)
-		c.Warnings = []acuity.Warning{{Code: "location_without_room"}}
+		c.Warnings = []acuity.Warning{{Code: "location_without_room"}, {Code: "reference_waiting"}}
 		return c
 	}
 	a := d.post(t, "fhir", fhirBody, "Content-Type", "application/fhir+json; fhirVersion=4.0; charset=utf-8")
@@ -53,7 +53,7 @@ func TestFHIRAnswer(t *testing.T) {
 		`"resources":{"received":5,"applied":4,"ignored":0,"rejected":1},"adtEvents":1,"signals":1,"diagnoses":1`,
 		`{"severity":"error","code":"status_unknown","expression":"Bundle.entry[3].resource.status"}`,
 		`{"severity":"warning","code":"unit_missing","expression":"Bundle.entry[2].resource.value"}`,
-		`{"code":"location_without_room","path":"Bundle.entry[4].resource"}`,
+		`{"code":"location_without_room","path":"Bundle.entry[4].resource"}`, `{"code":"reference_waiting"}`,
 	} {
 		if !strings.Contains(a.raw, want) {
 			t.Errorf("no %s in %s", want, a.raw)
