@@ -43,6 +43,7 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	u.derive()
 	u.answerEvents(&in)
 	u.answerClinical(&in)
+	u.answerReferrals(&in)
 	u.observe(&in)
 	u.conclude(&in)
 	return in.Change
@@ -54,7 +55,9 @@ type intake struct {
 	o      *Observation
 	events []intakeEvent
 	heard  []Heard // statements of this request
-	room   *room   // of a clinical request
+	// unbound are those of them that named a patient without a visit.
+	unbound []unbound
+	room    *room // of a clinical request
 	// versions are those of Encounters.
 	versions []intakeVersion
 	unsaid   []Location // places of events that a version replaced

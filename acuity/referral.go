@@ -65,9 +65,25 @@ func (u *Unit) hearOf(in *intake, s *Signal, h filed) {
 		return
 	}
 	if v := u.bindPatient(to.ref, h.ReceivedAt); v == nil {
-		in.warn("reference_waiting", "")
+		in.unbound = append(in.unbound, unbound{to.ref, h.ReceivedAt})
 	} else if r := u.whereIs(v); r != nil {
 		u.markRoom(r, markTouched)
+	}
+}
+
+// unbound is a statement that had no visit when it was taken.
+type unbound struct {
+	ref *referral
+	at  Instant // of its receipt
+}
+
+// answerReferrals tells of the statements that still have none: the visit may have
+// come in the same request.
+func (u *Unit) answerReferrals(in *intake) {
+	for _, n := range in.unbound {
+		if u.bindPatient(n.ref, n.at) == nil {
+			in.warn("reference_waiting", "")
+		}
 	}
 }
 

@@ -140,6 +140,11 @@ func TestStatementsAboutAVisitOrPatient(t *testing.T) {
 	if c := last(feed(u, about(8, "", "nobody"))); !slices.Equal(warnings(c), []string{"reference_waiting"}) {
 		t.Errorf("warnings %v", warnings(c))
 	}
+	together := arrival(clockAt(9), Event{ID: "c", Type: A01, Visit: "x", Patient: "r", Class: 'I', Place: ldr("L3")})
+	together.Signals = about(9, "", "r").Signals
+	if c := last(feed(u, together)); len(c.Warnings) != 0 || len(c.Activated) == 0 {
+		t.Errorf("of a patient whose visit comes in the same request: warnings %v, activated %v", warnings(c), c.Activated)
+	}
 }
 
 func TestRejectedInputIsNotSilent(t *testing.T) {
