@@ -92,3 +92,19 @@ func TestTwoIdentitiesOfOneCode(t *testing.T) {
 		}
 	}
 }
+
+// Oxytocin that runs again after birth is no induction, also where the chart is
+// moved on.
+func TestOxytocinAgainAfterBirth(t *testing.T) {
+	drug := func(status SignalStatus) Signal {
+		return Signal{Room: 1, Kind: KindMedication, System: RxNorm, Code: "7824", Display: "oxytocin", Status: status}
+	}
+	u := NewUnit(testHospital)
+	feed(
+		u, listing(clockAt(0), CensusRoom{ID: 1, Visit: "v", Primary: factor("pp-couplet")}),
+		spoken(clockAt(10), 1, drug(SignalActive)), spoken(clockAt(20), 1, drug(SignalEnded)), spoken(clockAt(30), 1, drug(SignalActive)),
+	)
+	if rv := u.roomVerdict(1); rv.has(factor("labor-induction")) || !rv.has(factor("pp-couplet")) {
+		t.Errorf("room 1 has %+v", rv.Factors)
+	}
+}
