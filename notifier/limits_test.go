@@ -1,0 +1,114 @@
+package notifier_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// TestLimits: requests at once in all, and of them to endpoints that are slow.
+func TestLimits(t *testing.T) {
+	const endpoints, all, slow = 700, 512, 128
+	bubble(t, func(t *testing.T, r *rig) {
+		for i := range endpoints {
+			id := fmt.Sprintf("whk_%d", i)
+			r.hook(fmt.Sprintf("h%d", i), id)
+			r.receiver.set(id, always(outbound.Result{Class: hang}))
+		}
+		r.start()
+		for i := range endpoints {
+			r.change(fmt.Sprintf("h%d", i))
+		}
+		r.settle(time.Second)
+		if most := r.receiver.atOnce(); most != all {
+			t.Errorf("%d at once, want %d", most, all)
+		}
+		r.settle(30 * time.Second) // each was tried, and is slow
+		r.receiver.mu.Lock()
+		r.receiver.most = 0
+		r.receiver.mu.Unlock()
+		r.settle(5 * time.Minute)
+		if most := r.receiver.atOnce(); most != slow {
+			t.Errorf("%d at once to slow ones, want %d", most, slow)
+		}
+		r.end()
+	})
+}
+
+// TestLateEventsAreNotTried: an endpoint that is down for three days is not asked
+// for each event that is of no use any more.
+func TestLateEventsAreNotTried(t *testing.T) {
+	const late = 200
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(refused()))
+		r.start()
+		for range late {
+			r.change("north")
+		}
+		r.settle(72*time.Hour + 6*time.Minute)
+		if states := r.board.states(); states[outbound.Expired] != late {
+			t.Errorf("states %v", states)
+		}
+		r.receiver.set("whk_1", always(ok()))
+		ids := r.change("north")
+		r.settle(6 * time.Minute)
+		seen := r.receiver.of("whk_1")
+		if last := seen[len(seen)-1]; last.event != ids[0] {
+			t.Errorf("the last request is of %s", last.event)
+		}
+		r.end()
+	})
+}
+
+// TestReplayAtHalfTheRate: beside what happens now.
+func TestReplayAtHalfTheRate(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 2 })
+		r.start()
+		began := time.Now()
+		for range 60 {
+			r.change("north")
+		}
+		r.settle(time.Minute)
+		if n := len(r.receiver.of("whk_1")); n != 60 {
+			t.Fatalf("%d of 60 events within a minute at 2 a second", n)
+		}
+		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: began.Add(-time.Minute), Only: outbound.SelectAll})
+		r.settle(30 * time.Second)
+		if n := len(r.receiver.of("whk_1")) - 60; n < 28 || n > 33 {
+			t.Errorf("%d events again within 30 s at 1 a second", n)
+		}
+		r.end()
+	})
+}
+
+// TestRestoreIsShort: what waits for nothing does not hold the place where a restore
+// begins, however long ago it was last written of.
+func TestRestoreIsShort(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_busy")
+		r.hook("north", "whk_asleep", func(w *outbound.Webhook) { w.Events = []string{outbound.Alert} })
+		r.hook("south", "whk_seldom")
+		r.start()
+		r.change("south")
+		for range 5 * 60 {
+			r.change("north")
+			r.settle(time.Minute)
+		}
+		r.commit()
+		text, _, _ := strings.Cut(strings.TrimPrefix(r.mark.Note, "ledger "), " ")
+		low, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if age := time.Since(r.ledger.times[low]); age > 65*time.Minute {
+			t.Errorf("a restore would begin %v ago", age)
+		}
+		r.end()
+	})
+}
