@@ -112,3 +112,42 @@ func TestRestoreIsShort(t *testing.T) {
 		r.end()
 	})
 }
+
+// TestAttemptsKept: the last twenty, under their own numbers.
+func TestAttemptsKept(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(refused()))
+		r.start()
+		r.change("north")
+		r.settle(4 * time.Hour)
+		n := len(r.receiver.of("whk_1"))
+		for _, d := range r.board.deliveries {
+			if kept := len(d.Attempts); kept != outbound.MaxAttemptsKept || d.Attempts[kept-1].N != n {
+				t.Errorf("%d attempts kept of %d, the last is %d", kept, n, d.Attempts[kept-1].N)
+			}
+		}
+		r.end()
+	})
+}
+
+// TestReplayKeepsToItsWindow, to the second.
+func TestReplayKeepsToItsWindow(t *testing.T) {
+	bubble(t, func(t *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		var ids []string
+		began := time.Now()
+		for range 5 {
+			ids = append(ids, r.change("north")...)
+			r.settle(10 * time.Second)
+		}
+		r.order(outbound.Command{
+			ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Only: outbound.SelectAll,
+			Since: began.Add(10 * time.Second), Until: began.Add(30 * time.Second),
+		})
+		r.settle(time.Minute)
+		r.want("whk_1", append(ids, ids[1:3]...))
+		r.end()
+	})
+}

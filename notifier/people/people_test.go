@@ -13,6 +13,7 @@ import (
 
 	"svc/acuity"
 	"svc/internal/outbound"
+	"svc/notifier"
 	"svc/notifier/alert"
 )
 
@@ -29,6 +30,23 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 		if e := r.board.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.board.links) != 1 {
 			t.Errorf("episode %+v, %d links", e, len(r.board.links))
 		}
+	})
+}
+
+// TestNobodyIsToldOfThePast: while more lies in the log what was is not what is.
+func TestNobodyIsToldOfThePast(t *testing.T) {
+	run(t, func(r *rig) {
+		for i, l := range []acuity.Level{orange, yellow, green, orange, yellow} {
+			c := r.change(l)
+			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
+				t.Fatal(err)
+			}
+			r.wait(time.Minute)
+			if i < 4 {
+				r.want()
+			}
+		}
+		r.want("mail charge YELLOW", "mail charge YELLOW") // what is, and that it keeps changing
 	})
 }
 
