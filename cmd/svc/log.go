@@ -110,6 +110,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 	c.ballast = make([]byte, logBallast)
 	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
+	options.Late = c.nice > 0
 	dial, cancel := context.WithTimeout(ctx, adminWithin)
 	defer cancel()
 	var err error

@@ -32,6 +32,10 @@ type Options struct {
 
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
+
+	// Late says that the process takes what others leave of the processor, and may be
+	// late itself: a request has half a minute, where others have 2 s.
+	Late bool
 }
 
 // Check returns every fault of the options at once, without touching the
@@ -46,12 +50,16 @@ func (o *Options) Check() error {
 // starting, or a proxy before it, accepts and closes, which is worth a retry.
 func (o *Options) client() ([]kgo.Opt, error) {
 	var faults []error
+	within := 2 * time.Second
+	if o.Late {
+		within = 30 * time.Second
+	}
 	opts := []kgo.Opt{
 		kgo.SeedBrokers(o.Brokers...),
 		kgo.AlwaysRetryEOF(),
-		kgo.RequestTimeoutOverhead(2 * time.Second),
+		kgo.RequestTimeoutOverhead(within),
 		kgo.ProduceRequestTimeout(3 * time.Second),
-		kgo.DialTimeout(2 * time.Second),
+		kgo.DialTimeout(within),
 		kgo.RetryBackoffFn(backoff),
 		kgo.MetadataMinAge(100 * time.Millisecond), // new topics and leaders are seen at once, not after 5 s
 		kgo.WithLogger(quiet{o.Log}),
