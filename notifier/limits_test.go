@@ -133,7 +133,7 @@ func TestAttemptsKept(t *testing.T) {
 
 // TestReplayKeepsToItsWindow, to the second.
 func TestReplayKeepsToItsWindow(t *testing.T) {
-	bubble(t, func(t *testing.T, r *rig) {
+	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
 		var ids []string
@@ -148,6 +148,27 @@ func TestReplayKeepsToItsWindow(t *testing.T) {
 		})
 		r.settle(time.Minute)
 		r.want("whk_1", append(ids, ids[1:3]...))
+		r.end()
+	})
+}
+
+// TestNoteOfAnotherLedger: a place in a ledger that was recreated since says nothing.
+func TestNoteOfAnotherLedger(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.start()
+		ids := r.change("north")
+		r.settle(time.Second)
+		r.end()
+		r.mark.Note = "ledger 1000 another"
+		r.start()
+		ids = append(ids, r.change("north")...)
+		r.settle(time.Second)
+		r.want("whk_1", ids)
+		r.commit()
+		if low, _, _ := strings.Cut(strings.TrimPrefix(r.mark.Note, "ledger "), " "); len(low) > 2 {
+			r.t.Errorf("the next restore would begin by %q", r.mark.Note)
+		}
 		r.end()
 	})
 }

@@ -41,6 +41,7 @@ func TestNobodyIsToldOfThePast(t *testing.T) {
 			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
 				t.Fatal(err)
 			}
+			r.n.SettingsChanged("mercy") // nor does anything else that happens have them told
 			r.wait(time.Minute)
 			if i < 4 {
 				r.want()
