@@ -50,6 +50,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	view, err := board.Open(board.Config{
 		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.now,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
+		Late:      c.nice > 0,
 	})
 	if err != nil {
 		return err

@@ -62,6 +62,9 @@ type Config struct {
 	Partition func(hospital string) int32
 	Now       func() time.Time
 	Log       *slog.Logger
+	// Late says that the process takes what others leave of the processor, and may be
+	// late itself: a call has half a minute.
+	Late bool
 }
 
 // The limits of one call, so that a Redis that is away costs a reader less than
@@ -69,6 +72,7 @@ type Config struct {
 const (
 	dialTimeout = 400 * time.Millisecond
 	callTimeout = 500 * time.Millisecond
+	lateTimeout = 30 * time.Second
 	breather    = 200 * time.Millisecond
 )
 
@@ -107,8 +111,11 @@ func Open(cfg Config) (*Board, error) {
 		cfg.Prefix = "svc:"
 	}
 	silence.Do(func() { redis.SetLogger(silent{}) })
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, callTimeout, callTimeout
-	options.PoolTimeout = callTimeout
+	dial, call := dialTimeout, callTimeout
+	if cfg.Late {
+		dial, call = lateTimeout, lateTimeout
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
 	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop
 	options.DialerRetries = 1 // likewise
 	options.PoolSize = 64     // one round trip each: enough for 50,000 reads a second
