@@ -175,6 +175,9 @@ func (u *Unit) noteUnmappedSignals(in *intake) {
 func (u *Unit) noteHeard(in *intake, h *Heard, resource bool) {
 	kind, room := h.Kind, h.Room
 	if kind == KindCondition {
+		if tellsDelivery(&Diagnosis{System: h.System, Code: h.Code}) {
+			return
+		}
 		kind = 0
 	}
 	if resource {
@@ -192,7 +195,7 @@ func (u *Unit) noteUnmappedDiagnoses(in *intake, e *Event) {
 		if d.Delete {
 			continue
 		}
-		if !u.work.reader.diagnosis(d).known {
+		if !u.work.reader.diagnosis(d).known && !tellsDelivery(d) {
 			u.noteCode(in, d.System, d.Code, d.Display, 0, -1)
 		}
 	}
@@ -202,7 +205,7 @@ func (u *Unit) noteUnmappedDiagnoses(in *intake, e *Event) {
 func (u *Unit) noteUnmappedStanding(in *intake, list []Standing, room int32) {
 	for i := range list {
 		d := &list[i]
-		if !u.work.reader.diagnosis(&d.Diagnosis).known {
+		if !u.work.reader.diagnosis(&d.Diagnosis).known && !tellsDelivery(&d.Diagnosis) {
 			u.noteCode(in, d.System, d.Code, d.Display, 0, room)
 		}
 	}

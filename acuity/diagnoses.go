@@ -140,6 +140,10 @@ func isBirth(d *Diagnosis) bool { return hasICD10(d, "Z37") }
 // here for a trial of labor (scoring-decisions 30, and C9 of suggest.go).
 func isCesarean(d *Diagnosis) bool { return hasICD10(d, "O82") }
 
+// tellsDelivery reports whether a diagnosis is read for the course of a stay. It
+// asks for no factor, but nobody needs to map it.
+func tellsDelivery(d *Diagnosis) bool { return isBirth(d) || isCesarean(d) }
+
 // hasICD10 reports whether a diagnosis belongs to a category of ICD-10-CM, three
 // characters that come before any dot.
 func hasICD10(d *Diagnosis, category string) bool {
