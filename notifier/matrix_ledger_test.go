@@ -14,10 +14,10 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		r.hook("north", "whk_1")
 		r.start()
 		var ids []string
+		r.receiver.set("whk_1", always(refused()))
 		for range 20 {
 			ids = append(ids, r.change("north")...)
 		}
-		r.receiver.set("whk_1", always(refused()))
 		r.settle(2 * time.Second)
 		r.commit()
 		r.ledger.goAway() // outcomes are not stored any more

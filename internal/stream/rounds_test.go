@@ -13,21 +13,39 @@ import (
 )
 
 // slow is what produce requests meet.
-type slow struct{ each, count atomic.Int64 }
+type slow struct {
+	each   atomic.Int64
+	mu     sync.Mutex
+	rounds map[int64]bool // by when their records were handed to the client, in ms
+}
 
-// slowly lets each produce request take so long, and counts them.
+// slowly lets each produce request take so long, and tells the rounds apart: of one
+// the client makes a request, or several if it begins to send before it has all.
 func (r *rig) slowly(each time.Duration) *slow {
-	s := &slow{}
+	s := &slow{rounds: map[int64]bool{}}
 	s.each.Store(int64(each))
-	r.broker.ControlKey(int16(kmsg.Produce), func(kmsg.Request) (kmsg.Response, error, bool) {
+	r.broker.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		r.broker.KeepControl()
-		s.count.Add(1)
+		s.see(req.(*kmsg.ProduceRequest))
 		if each := s.each.Load(); each > 0 {
 			r.broker.SleepControl(func() { time.Sleep(time.Duration(each)) })
 		}
 		return nil, nil, false
 	})
 	return s
+}
+
+func (s *slow) see(req *kmsg.ProduceRequest) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range req.Topics {
+		for _, p := range t.Partitions {
+			var batch kmsg.RecordBatch
+			if err := batch.ReadFrom(p.Records); err == nil {
+				s.rounds[batch.FirstTimestamp] = true
+			}
+		}
+	}
 }
 
 // What comes while a request is under way goes with the next one, all of it, in
@@ -40,7 +58,6 @@ func TestAppendsGoTogether(t *testing.T) {
 		r.send(parts) // the leaders are known
 		requests := r.slowly(10 * time.Millisecond)
 		const senders, each = 32, 10
-		began := time.Now()
 		var all sync.WaitGroup
 		var mu sync.Mutex
 		stored := map[Position]bool{}
@@ -64,8 +81,10 @@ func TestAppendsGoTogether(t *testing.T) {
 		}
 		// The first record goes alone. Then all senders go with each round, also those
 		// whose last record has come back only with the round before.
-		if n := requests.count.Load(); n > each+2 || time.Since(began) > (each+2)*10*time.Millisecond {
-			t.Errorf("%d requests in %v for %d senders, each %d times", n, time.Since(began), senders, each)
+		requests.mu.Lock()
+		defer requests.mu.Unlock()
+		if n := len(requests.rounds); n < each || n > each+2 {
+			t.Errorf("%d rounds for %d senders, each %d times", n, senders, each)
 		}
 	})
 }
