@@ -26,7 +26,7 @@ func (r *rig) slowly(each time.Duration) *slow {
 	s.each.Store(int64(each))
 	r.broker.ControlKey(int16(kmsg.Produce), func(req kmsg.Request) (kmsg.Response, error, bool) {
 		r.broker.KeepControl()
-		s.see(req.(*kmsg.ProduceRequest))
+		s.see(req.(*kmsg.ProduceRequest)) //nolint:errcheck // of that key
 		if each := s.each.Load(); each > 0 {
 			r.broker.SleepControl(func() { time.Sleep(time.Duration(each)) })
 		}
