@@ -19,7 +19,8 @@ import (
 const schedIdle = 5
 
 // giveWay lowers the priority of the process, and of the session that it leads;
-// with leastPriority it takes only what nobody else wants. It is best effort.
+// with leastPriority it takes only what nobody else wants, on half of the
+// processors: to be put aside still costs others a moment. It is best effort.
 func giveWay(nice int) {
 	if nice == 0 {
 		return
@@ -28,6 +29,9 @@ func giveWay(nice int) {
 		weighLess(nice)
 	}
 	lower(nice)
+	if nice == leastPriority {
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0)/2, 1))
+	}
 }
 
 // stepAside prepares for giveWay where each session is a group of its own for the

@@ -43,7 +43,7 @@ const logBallast = 64 << 20
 func newLogCommand(command string, w world) *logCommand {
 	c := &logCommand{admin: newAdmin(command, w)}
 	c.flags.IntVar(&c.rate, "rate", 0, "records in a second at most (default: as many as can be)")
-	c.flags.IntVar(&c.nice, "nice", leastPriority, "priority of the process: 0 is that of others, 19 leaves it what nobody else wants")
+	c.flags.IntVar(&c.nice, "nice", leastPriority, "priority of the process: 0 is that of others, 19 leaves it what nobody else wants of half of the processors")
 	return c
 }
 

@@ -13,7 +13,7 @@ import (
 // BenchmarkSenderBesideReplay is how long a sender waits for its answer at 300
 // requests per second: alone, beside svc replay and beside svc export, which
 // begin anew at full speed as soon as they are through. What they read is a log of
-// 100,000 observations and what the senders add.
+// 300,000 observations and what the senders add.
 func BenchmarkSenderBesideReplay(b *testing.B) {
 	s := startSystem(b, "north", "south", "west")
 	processor := s.processor("sender")
@@ -21,7 +21,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	for _, p := range s.partners {
 		eventually(b, time.Minute, func() error { return sends([]*partner{p})(0) })
 	}
-	const old, step = 100_000, 2 * time.Second
+	const old, step = 300_000, 2 * time.Second
 	s.fill(b, partitions, old, 6, 12, step)
 	eventually(b, 2*time.Minute, func() error { return sends(s.partners)(0) }) // waits behind the backlog
 	beside := []struct {
@@ -30,7 +30,7 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}{
 		{"alone", nil},
 		{"replay", func() []string {
-			return []string{"replay", "-hospital", "h001", "-format", "parquet", "-o", os.DevNull}
+			return []string{"replay", "-all", "-format", "parquet", "-o", b.TempDir()}
 		}},
 		{"export", func() []string { return []string{"export", "-topic", "observations", "-o", b.TempDir()} }},
 	}
