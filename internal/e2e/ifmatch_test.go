@@ -84,6 +84,7 @@ func TestTwoAdministrators(t *testing.T) {
 	}
 
 	var made struct{ ID string }
+	shown("/api/admin/settings") // what one set is seen by the other: who has not, is told that nothing was done
 	into(t, admins[0].changed(t, http.MethodPost, "webhooks", `{"url":"https://partner.example/hook"}`).Data, &made)
 	for round := range rounds {
 		tag, _ := shown("/api/admin/webhooks/" + made.ID)
