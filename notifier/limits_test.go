@@ -172,3 +172,22 @@ func TestNoteOfAnotherLedger(t *testing.T) {
 		r.end()
 	})
 }
+
+// What an endpoint asks for holds when an event is sent, not when it came: of what
+// waits for an endpoint that is down, only what it wants by then is sent.
+func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
+	bubble(t, func(_ *testing.T, r *rig) {
+		r.hook("north", "whk_1")
+		r.receiver.set("whk_1", always(refused()))
+		r.start()
+		first := r.change("north", 1, 2) // the level, and two rooms
+		r.settle(time.Second)
+		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Rooms = []int32{2} })
+		second := r.change("north", 1, 2)
+		r.settle(time.Second)
+		r.receiver.set("whk_1", always(ok()))
+		r.settle(time.Hour)
+		r.want("whk_1", []string{first[0], first[2], second[0], second[2]})
+		r.end()
+	})
+}
