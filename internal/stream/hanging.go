@@ -42,9 +42,9 @@ type writing struct {
 
 // EndHanging ends transactions that hang: of which partitions still wait for the
 // mark and of which their coordinator believes that they have long ended. A broker
-// of Kafka 4.3 that is killed leaves such a one when the transaction times out
-// while the broker starts: it is written down as aborted, and its marks are lost.
-// Nobody reads past it, and no restart helps.
+// of Kafka 4.3.1 that was killed with a transaction under way was seen to leave such
+// a one: while it started it wrote the transaction down as aborted, and its marks
+// never came. Nobody reads past it, and no restart helps.
 //
 // Whoever has the transactional id can end it: a further transaction of it in the
 // same partitions is one with it there, and it is aborted. EndHanging runs until
