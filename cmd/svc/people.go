@@ -133,6 +133,9 @@ func (s listing) Link(token string, l outbound.AckLink) {
 	s.note(l, func(value []byte) { s.lists.PutLink(linkID(token), value) })
 }
 
+// Written waits until the page of a link finds its episode.
+func (s listing) Written(ctx context.Context) { s.lists.Written(ctx) }
+
 // links is what the page of links needs.
 type links struct{ house *house }
 

@@ -75,6 +75,7 @@ type Deliveries struct {
 	mu         sync.Mutex
 	deliveries map[string]*Delivery // by hospital and id
 	notes      map[note][]byte
+	waiting    []chan struct{} // closed once all that was put before is written
 	dropped    int
 }
 
@@ -125,6 +126,19 @@ func (d *Deliveries) put(n note, value []byte) {
 	d.move()
 }
 
+// Written returns once all that was put before is to be read, or ctx has ended.
+func (d *Deliveries) Written(ctx context.Context) {
+	done := make(chan struct{})
+	d.mu.Lock()
+	d.waiting = append(d.waiting, done)
+	d.move()
+	d.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
 func (d *Deliveries) move() {
 	select {
 	case d.moved <- struct{}{}:
@@ -156,8 +170,8 @@ func (d *Deliveries) Run(ctx context.Context) error {
 // what it delivered.
 func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
-	deliveries, notes := d.deliveries, d.notes
-	d.deliveries, d.notes = map[string]*Delivery{}, map[note][]byte{}
+	deliveries, notes, waiting := d.deliveries, d.notes, d.waiting
+	d.deliveries, d.notes, d.waiting = map[string]*Delivery{}, map[note][]byte{}, nil
 	if d.dropped > 0 {
 		d.board.cfg.Log.WarnContext(ctx, "deliveries not listed", "count", d.dropped)
 		d.dropped = 0
@@ -189,12 +203,15 @@ func (d *Deliveries) flush(ctx context.Context) error {
 		err = d.board.putNotes(ctx, notes)
 	}
 	if err == nil {
+		for _, done := range waiting {
+			close(done)
+		}
 		return nil
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.Copy(notes, d.notes)
-	d.notes = notes
+	d.notes, d.waiting = notes, append(waiting, d.waiting...)
 	for key, one := range deliveries {
 		if newer := d.deliveries[key]; newer == nil || newer.rank() < one.rank() {
 			d.deliveries[key] = one

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -96,7 +95,7 @@ func TestTwoProcessors(t *testing.T) {
 			l.more(t, 60)
 			nodes[i] = s.processor(nodes[i].name)
 		case 2: // frozen: the other takes over, and the zombie must not write when it wakes
-			nodes[i].cmd.Process.Signal(syscall.SIGSTOP)
+			nodes[i].freeze()
 			eventually(t, 40*time.Second, func() error {
 				if s.behind() > 0 {
 					return fmt.Errorf("the other instance has not taken over")
@@ -104,7 +103,7 @@ func TestTwoProcessors(t *testing.T) {
 				return nil
 			})
 			l.more(t, 100)
-			nodes[i].cmd.Process.Signal(syscall.SIGCONT)
+			nodes[i].thaw()
 		}
 	}
 	l.more(t, 60)

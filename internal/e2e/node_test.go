@@ -156,6 +156,20 @@ func (n *node) kill() {
 	<-n.exited
 }
 
+// freeze stops the process where it stands, until thaw.
+func (n *node) freeze() {
+	n.t.Helper()
+	pid := n.cmd.Process.Pid
+	n.cmd.Process.Signal(syscall.SIGSTOP)
+	// The signal is taken some time later: until then it goes on.
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		n.t.Fatalf("%s is not frozen: %v, %v", n.name, status, err)
+	}
+}
+
+func (n *node) thaw() { n.cmd.Process.Signal(syscall.SIGCONT) }
+
 // stop ends the process as Ctrl-C does and wants exit code 0 within 10 s.
 func (n *node) stop() {
 	n.t.Helper()

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -230,15 +229,18 @@ func TestMatrixLateWriter(t *testing.T) {
 		}
 		return nil
 	})
-	n1.cmd.Process.Signal(syscall.SIGSTOP)
+	n1.freeze()
 	open() // its answers wait for it
 	n2 := s.notifier("n2")
 	n2.owns(partitions) // once the session of the first is over
 	stir(t, 2, s.partners...)
-	allReceived(t, s, p, time.Minute, hospitals...)
-	n1.cmd.Process.Signal(syscall.SIGCONT)
+	events, _ := allReceived(t, s, p, time.Minute, hospitals...)
+	n1.thaw()
 	eventually(t, 30*time.Second, func() error {
-		if n := s.outranked(t); n == 0 {
+		switch delivered, outranked := s.outcomes(t); {
+		case delivered < 2*events: // the rest would rightly come again
+			return fmt.Errorf("%d of %d deliveries are noted", delivered, 2*events)
+		case outranked == 0:
 			return errors.New("the late one has written nothing")
 		}
 		return nil
@@ -255,9 +257,11 @@ func TestMatrixLateWriter(t *testing.T) {
 	n3.stop()
 }
 
-// outranked counts the outcomes in the ledger that lie behind entries of a later term.
-func (s *system) outranked(t *testing.T) (n int) {
+// outcomes counts the deliveries in the ledger that have gone, and the outcomes
+// that lie behind entries of a later term.
+func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 	t.Helper()
+	gone := map[string]bool{}
 	latest := map[int32]int64{}
 	readTopic(t, s.kafka.address, s.prefix+schemas.Deliveries().Name, func(r *kgo.Record) {
 		entry, err := schemas.DecodeLedger(r.Key, r.Value)
@@ -272,10 +276,13 @@ func (s *system) outranked(t *testing.T) (n int) {
 			term = e.Term
 		case *outbound.Entry:
 			if term = e.Term; term < latest[r.Partition] {
-				n++
+				outranked++
+			}
+			if e.Delivery.State == outbound.Delivered {
+				gone[e.Delivery.ID] = true
 			}
 		}
 		latest[r.Partition] = max(latest[r.Partition], term)
 	})
-	return n
+	return len(gone), outranked
 }

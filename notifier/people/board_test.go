@@ -1,6 +1,8 @@
 package people_test
 
 import (
+	"context"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -41,7 +43,9 @@ type board struct {
 	mu         sync.Mutex
 	deliveries []outbound.Delivery
 	episodes   map[string]outbound.Episode
-	links      map[string]outbound.AckLink
+	noted      []string        // tokens of links
+	links      map[string]bool // those that were ever to be read
+	followed   int
 	progress   []outbound.Progress
 }
 
@@ -67,10 +71,32 @@ func (b *board) Episode(e outbound.Episode) {
 	b.episodes[e.ID] = e
 }
 
-func (b *board) Link(token string, l outbound.AckLink) {
+func (b *board) Link(token string, _ outbound.AckLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.links[token] = l
+	b.noted = append(b.noted, token)
+}
+
+func (b *board) Written(context.Context) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, token := range b.noted {
+		b.links[token] = true
+	}
+	b.noted = nil
+}
+
+var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
+
+// follow opens the links of a message that has just come.
+func (b *board) follow(t *testing.T, message string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, link := range links.FindAllStringSubmatch(message, -1) {
+		if b.followed++; !b.links[link[1]] {
+			t.Errorf("%s leads nowhere yet", link[0])
+		}
+	}
 }
 
 func (b *board) open(t *testing.T) outbound.Episode {
@@ -90,7 +116,7 @@ func (b *board) open(t *testing.T) outbound.Episode {
 func (b *board) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deliveries, b.episodes, b.links = nil, map[string]outbound.Episode{}, map[string]outbound.AckLink{}
+	b.deliveries, b.episodes = nil, map[string]outbound.Episode{}
 }
 
 // to is the newest delivery to a recipient by a channel.

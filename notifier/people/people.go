@@ -38,11 +38,14 @@ type Seals interface {
 }
 
 // Board is where the episodes are listed and where the page of the link finds its
-// own. It returns at once; what it cannot write it may lose until the next step.
+// own. What it is told it notes at once; what it cannot write it may lose until the
+// next step.
 type Board interface {
 	Episode(e outbound.Episode)
 	// Link says of which episode a token is.
 	Link(token string, l outbound.AckLink)
+	// Written returns once what it noted is to be read, or ctx has ended.
+	Written(ctx context.Context)
 }
 
 // Config is what the desk needs.
@@ -61,6 +64,10 @@ type Config struct {
 
 // roomsWithin bounds the look-up of the rooms: an alert does not wait.
 const roomsWithin = 200 * time.Millisecond
+
+// listedWithin bounds the wait for the page that the link in an alert leads to: a
+// board that is away holds up no alert.
+const listedWithin = 500 * time.Millisecond
 
 // The reasons for which a letter is not sent, or a command not done.
 const (

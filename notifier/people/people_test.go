@@ -27,8 +27,8 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
 		r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
-		if e := r.board.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.board.links) != 1 {
-			t.Errorf("episode %+v, %d links", e, len(r.board.links))
+		if e := r.board.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.board.links) != 1 || r.board.followed != 2 {
+			t.Errorf("episode %+v, %d links, followed %d times", e, len(r.board.links), r.board.followed)
 		}
 	})
 }

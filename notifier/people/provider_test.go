@@ -14,6 +14,7 @@ import (
 // provider speaks the protocol of the generic gateway.
 type provider struct {
 	t      *testing.T
+	board  *board
 	mu     sync.Mutex
 	status int
 	got    []text
@@ -37,6 +38,7 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if err := json.NewDecoder(r.Body).Decode(&one); err != nil {
 		p.t.Error(err)
 	}
+	p.board.follow(p.t, one.Text)
 	if p.before != nil {
 		p.before(one)
 	}

@@ -48,13 +48,14 @@ func run(t *testing.T, play func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
-			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.Episode{}, links: map[string]outbound.AckLink{}},
-			relay: newRelay(t), provider: &provider{t: t}, hooked: &hooked{}, mark: notifier.Mark{Offset: -1},
+			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.Episode{}, links: map[string]bool{}},
+			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1},
 			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
 		}
 		for _, id := range outbound.TierIDs() {
 			r.settings.tiers[id] = outbound.DefaultTier("mercy", id)
 		}
+		r.provider = &provider{t: t, board: r.board}
 		r.recipient("charge")
 		r.recipient("manager")
 		r.recipient("director")

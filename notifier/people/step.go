@@ -229,6 +229,11 @@ func (s *step) show() {
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
 		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Until: until})
 	}
+	if len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
+		ctx, cancel := context.WithTimeout(s.ctx, listedWithin)
+		defer cancel()
+		c.Board.Written(ctx)
+	}
 }
 
 // closed lists the episode that has ended.

@@ -149,6 +149,14 @@ func noted(t *testing.T, s Server) {
 		}
 		return nil
 	})
+	for n := range 100 {
+		value := fmt.Sprint(n)
+		d.PutLink("hash", []byte(value))
+		d.Written(t.Context())
+		if link, err := b.Link(t.Context(), "hash"); string(link) != value || err != nil {
+			t.Fatalf("written, and it is %q: %v", link, err)
+		}
+	}
 	if none, err := b.Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
 		t.Errorf("another hospital sees %q, %v", none, err)
 	}
