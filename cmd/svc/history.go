@@ -46,9 +46,7 @@ func wireHistory(ctx context.Context, h *house) error {
 			return h.topic(schemas.Models())
 		},
 	}
-	h.writers = append(h.writers, stream.Writers{
-		ID: config.Group + "-", Topics: []string{config.Changelog, snapshots}, Group: config.Group, Input: config.Input,
-	})
+	h.writers = append(h.writers, config.Writers(snapshots))
 	h.run("history", func(ctx context.Context) error {
 		config.NewTask = history.Tasks(history.Config{
 			Zone: h.settings.register.Zone,

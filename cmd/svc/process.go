@@ -65,9 +65,7 @@ func wireProcess(ctx context.Context, h *house) error {
 			return min(history, notified), err
 		}
 	}
-	h.writers = append(h.writers, stream.Writers{
-		ID: config.Group + "-", Topics: []string{config.Changelog, letters}, Group: config.Group, Input: config.Input,
-	})
+	h.writers = append(h.writers, config.Writers(letters))
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
 	h.checks["verdict"] = func(context.Context) error {
 		if stats.Restores.Load() == 0 {

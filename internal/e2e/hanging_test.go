@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"log/slog"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,6 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 	"github.com/twmb/franz-go/pkg/kversion"
 
+	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/schemas"
 )
@@ -31,7 +34,7 @@ func TestHangingTransactions(t *testing.T) {
 	h := hangingOn(t, s.kafka.address)
 	group, verdicts := s.prefix+verdict.Group, s.prefix+schemas.Verdicts().Name
 	h.hang(group+"-p1", verdicts, schemas.Partition([]byte("north"), partitions))
-	h.hangPosition(group+"-p1", group, s.prefix+schemas.Observations().Name, schemas.Partition([]byte("south"), partitions))
+	h.hangPosition(group+"-p1", group, s.prefix+schemas.Observations().Name)
 	settings := s.prefix + schemas.Settings().Name
 	h.hang(settings, settings, 0)
 
@@ -50,6 +53,85 @@ func TestHangingTransactions(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// TestHangingTransactionsEnd: each ends as its coordinator says that it had, in the
+// partition and in the positions of the group, also where only these hang.
+func TestHangingTransactionsEnd(t *testing.T) {
+	kafka, _ := needServers(t)
+	t.Parallel()
+	h := hangingOn(t, kafka.address)
+	for name, row := range map[string]struct {
+		try       kgo.TransactionEndTry
+		partition bool // it hangs in one
+		position  bool // it hangs in one
+	}{
+		"aborted":            {kgo.TryAbort, true, true},
+		"committed":          {kgo.TryCommit, true, true},
+		"in positions alone": {kgo.TryCommit, false, true},
+		"in a topic alone":   {kgo.TryCommit, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := &hangs{t: t, address: h.address, admin: h.admin}
+			group := fmt.Sprintf("hanging-%d", systems.Add(1))
+			topic, input, id := group+".out", group+".in", group+"-p1"
+			if _, err := h.admin.CreateTopics(t.Context(), 2, 1, nil, topic, input); err != nil {
+				t.Fatal(err)
+			}
+			client, producer, epoch := h.begun(id)
+			if err := client.BeginTransaction(); err != nil {
+				t.Fatal(err)
+			}
+			err := client.ProduceSync(t.Context(), &kgo.Record{Topic: topic, Partition: 1, Value: []byte("before")}).FirstErr()
+			if err = errors.Join(err, client.EndTransaction(t.Context(), row.try)); err != nil {
+				t.Fatal(err)
+			}
+			if row.partition {
+				h.append(client, producer, epoch, id, topic, 0)
+			}
+			if row.position {
+				h.position(client, producer, epoch, id, group, input)
+			}
+			cluster, err := stream.Dial(t.Context(), stream.Options{Brokers: []string{h.address}, Log: slog.New(slog.DiscardHandler)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer cluster.Close()
+			var ended atomic.Int64
+			ctx, cancel := context.WithCancel(t.Context())
+			done := make(chan error, 1)
+			config := stream.Config{Group: group, Changelog: topic, Input: input}
+			go func() { done <- cluster.EndHanging(ctx, &ended, config.Writers()) }()
+			eventually(t, time.Minute, func() error {
+				if ended.Load() == 0 {
+					return errors.New("nothing was ended")
+				}
+				return h.stable(topic)
+			})
+			cancel()
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			seen := 0
+			readTopic(t, h.address, topic, func(r *kgo.Record) {
+				if string(r.Value) == "lost" {
+					seen++
+				}
+			})
+			if shown := row.partition && bool(row.try); seen != map[bool]int{true: 1}[shown] {
+				t.Errorf("the record of a transaction that was %s is seen %d times", name, seen)
+			}
+			offsets, err := h.admin.FetchOffsets(t.Context(), group)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, known := offsets.Lookup(input, 0)
+			if want := row.position && bool(row.try); known != want || known && (at.Err != nil || at.At != hangingPosition) {
+				t.Errorf("position %d, known %v, %v", at.At, known, at.Err)
+			}
+		})
+	}
 }
 
 // hangs makes hanging transactions: it writes in a transaction as clients of a
@@ -86,7 +168,7 @@ func hangingOn(t *testing.T, address string) *hangs {
 // begun returns a producer of the transactional id, which has no transaction.
 func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int16) {
 	h.t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()))
+	client, err := kgo.NewClient(kgo.SeedBrokers(h.address), kgo.TransactionalID(id), kgo.MaxVersions(kversion.V3_8_0()), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		h.t.Fatal(err)
 	}
@@ -102,6 +184,11 @@ func (h *hangs) begun(id string) (client *kgo.Client, producer int64, epoch int1
 func (h *hangs) hang(id, topic string, partition int32) {
 	h.t.Helper()
 	client, producer, epoch := h.begun(id)
+	h.append(client, producer, epoch, id, topic, partition)
+}
+
+func (h *hangs) append(client *kgo.Client, producer int64, epoch int16, id, topic string, partition int32) {
+	h.t.Helper()
 	record := kmsg.Record{Key: []byte("lost"), Value: []byte("lost")}
 	record.Length = int32(len(record.AppendTo(nil)) - 1)
 	batch := kmsg.RecordBatch{
@@ -132,11 +219,18 @@ func (h *hangs) hang(id, topic string, partition int32) {
 }
 
 // hangPosition commits a position in a transaction that never ends.
-func (h *hangs) hangPosition(id, group, topic string, partition int32) {
+func (h *hangs) hangPosition(id, group, topic string) {
 	h.t.Helper()
 	client, producer, epoch := h.begun(id)
+	h.position(client, producer, epoch, id, group, topic)
+}
+
+const hangingPosition = 7
+
+func (h *hangs) position(client *kgo.Client, producer int64, epoch int16, id, group, topic string) {
+	h.t.Helper()
 	p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-	p.Partition = partition
+	p.Offset = hangingPosition
 	topicOf := kmsg.NewTxnOffsetCommitRequestTopic()
 	topicOf.Topic, topicOf.Partitions = topic, append(topicOf.Partitions, p)
 	req := kmsg.NewPtrTxnOffsetCommitRequest()

@@ -18,11 +18,16 @@ var barrierKey = []byte("\x00barrier")
 // isBarrier says that a record is no caller's.
 func isBarrier(key []byte) bool { return bytes.HasPrefix(key, barrierKey) }
 
+// barrier makes one for a partition.
+func barrier(topic string, partition int32) *kgo.Record {
+	return &kgo.Record{Topic: topic, Partition: partition, Key: barrierKey, Value: []byte(unique())}
+}
+
 // barriers appends one to each partition and returns their offsets.
 func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32) (map[int32]int64, error) {
 	records := make([]*kgo.Record, len(partitions))
 	for i, n := range partitions {
-		records[i] = &kgo.Record{Topic: topic, Partition: n, Key: barrierKey, Value: []byte(unique())}
+		records[i] = barrier(topic, n)
 	}
 	// The client does not give up what it may have sent, whatever ctx says:
 	// while Kafka is away it would keep a process from stopping.
@@ -97,13 +102,13 @@ func (c *Cluster) readBatch(fetches kgo.Fetches, until map[int32]int64, each fun
 		done []int32
 	)
 	fetches.EachPartition(func(fp kgo.FetchTopicPartition) {
-		barrier, open := until[fp.Partition]
+		end, open := until[fp.Partition]
 		if !open {
 			return
 		}
 		wait.Go(func() {
 			for _, r := range fp.Records {
-				if r.Offset >= barrier {
+				if r.Offset >= end {
 					mu.Lock()
 					done = append(done, fp.Partition)
 					mu.Unlock()

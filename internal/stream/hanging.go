@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
@@ -26,19 +27,22 @@ type Writers struct {
 	Group, Input string
 }
 
+// Writers are all instances of the group, which write into the changelog and other
+// topics.
+func (c *Config) Writers(routed ...string) Writers {
+	return Writers{ID: c.Group + "-", Topics: append([]string{c.Changelog}, routed...), Group: c.Group, Input: c.Input}
+}
+
+func (w *Writers) owns(id string) bool {
+	return id == w.ID || strings.HasSuffix(w.ID, "-") && strings.HasPrefix(id, w.ID)
+}
+
 const (
 	hangingEvery = 3 * time.Second
-	// unstableLooks in a row without a position are no commit that is under way:
+	// waitingLooks in a row at which a position waited are no transaction under way:
 	// ours are ended by their brokers after 10 s, 20 if a look of those was missed.
-	unstableLooks = 10
+	waitingLooks = 7
 )
-
-// writing is a transaction as one partition sees it.
-type writing struct {
-	topic     string
-	partition int32
-	producer  int64
-}
 
 // EndHanging ends transactions that hang: of which partitions still wait for the
 // mark and of which their coordinator believes that they have long ended. A broker
@@ -47,14 +51,14 @@ type writing struct {
 // never came. Nobody reads past it, and no restart helps.
 //
 // Whoever has the transactional id can end it: a further transaction of it in the
-// same partitions is one with it there, and it is aborted. EndHanging runs until
-// ctx ends and counts in ended what it ended, for each partition.
+// same partitions is one with it there, and ends as its coordinator says that it
+// had ended. EndHanging runs until ctx ends and counts in ended what it ended.
 func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Writers) error {
 	if c.embedded {
 		<-ctx.Done() // its transactions are memory of one process, and end with it
 		return ctx.Err()
 	}
-	h := &hanging{cluster: c, ended: ended, writers: all, unstable: make([]int, len(all))}
+	h := &hanging{cluster: c, ended: ended, writers: all, waiting: make([]map[int32]int, len(all))}
 	for {
 		select {
 		case <-ctx.Done():
@@ -73,72 +77,76 @@ func (c *Cluster) EndHanging(ctx context.Context, ended *atomic.Int64, all ...Wr
 }
 
 type hanging struct {
-	cluster  *Cluster
-	ended    *atomic.Int64
-	writers  []Writers
-	open     map[writing]int64 // first offset, as of the last look
-	unstable []int             // looks in a row, as writers
+	cluster *Cluster
+	ended   *atomic.Int64
+	writers []Writers
+	open    map[writing]int64 // first offset, as of the last look
+	waiting []map[int32]int   // looks in a row that saw a position wait, by partition, as writers
+}
+
+// writing is a transaction as one partition sees it.
+type writing struct {
+	topic     string
+	partition int32
+	producer  int64
+}
+
+// forgotten is a transactional id whose last transaction hangs.
+type forgotten struct {
+	kadm.ListedTransaction
+	in []writing // none: in positions alone
 }
 
 // look ends what was open at the last look too and has no transaction behind it.
 func (h *hanging) look(ctx context.Context) error {
 	before := h.open
 	var err error
-	if h.open, err = h.under(ctx); err != nil {
+	if h.open, err = h.underWay(ctx); err != nil {
 		return err
 	}
-	suspects := both(before, h.open)
-	if len(suspects) > 0 {
-		if suspects, err = h.forgotten(ctx, suspects); err != nil {
-			return err
-		}
+	suspects := maps.Clone(h.open)
+	maps.DeleteFunc(suspects, func(at writing, first int64) bool {
+		was, known := before[at]
+		return !known || was != first
+	})
+	lost, err := h.of(ctx, suspects)
+	if err != nil {
+		return err
 	}
 	var faults []error
-	for i, w := range h.writers {
-		offsets, err := h.positionsHang(ctx, w)
+	for i := range h.writers {
+		w := &h.writers[i]
+		wait, err := h.positionsWait(ctx, w)
 		if err != nil {
 			faults = append(faults, err)
 			continue
 		}
-		if h.unstable[i]++; len(offsets) == 0 {
-			h.unstable[i] = 0
+		looks, longest := map[int32]int{}, 0
+		for _, n := range wait {
+			looks[n] = h.waiting[i][n] + 1
+			longest = max(longest, looks[n])
 		}
-		ids := map[string][]writing{}
-		for at, id := range suspects {
-			if w.owns(id) {
-				ids[id] = append(ids[id], at)
-			}
-		}
-		if len(ids) == 0 && h.unstable[i] >= unstableLooks {
-			h.unstable[i] = 0
-			if ids, err = h.idle(ctx, w); err != nil {
+		mine := slices.DeleteFunc(slices.Clone(lost), func(f forgotten) bool { return !w.owns(f.TxnID) })
+		if len(mine) == 0 && longest >= waitingLooks {
+			looks = nil
+			if mine, err = h.idle(ctx, w); err != nil {
 				faults = append(faults, err)
 			}
 		}
-		for id, partitions := range ids {
-			faults = append(faults, h.end(ctx, w, id, partitions, offsets))
+		h.waiting[i] = looks
+		for _, f := range mine {
+			faults = append(faults, h.end(ctx, w, f, len(wait) > 0))
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// both are the transactions that two looks saw at the same place.
-func both(a, b map[writing]int64) map[writing]string {
-	same := map[writing]string{}
-	for at, first := range b {
-		if before, ok := a[at]; ok && before == first {
-			same[at] = ""
-		}
-	}
-	return same
-}
-
-// under returns the transactions under way, each with its first offset.
-func (h *hanging) under(ctx context.Context) (map[writing]int64, error) {
-	topics := make(map[string]struct{})
+// underWay returns the transactions under way, each with its first offset.
+func (h *hanging) underWay(ctx context.Context) (map[writing]int64, error) {
+	topics := map[string]bool{}
 	for _, w := range h.writers {
 		for _, t := range w.Topics {
-			topics[t] = struct{}{}
+			topics[t] = true
 		}
 	}
 	details, err := h.cluster.admin.ListTopics(ctx, slices.Collect(maps.Keys(topics))...)
@@ -158,10 +166,13 @@ func (h *hanging) under(ctx context.Context) (map[writing]int64, error) {
 	return open, nil
 }
 
-// forgotten returns, with their transactional ids, those that are no transaction
-// to their coordinator, and still open after it has said so: it says of none that
-// it has ended before all its marks are written.
-func (h *hanging) forgotten(ctx context.Context, suspects map[writing]string) (map[writing]string, error) {
+// of returns whose suspects are, of those that are no transaction to their
+// coordinator and still open after it has said so: it says of none that it has
+// ended before all its marks are written.
+func (h *hanging) of(ctx context.Context, suspects map[writing]int64) ([]forgotten, error) {
+	if len(suspects) == 0 {
+		return nil, nil
+	}
 	var producers []int64
 	for at := range suspects {
 		producers = append(producers, at.producer)
@@ -170,145 +181,130 @@ func (h *hanging) forgotten(ctx context.Context, suspects map[writing]string) (m
 	if err != nil {
 		return nil, fmt.Errorf("list transactions: %w", err)
 	}
-	again, err := h.under(ctx)
+	still, err := h.underWay(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found := map[writing]string{}
-	for at := range suspects {
-		if again[at] != h.open[at] {
-			continue
-		}
-		for _, t := range listed {
-			if t.ProducerID == at.producer && hasEnded(t.State) {
-				found[at] = t.TxnID
+	var list []forgotten
+	for _, t := range listed.Sorted() {
+		f := forgotten{ListedTransaction: t}
+		for at, first := range suspects {
+			if again, open := still[at]; open && again == first && at.producer == t.ProducerID {
+				f.in = append(f.in, at)
 			}
 		}
+		if hasEnded(t) && len(f.in) > 0 {
+			list = append(list, f)
+		}
 	}
-	return found, nil
+	return list, nil
 }
 
-// hasEnded says that a state is of no transaction under way.
-func hasEnded(state string) bool {
-	return state == "Empty" || state == "CompleteCommit" || state == "CompleteAbort"
+// hasEnded says that no transaction of an id is under way.
+func hasEnded(t kadm.ListedTransaction) bool {
+	return t.State == "Empty" || t.State == "CompleteCommit" || t.State == "CompleteAbort"
 }
 
-// positionsHang returns the partitions whose position waits for a transaction.
-func (h *hanging) positionsHang(ctx context.Context, w Writers) ([]int32, error) {
+// positionsWait returns the partitions of which the position of the group waits for
+// a transaction.
+func (h *hanging) positionsWait(ctx context.Context, w *Writers) (wait []int32, err error) {
 	if w.Group == "" {
 		return nil, nil
 	}
-	req := kmsg.NewPtrOffsetFetchRequest()
-	req.RequireStable = true
+	details, err := h.cluster.admin.ListTopics(ctx, w.Input)
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", w.Input, err)
+	}
+	// By name: of all topics together the broker leaves out what has no position yet.
+	t := kmsg.NewOffsetFetchRequestGroupTopic()
+	t.Topic, t.Partitions = w.Input, details[w.Input].Partitions.Numbers()
 	g := kmsg.NewOffsetFetchRequestGroup()
-	g.Group = w.Group
-	req.Groups = append(req.Groups, g)
+	g.Group, g.Topics = w.Group, append(g.Topics, t)
+	req := kmsg.NewPtrOffsetFetchRequest()
+	req.RequireStable, req.Groups = true, append(req.Groups, g)
 	// One look: a member of the group asks again until they are stable.
 	resp, err := req.RequestWith(ctx, h.cluster.client)
 	if err != nil {
 		return nil, fmt.Errorf("fetch positions of %s: %w", w.Group, err)
 	}
-	var hang []int32
 	for _, g := range resp.Groups {
 		for _, t := range g.Topics {
 			for _, p := range t.Partitions {
 				if p.ErrorCode == kerr.UnstableOffsetCommit.Code {
-					hang = append(hang, p.Partition)
+					wait = append(wait, p.Partition)
 				}
 			}
 		}
 	}
-	return hang, nil
+	return wait, nil
 }
 
-// idle returns the transactional ids of writers that have no transaction.
-func (h *hanging) idle(ctx context.Context, w Writers) (map[string][]writing, error) {
+// idle returns the ids of writers that have no transaction under way: whose of them
+// positions wait for is not told. Whoever has one joins the positions by itself.
+func (h *hanging) idle(ctx context.Context, w *Writers) ([]forgotten, error) {
 	listed, err := h.cluster.admin.ListTransactions(ctx, nil, nil)
 	if err != nil {
 		return nil, fmt.Errorf("list transactions: %w", err)
 	}
-	ids := map[string][]writing{}
-	for _, t := range listed {
-		if w.owns(t.TxnID) && hasEnded(t.State) {
-			ids[t.TxnID] = nil
+	var list []forgotten
+	for _, t := range listed.Sorted() {
+		if w.owns(t.TxnID) && hasEnded(t) {
+			list = append(list, forgotten{ListedTransaction: t})
 		}
 	}
-	return ids, nil
+	return list, nil
 }
 
-func (w Writers) owns(id string) bool {
-	return id == w.ID || strings.HasSuffix(w.ID, "-") && strings.HasPrefix(id, w.ID)
-}
-
-// end aborts a transaction of the id in partitions and positions. A living owner
-// of the id is fenced by it, and begins a new session.
-func (h *hanging) end(ctx context.Context, w Writers, id string, partitions []writing, positions []int32) error {
+// end ends a transaction in its partitions and, if it is asked to, in the positions
+// of the group. A living owner of the id is fenced by it, and begins a new session.
+func (h *hanging) end(ctx context.Context, w *Writers, f forgotten, positions bool) error {
 	client, err := kgo.NewClient(h.cluster.with(
-		kgo.TransactionalID(id),
+		kgo.TransactionalID(f.TxnID),
 		kgo.TransactionTimeout(10*time.Second),
 		kgo.RecordPartitioner(kgo.ManualPartitioner()),
 	)...)
 	if err != nil {
-		return fmt.Errorf("open %s: %w", id, err)
+		return fmt.Errorf("open %s: %w", f.TxnID, err)
 	}
 	defer client.Close()
 	if err = client.BeginTransaction(); err != nil {
-		return fmt.Errorf("begin as %s: %w", id, err)
+		return fmt.Errorf("begin as %s: %w", f.TxnID, err)
 	}
-	if len(partitions) == 0 { // the client ends no transaction without a record
-		partitions = []writing{{topic: w.Topics[0]}}
+	records := []*kgo.Record{}
+	for _, at := range f.in {
+		records = append(records, barrier(at.topic, at.partition))
 	}
-	records := make([]*kgo.Record, len(partitions))
-	for i, at := range partitions {
-		records[i] = &kgo.Record{Topic: at.topic, Partition: at.partition, Key: barrierKey, Value: []byte(unique())}
+	if len(records) == 0 { // the client ends no transaction without a record
+		records = append(records, barrier(w.Topics[0], 0))
 	}
 	err = client.ProduceSync(ctx, records...).FirstErr()
-	if err == nil && len(positions) > 0 {
-		err = w.claim(ctx, client, id, positions)
+	if err == nil && positions {
+		err = join(ctx, client, f.TxnID, w.Group)
 	}
-	if err = errors.Join(err, client.EndTransaction(ctx, kgo.TryAbort)); err != nil {
-		return fmt.Errorf("end a hanging transaction of %s: %w", id, err)
+	try := kgo.TransactionEndTry(err == nil && f.State == "CompleteCommit")
+	if err = errors.Join(err, client.EndTransaction(ctx, try)); err != nil {
+		return fmt.Errorf("end a hanging transaction of %s: %w", f.TxnID, err)
 	}
-	h.ended.Add(int64(len(partitions)))
-	h.cluster.log.WarnContext(ctx, "a hanging transaction was ended", "transactional_id", id, "partitions", len(partitions), "positions", len(positions))
+	h.ended.Add(1)
+	h.cluster.log.WarnContext(ctx, "a hanging transaction was ended", "transactional_id", f.TxnID, "committed", bool(try), "partitions", len(f.in), "positions", positions)
 	return nil
 }
 
-// claim makes positions part of the transaction under way, which is aborted.
-func (w Writers) claim(ctx context.Context, client *kgo.Client, id string, positions []int32) error {
-	producer, epoch, err := client.ProducerID(ctx)
-	if err != nil {
+// join makes the positions of a group part of the transaction under way: what waits
+// there for its producer ends with it.
+func join(ctx context.Context, client *kgo.Client, id, group string) error {
+	req := kmsg.NewPtrAddOffsetsToTxnRequest()
+	req.TransactionalID, req.Group = id, group
+	var err error
+	if req.ProducerID, req.ProducerEpoch, err = client.ProducerID(ctx); err != nil {
 		return fmt.Errorf("producer id: %w", err)
 	}
-	add := kmsg.NewPtrAddOffsetsToTxnRequest()
-	add.TransactionalID, add.ProducerID, add.ProducerEpoch, add.Group = id, producer, epoch, w.Group
-	added, err := add.RequestWith(ctx, client)
+	resp, err := req.RequestWith(ctx, client)
 	if err == nil {
-		err = kerr.ErrorForCode(added.ErrorCode)
+		err = kerr.ErrorForCode(resp.ErrorCode)
 	}
 	if err != nil {
-		return fmt.Errorf("add the positions of %s: %w", w.Group, err)
-	}
-	commit := kmsg.NewPtrTxnOffsetCommitRequest()
-	commit.TransactionalID, commit.ProducerID, commit.ProducerEpoch, commit.Group = id, producer, epoch, w.Group
-	t := kmsg.NewTxnOffsetCommitRequestTopic()
-	t.Topic = w.Input
-	for _, n := range positions {
-		p := kmsg.NewTxnOffsetCommitRequestTopicPartition()
-		p.Partition = n
-		t.Partitions = append(t.Partitions, p)
-	}
-	commit.Topics = append(commit.Topics, t)
-	committed, err := commit.RequestWith(ctx, client)
-	if err != nil {
-		return fmt.Errorf("claim the positions of %s: %w", w.Group, err)
-	}
-	for _, t := range committed.Topics {
-		for _, p := range t.Partitions {
-			if err := kerr.ErrorForCode(p.ErrorCode); err != nil {
-				return fmt.Errorf("claim the position of %s in partition %d: %w", w.Group, p.Partition, err)
-			}
-		}
+		return fmt.Errorf("add the positions of %s: %w", group, err)
 	}
 	return nil
 }
