@@ -13,7 +13,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,12 +50,9 @@ type devOptions struct {
 	speed     float64 // of the demonstration
 }
 
-// devBallast is memory that is never touched, so never resident. The collector
-// counts it: it runs when as much again was allocated, and not each time the few
-// MB that are live have doubled. The embedded Redis makes a Lua state of 200 kB
-// for each script, so that would be 17 times a second at 300 requests/s, and
-// twice the time to answer one. A larger GOGC would also multiply what a full log
-// takes.
+// devBallast: the embedded Redis makes a Lua state of 200 kB for each script, so the
+// collector would run 17 times a second at 300 requests/s, and it would take twice
+// the time to answer one.
 const devBallast = 32 << 20
 
 // runDev runs every role in one process on an embedded Kafka and an embedded
@@ -72,7 +68,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	defer unlock()
-	defer runtime.KeepAlive(make([]byte, devBallast))
+	defer ballast(devBallast)()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -25,8 +24,8 @@ type logCommand struct {
 	rate      int
 	nice      int
 
-	partitions int // import
-	ballast    []byte
+	partitions int    // import
+	drop       func() // of the ballast
 
 	span    [2]time.Time
 	cluster *stream.Cluster
@@ -36,8 +35,7 @@ type logCommand struct {
 // leastPriority leaves the processor to whoever serves.
 const leastPriority = 19
 
-// logBallast is what [devBallast] is in svc dev: folding and writing rows makes
-// much garbage of little that is live.
+// logBallast: folding and writing rows makes much garbage of little that is live.
 const logBallast = 64 << 20
 
 func newLogCommand(command string, w world) *logCommand {
@@ -107,7 +105,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 			return err
 		}
 	}
-	c.ballast = make([]byte, logBallast)
+	c.drop = ballast(logBallast)
 	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
 	options.Late = c.nice > 0
@@ -125,7 +123,7 @@ func (c *logCommand) connect(ctx context.Context) error {
 }
 
 func (c *logCommand) close() {
-	runtime.KeepAlive(c.ballast)
+	c.drop()
 	if c.log != nil {
 		c.log.Close()
 	}

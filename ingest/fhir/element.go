@@ -159,38 +159,42 @@ func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (fir
 	return int32(begin), int32(len(*store)) //nolint:gosec // at most maxStored
 }
 
-// firstCode reads a concept of which only the first code counts; also a code
-// alone, or a Coding.
-func (d *decoder) firstCode() (code span) {
+// firstCode reads a concept of which only the first code counts.
+func (d *decoder) firstCode() span { return d.firstCoding().code }
+
+// firstCoding reads a concept, or a list of them, of which only the first coding
+// with a code counts, or what there is; also a Coding, or a code alone.
+func (d *decoder) firstCoding() (c coding) {
+	first := func(one coding) {
+		if c.code.empty() && one != (coding{}) {
+			c = one
+		}
+	}
 	switch d.space() {
 	case '"':
-		return d.text()
+		return coding{code: d.text()}
 	case '[':
 		for l := d.list(); d.next(&l); {
-			if c := d.firstCode(); code.empty() {
-				code = c
-			}
+			first(d.firstCoding())
 		}
-		return code
+		return c
 	}
 	if !d.object() {
-		return code
+		return c
 	}
 	for key, ok := d.key(); ok; key, ok = d.key() {
 		switch string(key) {
 		case "coding":
-			for l := d.list(); d.next(&l); {
-				if c, said := d.bareCoding(); said && code.empty() {
-					code = c.code
-				}
-			}
+			first(d.firstCoding())
 		case "code":
-			code = d.text()
+			c.code = d.text()
+		case "display":
+			c.display = d.text()
 		default:
 			d.skip()
 		}
 	}
-	return code
+	return c
 }
 
 // period is a Period.

@@ -15,7 +15,7 @@ func (d *decoder) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = d.text()
 	case "class":
-		r.class = d.class()
+		r.class = d.firstCoding() // of a list, as R5 has it, the first
 	case "subject":
 		r.subject = d.reference()
 	case "period":
@@ -86,38 +86,6 @@ var classNames = []struct {
 	class byte
 }{
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
-}
-
-// class reads the class of an Encounter: a Coding, or a list of concepts as R5 has
-// it, of which the first counts.
-func (d *decoder) class() (c coding) {
-	switch d.space() {
-	case '"':
-		return coding{code: d.text()}
-	case '[':
-		for l := d.list(); d.next(&l); {
-			if one := d.class(); c == (coding{}) {
-				c = one
-			}
-		}
-		return c
-	}
-	if !d.object() {
-		return c
-	}
-	for key, ok := d.key(); ok; key, ok = d.key() {
-		switch string(key) {
-		case "coding":
-			c = d.class()
-		case "code":
-			c.code = d.text()
-		case "display":
-			c.display = d.text()
-		default:
-			d.skip()
-		}
-	}
-	return c
 }
 
 // encounter makes the events of a version of an Encounter (F1): admitted or
