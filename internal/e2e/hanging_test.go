@@ -60,7 +60,7 @@ func TestHangingTransactions(t *testing.T) {
 func TestHangingTransactionsEnd(t *testing.T) {
 	kafka, _ := needServers(t)
 	t.Parallel()
-	h := hangingOn(t, kafka.address)
+	of := hangingOn(t, kafka.address)
 	for name, row := range map[string]struct {
 		try       kgo.TransactionEndTry
 		partition bool // it hangs in one
@@ -73,7 +73,7 @@ func TestHangingTransactionsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := &hangs{t: t, address: h.address, admin: h.admin}
+			h := &hangs{t: t, address: of.address, admin: of.admin}
 			group := fmt.Sprintf("hanging-%d", systems.Add(1))
 			topic, input, id := group+".out", group+".in", group+"-p1"
 			if _, err := h.admin.CreateTopics(t.Context(), 2, 1, nil, topic, input); err != nil {
@@ -110,7 +110,7 @@ func TestHangingTransactionsEnd(t *testing.T) {
 				return h.stable(topic)
 			})
 			cancel()
-			if err := <-done; !errors.Is(err, context.Canceled) {
+			if err = <-done; !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
 			seen := 0

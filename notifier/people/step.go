@@ -51,6 +51,11 @@ func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) n
 		return slices.ContainsFunc(s.out.Letters, func(l notifier.Letter) bool { return l.Delivery.ID == id })
 	})
 	s.show()
+	if d.config.Board != nil && len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
+		listed, cancel := context.WithTimeout(ctx, listedWithin)
+		defer cancel()
+		d.config.Board.Written(listed)
+	}
 	if b, err := m.encode(); err == nil && string(b) != string(in.Memory) {
 		s.out.Memory = b
 	}
@@ -228,11 +233,6 @@ func (s *step) show() {
 	c.Board.Episode(s.memory.episode(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
 		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Until: until})
-	}
-	if len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
-		ctx, cancel := context.WithTimeout(s.ctx, listedWithin)
-		defer cancel()
-		c.Board.Written(ctx)
 	}
 }
 
