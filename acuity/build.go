@@ -20,13 +20,7 @@ func (u *Unit) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
-	u.work.present = u.work.present[:0]
-	for i := range r.sits {
-		if s := &r.sits[i]; s.To == 0 {
-			u.work.present = append(u.work.present, s)
-		}
-	}
-	for _, s := range u.work.present {
+	for _, s := range r.here {
 		if !s.v.story.newborn {
 			u.admit(r, s.v, s.From)
 			r.lone = s.v
@@ -36,7 +30,7 @@ func (u *Unit) rebuild(r *room) {
 		u.admitOccupant(r)
 	}
 	u.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s *sit) bool { return s.v.story.newborn }) {
+	if len(c.Patients) != 1 || slices.ContainsFunc(r.here, func(s sit) bool { return s.v.story.newborn }) {
 		r.lone = nil
 	}
 	switch {

@@ -111,7 +111,7 @@ func (u *Unit) takeOver(v *visit, r *room) {
 	}
 	v.addStay(s)
 	r.Occupant, r.adopter, v.adopts = nil, nil, nil
-	v.Touched = u.facts.Clock
+	u.touch(v)
 	u.markVisit(v, markState|markWeave)
 	u.markRoom(r, markState|markAdopt)
 }
@@ -213,7 +213,7 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 		v.Facts = &CensusFacts{}
 	}
 	t.describe(v.Facts, row)
-	v.Touched = t.unit.facts.Clock
+	t.unit.touch(v)
 	t.unit.markVisit(v, markState|markWeave)
 }
 

@@ -87,7 +87,7 @@ func (u *Unit) entrust(v *visit, h *Heard) {
 
 // lose drops the record of a statement, and what was made of it.
 func (u *Unit) lose(h *Heard) {
-	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h, gone: true})
+	u.dirty.lost = append(u.dirty.lost, h.number)
 	u.stirEvidence(h, true)
 }
 
@@ -121,14 +121,12 @@ func (u *Unit) settle(r *room, now Instant) {
 	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
 	list := r.threads.byArrival(due)
 	r.threads.remove(func(h *Heard) bool { return due(h) && h.to != toOccupant && h.to != toRoom })
+	r.threads.unsettled = 0
 	for h := range r.threads.each {
 		if h.to == toRoom && due(h) {
 			h.Settled = true
 			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h})
 		}
-	}
-	r.threads.unsettled = 0
-	for h := range r.threads.each {
 		if !h.Settled {
 			r.threads.unsettled = Soonest(r.threads.unsettled, h.ReceivedAt)
 		}

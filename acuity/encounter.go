@@ -140,7 +140,7 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 		u.noteName(v)
 	}
 	u.waits, u.past = true, nil // it may be a name now, and what was said of it waits
-	v.Touched = u.facts.Clock
+	u.touch(v)
 	u.markVisit(v, markState|markRetell)
 }
 
@@ -161,7 +161,7 @@ func (u *Unit) moveEvents(from, to *visit, resource string, list []Event) {
 		list[i].Visit = to.ID
 	}
 	to.Events = append(tight(to.Events, 4), list...)
-	to.Touched = u.facts.Clock
+	u.touch(to)
 	u.versions[resource] = to
 	for i := range list {
 		u.call(to, list[i].Encounter)
@@ -197,7 +197,7 @@ func (u *Unit) mergeNames(from, to *visit) {
 		u.resources[h.whole()] = holder{v: to}
 	}
 	if len(heard)+len(list) > 0 {
-		to.Touched = u.facts.Clock
+		u.touch(to)
 		u.markVisit(to, markState)
 	}
 	u.waits = true // nothing is left of it but its name, which housekeeping forgets

@@ -97,7 +97,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	u.stopWaiting(v)
 	v.Events = append(tight(v.Events, 4), stored)
 	u.call(v, stored.Encounter)
-	v.Touched = u.facts.Clock
+	u.touch(v)
 	u.meet(&stored)
 	v.fold(u)
 	u.markVisit(v, markState|markRetell)

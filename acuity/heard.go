@@ -25,7 +25,6 @@ type heardRecord struct {
 	Heard
 	version *version // nil: of no resource
 	owner   owner
-	gone    bool
 }
 
 // owner is whom a statement is kept with: a visit, for good; the patient that it

@@ -86,7 +86,7 @@ func (u *Unit) arrivals(s *Snapshot) {
 			}
 		}
 	}
-	for _, v := range u.visits {
+	for _, v := range u.touchedAfter(to - hourOf) {
 		if v.story.newborn || v.Touched <= to-hourOf {
 			continue
 		}

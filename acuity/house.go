@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -22,6 +23,7 @@ func (u *Unit) keepHouse(now Instant) {
 	}
 	u.settleReferrals(now)
 	u.forgetVisits(now)
+	u.touchedAfter(now - hourOf) // the hour is cut by now
 	if len(u.versions)+len(u.encounters)+len(u.resources) > 0 {
 		u.index()
 	}
@@ -40,24 +42,40 @@ func (u *Unit) forgetSeen(now Instant) {
 	u.aging = slices.Delete(u.aging, 0, n)
 }
 
-// look is when to look whether a visit can be forgotten.
-type look struct {
-	at Instant
-	v  *visit
+// touch notes that something is said about a visit.
+func (u *Unit) touch(v *visit) {
+	v.Touched = u.facts.Clock
+	if !v.recent {
+		v.recent, u.recent = true, append(u.recent, v)
+	}
+}
+
+// touchedAfter returns the visits about which something was said after an instant;
+// nobody asks for those before it any more.
+func (u *Unit) touchedAfter(at Instant) []*visit {
+	if u.plain {
+		return slices.Collect(maps.Values(u.visits))
+	}
+	u.recent = slices.DeleteFunc(u.recent, func(v *visit) bool {
+		v.recent = v.Touched > at && u.visits[v.ID] == v
+		return !v.recent
+	})
+	return u.recent
 }
 
 // forgetVisits drops the visits that are over. Nothing but a name can be over before
 // nobody has said anything about it for so long: until then it need not be looked at.
 func (u *Unit) forgetVisits(now Instant) {
-	before := func(l look, at Instant) int { return cmp.Compare(l.at, at) }
-	n, _ := slices.BinarySearchFunc(u.looks, now+1, before)
 	due := u.fresh
-	for _, l := range u.looks[:n] {
-		due = append(due, l.v)
+	u.fresh = nil
+	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
+		if hour > now.Hour() {
+			break
+		}
+		due = append(due, u.looks[hour]...)
+		delete(u.looks, hour)
 	}
-	u.looks, u.fresh = slices.Delete(u.looks, 0, n), nil
 	var places []Location
-	var next []look
 	for _, v := range due {
 		switch {
 		case u.visits[v.ID] != v: // it is forgotten already
@@ -70,16 +88,9 @@ func (u *Unit) forgetVisits(now Instant) {
 		case v.isName():
 			u.noteName(v)
 		default:
-			next = append(next, look{max(v.Touched.Add(forgetVisit), now+1), v})
+			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
+			u.looks[hour] = append(u.looks[hour], v)
 		}
-	}
-	slices.SortStableFunc(next, func(a, b look) int { return cmp.Compare(a.at, b.at) })
-	for _, l := range next { // nearly always later than all others
-		i := len(u.looks)
-		if i > 0 && l.at < u.looks[i-1].at {
-			i, _ = slices.BinarySearchFunc(u.looks, l.at+1, before)
-		}
-		u.looks = slices.Insert(u.looks, i, l)
 	}
 	u.unsay(places)
 }

@@ -1,6 +1,9 @@
 package acuity
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // rosterLasts is how long a roster says who is on shift. Our default.
 const rosterLasts = 12 * time.Hour
@@ -140,14 +143,14 @@ func (u *UnitChart) rostered() int32 {
 
 // turnover counts the moves of the last two hours.
 func (v *Verdict) turnover(u *UnitChart, t *tally, now Instant) {
-	for _, at := range u.Moves {
-		switch {
-		case at > now:
-			v.wake(at, t.staffed)
-		case at.Add(turnoverWindow) > now:
-			t.moves++
-			v.wake(at.Add(turnoverWindow), t.staffed)
-		}
+	from, _ := slices.BinarySearch(u.Moves, now.Add(-turnoverWindow)+1)
+	to, _ := slices.BinarySearch(u.Moves, now+1)
+	t.moves += int64(to - from)
+	if from < to { // the first of them is the next that counts no more
+		v.wake(u.Moves[from].Add(turnoverWindow), t.staffed)
+	}
+	if to < len(u.Moves) {
+		v.wake(u.Moves[to], t.staffed)
 	}
 }
 

@@ -15,7 +15,8 @@ type dirty struct {
 	unit     bool
 	rooms    []*room
 	visits   []*visit
-	heard    []heardRecord // in the order in which it happened
+	heard    []heardRecord // that came, or whose owner is another; in the order in which it happened
+	lost     []int64       // statements, by number: they never come again
 	seen     []*SeenState
 	mappings []string // by id
 	rules    []Factor
@@ -109,7 +110,7 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 		write(u.key(kindUnit, ""), &u.facts)
 	}
 	*d = dirty{
-		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), views: d.views,
+		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), lost: emptied(d.lost), views: d.views,
 		mappings: emptied(d.mappings), rules: emptied(d.rules), places: emptied(d.places), codes: emptied(d.codes), referents: emptied(d.referents), gone: emptied(d.gone),
 	}
 }
@@ -117,6 +118,11 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 // writeHeard writes the statements that came, or went, or whose owner is decided;
 // of several changes of one the last.
 func (u *Unit) writeHeard(write func(key []byte, s State)) {
+	lost := u.dirty.lost
+	slices.Sort(lost)
+	for _, n := range lost {
+		write(u.heardKey(n), nil)
+	}
 	list, order := u.dirty.heard, u.work.order[:0]
 	for i := range list {
 		order = append(order, i)
@@ -128,8 +134,7 @@ func (u *Unit) writeHeard(write func(key []byte, s State)) {
 		if i+1 < len(order) && list[order[i+1]].number == r.number {
 			continue
 		}
-		if r.gone {
-			write(u.heardKey(r.number), nil)
+		if _, gone := slices.BinarySearch(lost, r.number); gone {
 			continue
 		}
 		u.work.written = r.record()
@@ -311,6 +316,10 @@ func (u *Unit) Restored() {
 	u.hearAgain()
 	u.learn()
 	u.fresh = slices.Collect(maps.Values(u.visits))
+	u.recent = slices.Clone(u.fresh)
+	for _, v := range u.recent {
+		v.recent = true
+	}
 	u.aging = slices.SortedFunc(maps.Values(u.seen), func(a, b *SeenState) int { return cmp.Compare(a.At, b.At) })
 	u.work.layout, u.work.known = true, true
 	u.markAll()

@@ -33,7 +33,6 @@ type work struct {
 	before  []RoomVerdict
 	rooms   []RoomVerdict // memory of the next verdict
 	chart   RoomChart     // memory of the next chart
-	present []*sit        // visits that are in the room whose chart is made
 	spare   []judged
 	retired []judged // free after this step
 	relaid  bool     // the rooms of the chart are not those of the verdict

@@ -7,11 +7,11 @@ func (u *Unit) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(u.work.present, func(s *sit) bool { return s.v.story.newborn })
+	i := slices.IndexFunc(r.here, func(s sit) bool { return s.v.story.newborn })
 	if i < 0 {
 		return
 	}
-	first := u.work.present[i]
+	first := r.here[i]
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
@@ -26,8 +26,8 @@ func (u *Unit) admitAlone(r *room) {
 // in the room, and those whom a census lists with the mother.
 func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
-	for _, s := range u.work.present {
-		if !s.v.story.newborn || !u.isOf(s.v, mother) {
+	for _, s := range r.here {
+		if !s.v.story.newborn || !r.isOf(s.v, mother) {
 			continue
 		}
 		baby++
@@ -62,9 +62,9 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 
 // isOf reports whether a newborn in the room belongs to the entry of a mother:
 // its own if she is here, else the one who came last; nil: there is no mother.
-func (u *Unit) isOf(v, mother *visit) bool {
+func (r *room) isOf(v, mother *visit) bool {
 	var last *visit
-	for _, s := range u.work.present {
+	for _, s := range r.here {
 		if !s.v.story.newborn {
 			last = s.v
 			if v.mother == s.v {
@@ -76,7 +76,7 @@ func (u *Unit) isOf(v, mother *visit) bool {
 }
 
 // newbornPrimary returns the primary of a newborn visit.
-func (u *Unit) newbornPrimary(r *room, s *sit, facts *CensusFacts) (choice, EvidenceKind) {
+func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, EvidenceKind) {
 	v := s.v
 	if facts != nil {
 		for _, n := range facts.Newborns {
@@ -102,8 +102,8 @@ func (u *Unit) newbornPrimary(r *room, s *sit, facts *CensusFacts) (choice, Evid
 // addBabyEvidence adds what is said about the newborns themselves.
 func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 	baby := uint8(0)
-	for _, s := range u.work.present {
-		if !s.v.story.newborn || !u.isOf(s.v, mother) {
+	for _, s := range r.here {
+		if !s.v.story.newborn || !r.isOf(s.v, mother) {
 			continue
 		}
 		baby++

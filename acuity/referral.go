@@ -54,7 +54,7 @@ func (u *Unit) hearOf(in *intake, s *Signal, h filed) {
 	u.number(&h.Heard)
 	u.file(to, h)
 	if v := to.v; v != nil {
-		v.Touched = u.facts.Clock
+		u.touch(v)
 		u.markVisit(v, markState)
 		if r := u.whereIs(v); r != nil {
 			u.markRoom(r, markTouched)

@@ -233,7 +233,7 @@ func (u *Unit) reread(h *Heard) {
 
 // unfile drops the record of a filed statement.
 func (u *Unit) unfile(h *filed) {
-	u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: h.Heard, gone: true})
+	u.dirty.lost = append(u.dirty.lost, h.number)
 }
 
 // placeInTime is the time by which statements about the same thing follow each

@@ -137,8 +137,10 @@ func (u *Unit) move(v *visit, to []sojourn) {
 			continue
 		}
 		n := sit{v: v, From: s.From, To: s.To}
-		i, _ := slices.BinarySearchFunc(r.sits, n, compareSits)
-		r.sits = slices.Insert(r.sits, i, n)
+		r.sits = seated(r.sits, n)
+		if n.To == 0 {
+			r.here = seated(r.here, n)
+		}
 	}
 	u.stir(v)
 }
@@ -169,9 +171,8 @@ func (u *Unit) roomOf(p placement) *room {
 func (u *Unit) unseat(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
-			if i, ok := slices.BinarySearchFunc(r.sits, sit{v: v, From: s.From}, compareSits); ok {
-				r.sits = slices.Delete(r.sits, i, i+1)
-			}
+			n := sit{v: v, From: s.From}
+			r.sits, r.here = unseated(r.sits, n), unseated(r.here, n)
 		}
 	}
 }
@@ -193,6 +194,20 @@ func (u *Unit) stirListed(v *visit) {
 			u.markRoom(r, markRebuild)
 		}
 	}
+}
+
+// seated adds to who is or was in a room.
+func seated(list []sit, s sit) []sit {
+	i, _ := slices.BinarySearchFunc(list, s, compareSits)
+	return slices.Insert(list, i, s)
+}
+
+// unseated takes out who came when s did.
+func unseated(list []sit, s sit) []sit {
+	if i, ok := slices.BinarySearchFunc(list, s, compareSits); ok {
+		return slices.Delete(list, i, i+1)
+	}
+	return list
 }
 
 // compareSits orders who is or was in a room by arrival.

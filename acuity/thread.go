@@ -86,15 +86,25 @@ func (l *threads) remove(which func(*Heard) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
-		kept := t.said[:0]
-		for j := range t.said {
-			if !which(&t.said[j]) {
-				kept = append(kept, t.said[j])
-			}
+		first := 0
+		for first < len(t.said) && which(&t.said[first]) {
+			first++
 		}
-		clear(t.said[len(kept):])
-		t.said = kept
-		l.size += len(kept)
+		clear(t.said[:first]) // nearly always those are all: then nothing is moved
+		t.said = t.said[first:]
+		kept := 0
+		for j := range t.said {
+			if which(&t.said[j]) {
+				continue
+			}
+			if kept < j {
+				t.said[kept] = t.said[j]
+			}
+			kept++
+		}
+		clear(t.said[kept:])
+		t.said = t.said[:kept]
+		l.size += kept
 	}
 	l.list = slices.DeleteFunc(l.list, func(t thread) bool { return len(t.said) == 0 })
 }

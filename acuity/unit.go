@@ -35,17 +35,18 @@ type Unit struct {
 	patients map[string][]*visit // by pseudonym
 	// referred are the referrals by the names of their patients.
 	referred   map[string][]*referral
-	versions   map[string]*visit // which has the events of a version of an Encounter, by resource
-	encounters map[string]*visit // by the names of their Encounters
-	resources  map[string]holder // who keeps the statements of a resource
-	fresh      []*visit          // that came since housekeeping, or are nothing but names
-	looks      []look            // at the others, ascending
-	aging      []*SeenState      // as seen, ascending by receipt
-	waits      bool              // what waits is to be counted anew
-	cancels    []*visit          // of which cancels may wait
-	moves      []Instant         // of the last 120 min, ascending
-	unplaced   int32             // visits without a room
-	listed     map[string]bool   // newborns whom a census lists with a mother
+	versions   map[string]*visit  // which has the events of a version of an Encounter, by resource
+	encounters map[string]*visit  // by the names of their Encounters
+	resources  map[string]holder  // who keeps the statements of a resource
+	fresh      []*visit           // that came since housekeeping, or are nothing but names
+	looks      map[int32][]*visit // at the others, by the hour in which they may be over
+	recent     []*visit           // about which something was said since housekeeping, at least
+	aging      []*SeenState       // as seen, ascending by receipt
+	waits      bool               // what waits is to be counted anew
+	cancels    []*visit           // of which cancels may wait
+	moves      []Instant          // of the last 120 min, ascending
+	unplaced   int32              // visits without a room
+	listed     map[string]bool    // newborns whom a census lists with a mother
 	maps       *mappings
 	readouts   readouts
 	// identities has one of each of those read.
@@ -72,6 +73,7 @@ type room struct {
 	RoomState
 	threads threads // statements about whoever is here
 	sits    []sit   // of visits that are or were here, by arrival
+	here    []sit   // those of them that go on
 	claims  []claim // visits that may be the occupant without visit
 	adopter *visit  // the one who is
 	inUnit  bool
@@ -106,6 +108,7 @@ type visit struct {
 	born    bool     // a newborn, as its events say
 	baby    bool     // as in the index of newborns
 	lost    bool     // as in the count of those without a room
+	recent  bool     // as in the list of those that were touched
 	marks   mark
 }
 
@@ -129,6 +132,7 @@ func NewUnit(hospital string) *Unit {
 		referrals: map[referralName]*referral{},
 		referred:  map[string][]*referral{},
 		listed:    map[string]bool{},
+		looks:     map[int32][]*visit{},
 	}
 	u.compile()
 	u.index()

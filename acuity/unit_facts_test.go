@@ -217,3 +217,29 @@ func TestRestoreTakesRecordsAway(t *testing.T) {
 		}
 	}
 }
+
+// A visit is forgotten by the first step after a week of silence, in whichever hour
+// that is, and not before.
+func TestVisitIsForgottenAfterAWeek(t *testing.T) {
+	u := NewUnit(testHospital)
+	feed(
+		u, arrival(clockAt(10), Event{ID: "a", Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")}),
+		arrival(clockAt(70), Event{ID: "b", Type: A03, Visit: "v"}),
+	)
+	const week = 7 * 24 * 60
+	for _, c := range []struct {
+		at    int
+		there bool
+	}{{week - 30, true}, {week + 65, true}, {week + 119, true}, {week + 121, false}} {
+		feed(u, spoken(clockAt(c.at), 2, Signal{Room: 2, Kind: KindObservation, System: SystemLocal, Code: "X"}))
+		if there := u.visits["v"] != nil; there != c.there {
+			t.Errorf("a week and %d min after its admission: %v, want %v", c.at-week, there, c.there)
+		}
+	}
+	feed(u, arrival(clockAt(10+2*week), Event{ID: "c", Type: A01, Visit: "w", Class: 'I', Place: ldr("L1")}),
+		arrival(clockAt(20+2*week), Event{ID: "d", Type: A03, Visit: "w"}),
+		spoken(clockAt(3*week+25), 2, Signal{Room: 2, Kind: KindObservation, System: SystemLocal, Code: "X"}))
+	if u.visits["w"] != nil {
+		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
+	}
+}
