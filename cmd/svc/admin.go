@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,12 +80,18 @@ func (a *admin) parse(args []string) error {
 	if fromEnv || slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, "-"), "kafka") }) {
 		return nil
 	}
-	running, err := readDevFile(a.data)
+	running, err := runningDev(a.data, func(d *devFile) string { return d.Kafka })
 	if err != nil {
 		a.nowhere = fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)
 		return nil
 	}
 	c.Kafka, c.Redis = []string{running.Kafka}, running.Redis
+	if a.needs&needSecrets != 0 && c.SecretsKey == "" {
+		content, err := os.ReadFile(filepath.Join(a.data, devSecretsKey))
+		if err == nil { // with -ephemeral there is none
+			c.SecretsKey = strings.TrimSpace(string(content))
+		}
+	}
 	return nil
 }
 
@@ -103,7 +110,7 @@ func (a *admin) isSwitch(name string) bool {
 
 // help prints the flags of the command, then those of the Kafka it works on.
 func (a *admin) help() {
-	fmt.Fprintf(a.stdout, "usage: svc %s [flags]\n\n", a.command)
+	fmt.Fprintf(a.stdout, "usage: %s [flags]\n\n", a.flags.Name())
 	a.flags.SetOutput(a.stdout)
 	a.flags.PrintDefaults()
 	fmt.Fprint(a.stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
@@ -176,6 +183,25 @@ func readDevFile(data string) (*devFile, error) {
 	}
 	return &d, nil
 }
+
+// answerWithin is how long a svc dev, which is on this machine, has to take a connection.
+const answerWithin = 2 * time.Second
+
+// runningDev reads the dev.json of a svc dev that takes connections at one of its
+// addresses, host:port: the file stays when svc dev ends.
+func runningDev(data string, address func(*devFile) string) (*devFile, error) {
+	d, err := readDevFile(data)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
+	if err != nil {
+		return nil, fmt.Errorf("the one of %s does not run", devFilePath(data))
+	}
+	return d, conn.Close()
+}
+
+func (d *devFile) api() string { return strings.TrimPrefix(d.BaseURL, "http://") }
 
 func writeDevFile(data string, d *devFile) error {
 	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user

@@ -58,7 +58,9 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	report, err := backtest.Run(hours.Each(list), b.options)
-	if err != nil {
+	if errors.Is(err, backtest.ErrTooFew) {
+		return fmt.Errorf("%w; -warmup says how many", err)
+	} else if err != nil {
 		return err
 	}
 	if err := b.write(report); err != nil {
@@ -263,7 +265,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 	}
 	verdict := "passed"
 	if !r.Gate.Passed {
-		verdict = strings.Join(r.Gate.Faults, "; ")
+		verdict = "not passed: " + strings.Join(r.Gate.Faults, "; ")
 	}
 	fmt.Fprintf(b.stdout, "\ngate: %s\nreport: %s\n", verdict, filepath.Join(b.out, "report.html"))
 	return nil

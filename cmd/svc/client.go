@@ -76,7 +76,7 @@ func (c *client) fill() error {
 		c.key = strings.TrimSpace(string(content))
 	}
 	if c.api == "" {
-		running, err := readDevFile(c.data)
+		running, err := runningDev(c.data, (*devFile).api)
 		if err != nil {
 			return fmt.Errorf("name a server by -api, or start svc dev (%w)", err)
 		}

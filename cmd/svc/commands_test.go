@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"io"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -41,11 +44,21 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"keys", "mint", "-data", nowhere, "-scopes", "ingest:adt,fly", "-expires", "soon"},
 			[]string{"-hospital", "-name", "fly", "-expires", "-kafka"},
 		},
-		"mint, unknown flag": {[]string{"keys", "mint", "-colour"}, []string{"-colour"}},
-		"reseal":             {[]string{"secrets", "reseal", "-data", nowhere}, []string{"-secrets-key: must be given", "-kafka"}},
-		"reseal, bad key":    {[]string{"secrets", "reseal", "-data", nowhere, "-secrets-key", "short"}, []string{"-secrets-key"}},
-		"list":               {[]string{"keys", "list", "-data", nowhere}, []string{"-kafka"}},
-		"rotate":             {[]string{"keys", "rotate", "-data", nowhere, "-overlap", "2h"}, []string{"-id", "-overlap", "-kafka"}},
+		"rounds": {
+			[]string{"verify", "-data", nowhere, "-continuous", "-every", "0"},
+			[]string{"-kafka", "-every"},
+		},
+		"window": {
+			[]string{"export", "-data", nowhere, "-topic", "verdicts", "-o", nowhere, "-from", "2026-03-02", "-to", "2026-03-01"},
+			[]string{"-to: must be after -from", "-kafka"},
+		},
+		"pace":                          {[]string{"replay", "-data", nowhere, "-speed", "nan"}, []string{"-kafka", "-speed"}},
+		"speed without a demonstration": {[]string{"dev", "-data", nowhere, "-speed", "5"}, []string{"-speed: is that of -demo"}},
+		"mint, unknown flag":            {[]string{"keys", "mint", "-colour"}, []string{"-colour"}},
+		"reseal":                        {[]string{"secrets", "reseal", "-data", nowhere}, []string{"-secrets-key: must be given", "-kafka"}},
+		"reseal, bad key":               {[]string{"secrets", "reseal", "-data", nowhere, "-secrets-key", "short"}, []string{"-secrets-key"}},
+		"list":                          {[]string{"keys", "list", "-data", nowhere}, []string{"-kafka"}},
+		"rotate":                        {[]string{"keys", "rotate", "-data", nowhere, "-overlap", "2h"}, []string{"-id", "-overlap", "-kafka"}},
 		"create": {
 			[]string{"hospitals", "create", "-data", nowhere, "-id", "No Id", "-timezone", "Mars/Base"},
 			[]string{"-name", "hospital id", "timezone", "-kafka"},
@@ -69,6 +82,45 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}
 }
 
+// TestSvcDevHasEnded: dev.json stays when svc dev ends. Whoever goes by it is told at
+// once, and not that some address does not answer.
+func TestSvcDevHasEnded(t *testing.T) {
+	ended := httptest.NewServer(nil)
+	ended.Close()
+	dir := t.TempDir()
+	if err := writeDevFile(dir, &devFile{
+		BaseURL: ended.URL, Kafka: strings.TrimPrefix(ended.URL, "http://"), Redis: "redis://127.0.0.1:1", AdminKey: "svc_1", APIKey: "svc_1",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"keys", "list"}, {"verify"}, {"backtest", "-hospital", "demo", "-out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "-to", "dev"},
+	} {
+		code, stdout, stderr := say(t, append(args, "-data", dir)...)
+		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+devFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+// TestSecretsOfSvcDev: its key lies in the data folder.
+func TestSecretsOfSvcDev(t *testing.T) {
+	dir := t.TempDir()
+	kafka := httptest.NewServer(nil) // takes connections
+	defer kafka.Close()
+	if err := errors.Join(
+		writeDevFile(dir, &devFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
+		os.WriteFile(filepath.Join(dir, devSecretsKey), []byte(key32+"\n"), 0o600),
+	); err != nil {
+		t.Fatal(err)
+	}
+	a := newAdmin("secrets status", world{env: environment(), stdout: io.Discard, stderr: io.Discard, now: time.Now})
+	a.needs = needSecrets
+	if err := a.parse([]string{"-data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32 {
+		t.Errorf("%v, %v, key %q", err, a.nowhere, a.config.SecretsKey)
+	}
+}
+
 func TestHelp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args []string
@@ -78,6 +130,8 @@ func TestHelp(t *testing.T) {
 		"dev":      {[]string{"dev", "-h"}, []string{"usage: svc dev", "-data", "-ephemeral"}},
 		"simulate": {[]string{"simulate", "-help"}, []string{"usage: svc simulate", "-seed", "-profile", "-speed", "-to"}},
 		"role":     {[]string{"read", "-help"}, []string{"usage: svc read", "-redis", "SVC_REDIS_FILE"}},
+		"roles":    {[]string{"run", "-h"}, []string{"usage: svc run [ROLE,ROLE…] [flags]", "-redis"}},
+		"folder":   {[]string{"import", "-h"}, []string{"usage: svc import DIR [flags]", "-partitions"}},
 		"verbs":    {[]string{"keys", "--help"}, []string{"svc keys mint", "svc keys revoke"}},
 		"verb":     {[]string{"keys", "mint", "-h"}, []string{"usage: svc keys mint", "-scopes", "-kafka-sasl-password", "SVC_KAFKA_SASL_PASSWORD_FILE"}},
 	} {

@@ -88,7 +88,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	secrets, err := devSecret(o, "secrets.key")
+	secrets, err := devSecret(o, devSecretsKey)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,9 @@ func parseDev(args []string, w world) (*devOptions, error) {
 		faults = append(faults, errors.New("-kafka-port: must be a number up to 65535"))
 	}
 	if !validSpeed(o.speed) {
-		faults = append(faults, errSpeed)
+		faults = append(faults, errors.New("-speed: must be from 0.1 to 1440"))
+	} else if o.speed != 1 && !o.demo {
+		faults = append(faults, errors.New("-speed: is that of -demo"))
 	}
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
@@ -273,6 +275,9 @@ func devSecret(o *devOptions, name string) (string, error) {
 	}
 	return strings.TrimSpace(string(content)), nil
 }
+
+// devSecretsKey is the file in the data folder that holds what seals settings.
+const devSecretsKey = "secrets.key"
 
 // greet waits until a read can be answered, makes sure of hospital and keys,
 // writes dev.json and says where everything is, with lines to paste.

@@ -63,6 +63,9 @@ func (c *logCommand) read(args []string) []error {
 			faults = append(faults, fmt.Errorf("-%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
 		}
 	}
+	if !c.span[0].IsZero() && !c.span[1].IsZero() && !c.span[0].Before(c.span[1]) {
+		faults = append(faults, errors.New("-to: must be after -from"))
+	}
 	if c.rate < 0 {
 		faults = append(faults, errors.New("-rate: must not be negative"))
 	}

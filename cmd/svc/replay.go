@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -123,7 +124,7 @@ func parseSpeed(text string) (float64, error) {
 		return 0, nil
 	}
 	times, err := strconv.ParseFloat(text, 64)
-	if err != nil || times <= 0 {
+	if err != nil || !(times > 0) || math.IsInf(times, 0) {
 		return 0, errors.New("-speed: must be max, or a number above 0")
 	}
 	return times, nil

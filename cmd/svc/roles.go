@@ -89,7 +89,7 @@ func runRoles(ctx context.Context, args []string, w world) error {
 		names = []string{"ingest", "notify", "process", "read"}
 	}
 	slices.Sort(names)
-	return runConfigured(ctx, "run", slices.Compact(names), args, w)
+	return runConfigured(ctx, "run [ROLE,ROLE…]", slices.Compact(names), args, w)
 }
 
 func runConfigured(ctx context.Context, command string, names, args []string, w world) error {

@@ -117,7 +117,7 @@ func (o *sendOptions) fill() error {
 	if o.to != "" {
 		return nil
 	}
-	running, err := readDevFile(o.data)
+	running, err := runningDev(o.data, (*devFile).api)
 	if err != nil {
 		return fmt.Errorf("name a server by -to, or start svc dev (%w)", err)
 	}

@@ -36,6 +36,9 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	if c.config != nil && all && c.hospitals != "" {
 		faults = append(faults, errors.New("-all: leave out -hospital"))
 	}
+	if c.config != nil && every <= 0 {
+		faults = append(faults, errors.New("-every: must be above 0"))
+	}
 	if err := c.wrong(faults); err != nil {
 		return err
 	}

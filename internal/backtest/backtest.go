@@ -4,6 +4,7 @@
 package backtest
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -50,6 +51,9 @@ type origin struct {
 	levels   [forecast.Horizon][3]chances
 }
 
+// ErrTooFew says that no hour is left behind those that are learnt first.
+var ErrTooFew = errors.New("too few observed hours")
+
 // Run measures the forecasts over hours in ascending order; of an hour that
 // comes twice the first counts. The error is one of the hours, or of options.
 func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
@@ -73,8 +77,12 @@ func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 			r.hour(s)
 		}
 	}
-	if r.report.Forecasts == 0 {
-		return nil, fmt.Errorf("no forecast to measure: too few observed hours, %d, of which %d are learnt first", r.model.Learnt, o.Warmup)
+	switch {
+	case r.report.Forecasts > 0:
+	case int(r.model.Learnt) <= o.Warmup:
+		return nil, fmt.Errorf("no forecast to measure: %w, %d, of which %d are learnt first", ErrTooFew, r.model.Learnt, o.Warmup)
+	default:
+		return nil, errors.New("no forecast to measure: none of these hours is between from and to")
 	}
 	r.report.Lead = r.leads.result()
 	r.report.finish()

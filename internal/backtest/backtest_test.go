@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -153,10 +154,11 @@ func TestRefusals(t *testing.T) {
 		options backtest.Options
 		want    string
 	}{
-		"no hours":      {each(nil), backtest.Options{}, "no forecast to measure"},
-		"too few":       {each(unit(1, 20)), backtest.Options{Warmup: 24}, "no forecast to measure"},
-		"unknown model": {each(unit(1, 48)), backtest.Options{Models: []string{"oracle"}}, `model "oracle"`},
-		"broken":        {func(yield func(*acuity.Snapshot, error) bool) { yield(nil, broken) }, backtest.Options{}, "broken record"},
+		"no hours":         {each(nil), backtest.Options{}, "no forecast to measure"},
+		"too few":          {each(unit(1, 20)), backtest.Options{Warmup: 24}, "too few observed hours"},
+		"none that counts": {each(unit(1, 40)), backtest.Options{Warmup: 24, From: math.MaxInt32 - 1}, "between from and to"},
+		"unknown model":    {each(unit(1, 48)), backtest.Options{Models: []string{"oracle"}}, `model "oracle"`},
+		"broken":           {func(yield func(*acuity.Snapshot, error) bool) { yield(nil, broken) }, backtest.Options{}, "broken record"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := backtest.Run(tt.hours, tt.options); err == nil || !strings.Contains(err.Error(), tt.want) {
