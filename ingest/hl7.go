@@ -137,6 +137,9 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 	for i, raw := range batch.Messages {
 		a.ID, a.Fault = ackID(), nil
 		if m.Scan(raw, batch.Charset) != nil {
+			if !x.several {
+				return nil, noMessage // nobody could find an acknowledgment of it
+			}
 			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
 			acks = append(acks, hl7.AppendError(nil, a))
 			x.add(hl7Result{AckCode: string(hl7.AE)}, hl7.AE)
