@@ -249,11 +249,18 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
+// A unit has the rooms that are listed, at least (clinical-decisions X15).
+func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
+	d := open(t)
+	d.refused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
+		http.StatusBadRequest, "invalid_request", "totalRooms min:number of rooms")
+}
+
 // What is well formed and contradicts itself is another fault.
 func TestBodiesThatContradictThemselves(t *testing.T) {
 	d := open(t)
-	d.refused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
-		http.StatusUnprocessableEntity, "unprocessable", "totalRooms min:number of rooms")
+	d.refused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
+		http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 	d.refused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),
 		http.StatusUnprocessableEntity, "unprocessable", "asOf max:24h ahead")
 }

@@ -76,7 +76,7 @@ func (r *reader) census(body []byte) *acuity.Census {
 	if total, ok := b.integer("totalRooms", optional, maxTotalRooms); ok {
 		c.TotalRooms = int32(total) //nolint:gosec // within the bounds
 		if int(total) < len(list) {
-			b.unfit("totalRooms", "min:number of rooms")
+			b.fault("totalRooms", "min:number of rooms")
 		}
 	}
 	return c
