@@ -98,7 +98,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	v.Events = append(tight(v.Events, 4), stored)
 	u.call(v, stored.Encounter)
 	u.touch(v)
-	u.meet(&stored)
+	u.meet(in, i, &stored)
 	v.fold(u)
 	u.markVisit(v, markState|markRetell)
 	u.noteUnmappedDiagnoses(in, &stored)
@@ -219,8 +219,16 @@ func (u *Unit) answerEvents(in *intake) {
 }
 
 // meet makes the room of an event known.
-func (u *Unit) meet(e *Event) {
-	if l := &e.Place; l.HasRoomID && u.room(l.RoomID) == nil {
+func (u *Unit) meet(in *intake, i int, e *Event) {
+	l := &e.Place
+	switch r := u.room(l.RoomID); {
+	case !l.HasRoomID:
+	case r != nil:
+		if l.Label != "" && r.Label != "" && l.Label != r.Label {
+			in.warn("room_label_differs", in.eventPath(i)) // a census says what a room is called (H18)
+		}
+		return
+	default:
 		if u.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true}) != nil {
 			u.relabel()
 			u.markAll()

@@ -174,6 +174,13 @@ func TestDecisions(t *testing.T) {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"roomLabel":"Four","location":{"pointOfCare":"LDR","room":"99"}`)},
 			want: "Four 60 labor-standard",
 		},
+		"H18 a known label stays": {
+			say: []said{
+				event("A01", "14:00:00", `,"roomId":4,"roomLabel":"Four"`),
+				{"adt", `{"eventType":"A01","occurredAt":"2026-03-04T14:01:00Z","visitId":"VN2","roomId":4,"roomLabel":"Five"}`},
+			},
+			want: "Four 120 labor-standard", warnings: "room_label_differs",
+		},
 		"H18 without a label the number is the label": {
 			say:  []said{event("A01", "14:00:00", `,"roomId":4,"location":{"pointOfCare":"LDR","room":"LDR99"}`)},
 			want: "4 60 labor-standard",
