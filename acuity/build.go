@@ -49,7 +49,7 @@ func (u *Unit) rebuild(r *room) {
 // admit adds the entry of a mother, or of another patient who is no newborn.
 func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	p := r.entry()
-	p.Visit, p.Arrived, p.Mother = v.ID, arrived, true
+	p.Visit, p.Arrived = v.ID, arrived
 	e := &u.work.episode
 	u.gather(e, binding{v, toVisit}, r)
 	facts := u.factsOf(v)
@@ -71,6 +71,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 		}
 	}
 	chosen, kind := u.primary(r, v, facts, birth, cesarean)
+	p.Mother = !u.cat.isNewborn(chosen.Factor)
 	e.choose(chosen, kind, v.feed(), 0)
 	p.Birth = Soonest(birth, v.story.birth)
 	if u.cat.Spec(chosen.Factor).postpartum {
@@ -84,13 +85,14 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 // admitOccupant adds the entry of somebody whom a census sees without a visit.
 func (u *Unit) admitOccupant(r *room) {
 	p, o := r.entry(), r.Occupant
-	p.Visit, p.Arrived, p.Mother = "room:"+strconv.Itoa(int(r.ID)), o.First, true
+	p.Visit, p.Arrived = "room:"+strconv.Itoa(int(r.ID)), o.First
 	e := &u.work.episode
 	u.gather(e, binding{kind: toOccupant}, r)
 	e.diagnoses, e.primaries, e.babies = e.diagnoses[:0], e.primaries[:0], 0
 	e.state(&o.Facts)
 	p.Birth = o.Facts.birth()
 	chosen := u.byCensus(r, &o.Facts, o.First, p.Birth)
+	p.Mother = !u.cat.isNewborn(chosen.Factor)
 	e.choose(chosen, ByCensus, ChannelCensus, 0)
 	if u.cat.Spec(chosen.Factor).postpartum {
 		p.Birth = Soonest(p.Birth, chosen.Since)

@@ -113,6 +113,13 @@ func TestDecisionsNewborns(t *testing.T) {
 			say:  []acuity.Observation{census(0, holds(4, "pp-couplet", "baby=nb-critical"))},
 			read: []reading{{0, "4 80 nb-critical/4" + couplet}},
 		},
+		"scoring 1 a newborn alone is not taken for a mother": {
+			say: []acuity.Observation{
+				census(0, holds(4, "nb-intensive"), holds(5, "area=NICU"), holds(6, "visit=n", "nb-continuing"), holds(7, "area=L&D", "baby=nb-continuing")),
+				adt(1, acuity.A01, "NICU:9", "v=m"),
+			},
+			read: []reading{{1, "4 60 nb-intensive/2; 5 60 nb-intensive/2; 6 20 nb-continuing/0; 7 80 labor-standard/0 nb-continuing/0; " + own("NICU:9") + " 60 nb-intensive/2"}},
+		},
 		"scoring-decisions 42 two newborns with one factor": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-standard", "baby=nb-intermediate", "baby=nb-intermediate"))},
 			read: []reading{{0, "4 120 nb-intermediate/1 labor-standard/0"}},

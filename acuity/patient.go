@@ -49,6 +49,10 @@ func (c *Catalogue) traitsOf(f Factor) traits {
 	return c.traits[f]
 }
 
+// isNewborn reports whether a factor is a primary one of newborns: whoever has it by a
+// message or a census of its own is no mother, of whom something had to be assumed.
+func (c *Catalogue) isNewborn(f Factor) bool { return c.traitsOf(f)&traitNewborn != 0 }
+
 // sectionForTests is the section that a primary factor puts its patient in:
 // recovery after a cesarean is Postpartum, whatever the table calls it.
 func (c *Catalogue) sectionForTests(f Factor, t traits) Section {
