@@ -16,6 +16,10 @@ import (
 // policyName is what the one policy of a key is called in the headers.
 const policyName = `"key"`
 
+// held is how long a request of a key may wait for what is left of its burst, which
+// lies in Redis; usually it takes a millisecond.
+const held = 250 * time.Millisecond
+
 // admit counts a request of a key and tells the key where it stands, in the form
 // of draft-ietf-httpapi-ratelimit-headers-10: a quota of requests in a window of
 // seconds, how many remain, and in how many seconds the quota is whole again. If
@@ -25,7 +29,7 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 		return true
 	}
 	rate := rateOf(key)
-	d := s.Limits.Allow(key.ID, rate)
+	d := s.Limits.Await(r.Context(), key.ID, rate, held)
 	h := w.Header()
 	h["Ratelimit-Policy"] = policyOf(rate)
 	b := append(make([]byte, 0, 32), policyName+";r="...)

@@ -1,5 +1,5 @@
 // Package limit decides whether a caller has asked more often than it may, across
-// all instances, without any request waiting for the others.
+// all instances, without any request waiting for those of other callers.
 //
 // Per caller there is one shared [Bucket], in a [Source]. An instance takes small
 // portions of it ahead of need, in the background, and serves requests from what
@@ -51,13 +51,14 @@ type caller struct {
 
 	mu      sync.Mutex
 	rate    Rate
-	held    float64   // tokens taken ahead, as of at; negative: owed
-	at      time.Time //
-	left    float64   // in the shared bucket when it was last looked at
-	seen    time.Time // when that was
-	next    time.Time // not to ask the source before
-	asked   bool      // a portion is being fetched
-	alone   bool      // the source is away: own is what counts
+	held    float64       // tokens taken ahead, as of at; negative: owed
+	at      time.Time     //
+	left    float64       // in the shared bucket when it was last looked at
+	seen    time.Time     // when that was
+	next    time.Time     // not to ask the source before
+	asked   bool          // a portion is being fetched
+	came    chan struct{} // closed when what is being fetched is there; nil: nobody waits for it
+	alone   bool          // the source is away: own is what counts
 	own     Bucket
 	used    time.Time
 	refused bool // at least once
@@ -71,6 +72,53 @@ func New(source Source, now func() time.Time) *Limiter {
 // Allow counts one request of a caller with a rate that has a limit.
 func (l *Limiter) Allow(id string, r Rate) Decision {
 	c := l.caller(id)
+	d, _ := l.ask(c, r)
+	l.note(c, d)
+	return d
+}
+
+// Await is Allow for a request that can be held for a moment. A caller may be faster
+// than the portions come; while there is more for it in the shared bucket, as far as
+// this instance knows, its request waits for the next one, no longer than patience or
+// ctx, and is not refused what is left of its burst.
+func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Duration) Decision {
+	c := l.caller(id)
+	d, came := l.ask(c, r)
+	if came != nil {
+		enough := time.NewTimer(patience) //nolint:forbidigo // ends a wait; what is allowed goes by now
+		defer enough.Stop()
+		for came != nil {
+			select {
+			case <-came:
+				d, came = l.ask(c, r)
+			case <-enough.C:
+				came = nil
+			case <-ctx.Done():
+				came = nil
+			}
+		}
+	}
+	l.note(c, d)
+	return d
+}
+
+// note counts a refusal.
+func (l *Limiter) note(c *caller, d Decision) {
+	if d.Allowed {
+		return
+	}
+	l.limited.Add(1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.refused {
+		c.refused = true
+		l.clients.Add(1)
+	}
+}
+
+// ask spends a token if there is one, and has the next portion fetched in time. If
+// there is none now, but one on its way, came is closed when it is there.
+func (l *Limiter) ask(c *caller, r Rate) (d Decision, came <-chan struct{}) {
 	now := l.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,14 +127,7 @@ func (l *Limiter) Allow(id string, r Rate) Decision {
 	}
 	c.used = now
 	c.decay(now)
-	d := c.take(now)
-	if !d.Allowed {
-		l.limited.Add(1)
-		if !c.refused {
-			c.refused = true
-			l.clients.Add(1)
-		}
-	}
+	d = c.take(now)
 	if c.held < c.rate.portion(c.left)/2 && !c.asked && !now.Before(c.next) {
 		select {
 		case l.due <- c:
@@ -94,7 +135,20 @@ func (l *Limiter) Allow(id string, r Rate) Decision {
 		default: // the source is slower than the callers: the next request asks
 		}
 	}
-	return d
+	if d.Allowed || !c.coming(now) {
+		return d, nil
+	}
+	if c.came == nil {
+		c.came = make(chan struct{})
+	}
+	return d, c.came
+}
+
+// coming reports whether a portion is being fetched that has something for the caller.
+func (c *caller) coming(now time.Time) bool {
+	shared := Bucket{c.left, c.seen}
+	shared.fill(c.rate, now)
+	return c.asked && !c.alone && !now.Before(c.next) && shared.Tokens+c.held+c.rate.slack() >= 1
 }
 
 // take spends one token, of those held or on credit.
@@ -185,6 +239,10 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = false
+	if c.came != nil {
+		close(c.came)
+		c.came = nil
+	}
 	if c.rate != rate { // changed meanwhile: what came is of the old bucket
 		return
 	}

@@ -98,6 +98,53 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
+// slow is a source that takes its time.
+type slow struct{ limit.Source }
+
+func (s slow) Take(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
+	time.Sleep(20 * time.Millisecond)
+	return s.Source.Take(ctx, caller, r, want)
+}
+
+// A caller that is faster than the source gets its burst all the same; when that is
+// spent it is told at once.
+func TestBurstOfAFastCaller(t *testing.T) {
+	for _, rate := range []limit.Rate{{PerSecond: 50, Burst: 200}, {PerSecond: 1, Burst: 50}, {PerSecond: 5, Burst: 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			l := instance(t, slow{limit.NewMemory(time.Now)})
+			began, allowed := time.Now(), 0
+			for l.Await(t.Context(), "a", rate, 100*time.Millisecond).Allowed {
+				allowed++
+			}
+			took := time.Since(began)
+			if most := rate.Burst + int(took.Seconds()*rate.PerSecond) + rate.Lease(); allowed < rate.Burst || allowed > most {
+				t.Errorf("%v: %d allowed in %v, at most %d", rate, allowed, took, most)
+			}
+			if l.Limited() != 1 || l.Clients() != 1 {
+				t.Errorf("%v: %d refused to %d", rate, l.Limited(), l.Clients())
+			}
+			began = time.Now()
+			if d := l.Await(t.Context(), "a", rate, time.Hour); d.Allowed || d.Retry <= 0 || time.Since(began) > 25*time.Millisecond {
+				t.Errorf("%v: %+v after %v", rate, d, time.Since(began))
+			}
+		})
+	}
+}
+
+// What does not come is not waited for longer than the caller has patience.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := limit.New(limit.NewMemory(time.Now), time.Now) // nobody fetches portions
+		rate, began, refused := limit.Rate{PerSecond: 1, Burst: 50}, time.Now(), limit.Decision{Allowed: true}
+		for refused.Allowed {
+			refused = l.Await(t.Context(), "a", rate, 100*time.Millisecond)
+		}
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("waited %v", took)
+		}
+	})
+}
+
 // However the requests are spread over two instances and over time, they allow no
 // more than the rate and one lease.
 func TestTwoInstancesKeepToOneRate(t *testing.T) {
