@@ -149,12 +149,7 @@ func TestAlertsOnServers(t *testing.T) {
 	for i, hospital := range []string{"north", "south"} {
 		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "admin", "-scopes", "admin", "-rate", "0")
 		d := &desk{t: t, p: s.partners[i], admin: newPartner(s.base, hospital, key), args: []string{"-api", s.base, "-key", key}}
-		eventually(t, time.Second, func() error {
-			if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
-				return fmt.Errorf("%d %s", a.status, a.raw)
-			}
-			return nil
-		})
+		d.admin.honored(t)
 		d.onDuty(hospital)
 		d.surge()
 		desks[hospital] = d

@@ -86,6 +86,18 @@ func (p *partner) do(method, path, contentType, body string, headers ...string) 
 	return a, nil
 }
 
+// honored waits until its new key is known where it asks.
+func (p *partner) honored(t testing.TB) {
+	t.Helper()
+	eventually(t, 10*time.Second, func() error {
+		a, err := p.do(http.MethodGet, "/api/v1/level", "", "")
+		if err == nil && a.status == http.StatusUnauthorized {
+			err = fmt.Errorf("a key of %s is not honored yet", p.hospital)
+		}
+		return err
+	})
+}
+
 func (p *partner) post(t testing.TB, feed, body string) *answer {
 	t.Helper()
 	a, err := p.do(http.MethodPost, "/api/ingest/"+feed, "application/json", body)

@@ -127,13 +127,7 @@ func deadLetters(t *testing.T, kafka, prefix string, p, admin, other *partner) (
 	ask(admin, http.MethodPost, fmt.Sprintf("/%d:%d/retry", partition, first), http.StatusNotFound)
 
 	// Another hospital sees none of it.
-	eventually(t, 2*time.Second, func() error {
-		a, err := other.do(http.MethodGet, "/api/admin/dead-letters", "", "")
-		if err == nil && a.status != http.StatusOK {
-			err = fmt.Errorf("the key is not honored yet: %d", a.status)
-		}
-		return err
-	})
+	other.honored(t)
 	if into(t, ask(other, http.MethodGet, "", http.StatusOK).Data, &page); len(page.Items) != 0 {
 		t.Errorf("another hospital is told %+v", page.Items)
 	}

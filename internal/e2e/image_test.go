@@ -42,7 +42,7 @@ func TestImage(t *testing.T) {
 	cli(t, env, "hospitals", "create", "-id", "north", "-name", "north", "-timezone", "America/Chicago")
 	key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all", "-rate", "0")
 	p := newPartner("http://"+listen, "north", key)
-	eventually(t, 5*time.Second, func() error { return notStatus(p, 401) })
+	p.honored(t)
 	tour(t, p)
 
 	if user := container.Container.Config.User; user != "65532:65532" {

@@ -38,12 +38,7 @@ func TestSchemathesis(t *testing.T) {
 	d := startDev(t, dir)
 	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", d.HospitalID, "-name", "contract", "-scopes", "all,admin", "-rate", "0")
 	p := newPartner(d.BaseURL, d.HospitalID, key)
-	eventually(t, 2*time.Second, func() error {
-		if a, err := p.do("GET", "/api/admin/keys", "", ""); err != nil || a.status != 200 {
-			return fmt.Errorf("the key is not honored yet: %w", err)
-		}
-		return nil
-	})
+	p.honored(t)
 	config, err := os.ReadFile("testdata/schemathesis.toml")
 	if err != nil {
 		t.Fatal(err)

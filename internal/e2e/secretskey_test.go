@@ -1,12 +1,9 @@
 package e2e
 
 import (
-	"fmt"
-	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestAnotherSecretsKey changes the key that seals secrets and addresses by the steps
@@ -34,12 +31,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 	tell()
 	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
 	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
-	eventually(t, time.Second, func() error {
-		if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
-			return fmt.Errorf("%d %s", a.status, a.raw)
-		}
-		return nil
-	})
+	d.admin.honored(t)
 	restart := func(key, old string) {
 		t.Helper()
 		s.env = append(s.env, "SVC_SECRETS_KEY="+key, "SVC_SECRETS_KEY_OLD="+old)

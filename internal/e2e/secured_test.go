@@ -76,7 +76,7 @@ func TestSecuredServers(t *testing.T) {
 				cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", hospital, "-timezone", "America/Chicago")
 				key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "1000")
 				p := newPartner(s.base, hospital, key)
-				eventually(t, 2*time.Second, func() error { return notStatus(p, 401) })
+				p.honored(t)
 				s.partners = append(s.partners, p)
 			}
 			north, south := s.partners[0], s.partners[1]
@@ -169,15 +169,6 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			}
 		}
 	}
-}
-
-func notStatus(p *partner, status int) error {
-	if a, err := p.do("GET", "/api/v1/level", "", ""); err != nil {
-		return err
-	} else if a.status == status {
-		return errors.New("the key is not honoured yet")
-	}
-	return nil
 }
 
 // makeCertificates writes an authority and a server certificate for 127.0.0.1, and

@@ -380,12 +380,7 @@ func TestAdministrationOnServers(t *testing.T) {
 	s.processor("p2")
 	p := s.partners[0]
 	admin := newPartner(p.base, p.hospital, cli(t, s.env, "keys", "mint", "-hospital", p.hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0"))
-	eventually(t, 2*time.Second, func() error {
-		if a, err := admin.do(http.MethodGet, "/api/admin/settings", "", ""); err != nil || a.status != http.StatusOK {
-			return fmt.Errorf("the key is not honored yet: %v %w", a, err)
-		}
-		return nil
-	})
+	admin.honored(t)
 	administration(t, p, admin)
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)
 

@@ -64,15 +64,8 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "0")
 		s.partners = append(s.partners, newPartner(s.base, hospital, key))
 	}
-	for _, p := range s.partners { // the front honours a new key within a second
-		eventually(t, time.Second, func() error {
-			if a, err := p.do(http.MethodGet, "/api/v1/level", "", ""); err != nil {
-				return err
-			} else if a.status == http.StatusUnauthorized {
-				return fmt.Errorf("key of %s is not honoured", p.hospital)
-			}
-			return nil
-		})
+	for _, p := range s.partners {
+		p.honored(t)
 	}
 	return s
 }

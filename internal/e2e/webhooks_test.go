@@ -342,12 +342,7 @@ func TestWebhooksOnServers(t *testing.T) {
 	notify.await("http://" + private + "/readyz")
 	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
 	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
-	eventually(t, time.Second, func() error {
-		if a := d.admin.get(t, "/api/admin/webhooks"); a.status != http.StatusOK {
-			return fmt.Errorf("%d %s", a.status, a.raw)
-		}
-		return nil
-	})
+	d.admin.honored(t)
 	secrets := d.life()
 	const email, phone = "canary.supervisor@canary.example", "+15550177331"
 	d.people(email, phone)
