@@ -262,7 +262,9 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.decay(now)
 	c.held += got
 	c.left, c.seen, c.next = left, now, now
-	if got < want { // the shared bucket is empty: look again when there is something to take
+	// An empty bucket: look again when there is something to take. A source that counts
+	// to millionths may also give a trifle less of a full one.
+	if got < want && left <= 0 {
 		soon := max(rate.wait(rate.slack()/2), time.Millisecond)
 		c.next, c.asked = now.Add(soon), true       // also if nobody asks: who waits as told finds a token
 		time.AfterFunc(soon, func() { l.again(c) }) //nolint:forbidigo // when to ask again; the answer goes by now

@@ -3,6 +3,7 @@ package limit_test
 import (
 	"context"
 	"errors"
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -98,12 +99,13 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
-// slow is a source that takes its time.
+// slow is a source that takes its time, and counts to millionths, as Redis does.
 type slow struct{ limit.Source }
 
 func (s slow) Take(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
 	time.Sleep(20 * time.Millisecond)
-	return s.Source.Take(ctx, caller, r, want)
+	got, left, err := s.Source.Take(ctx, caller, r, want)
+	return math.Floor(got*1e6) / 1e6, left, err
 }
 
 // A caller that is faster than the source gets its burst all the same; when that is
