@@ -277,7 +277,7 @@ func (v *visit) base(s *story) []Event {
 		}
 	}
 	if n := len(s.stays); n > 0 {
-		e.At, e.Place = s.stays[n-1].From, s.stays[n-1].Place
+		e.At, e.Place = s.stays[n-1].From, s.stays[n-1].place()
 	}
 	e.PlaceNull = e.Place.IsZero()
 	if len(s.diagnoses) > 0 {

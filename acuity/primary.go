@@ -171,7 +171,7 @@ func (p *primaryFold) step(t *told) {
 		*p = primaryFold{story: p.story, table: p.table, birth: p.birth, cesarean: p.cesarean}
 		return
 	}
-	if t.stay < 0 || p.story.stays[t.stay].Place.IsZero() {
+	if t.stay < 0 || p.story.stays[t.stay].place().IsZero() {
 		// Known before the admission, or without a place: kept for the next one.
 		if e.Primary != 0 {
 			p.explicit = e.Primary
@@ -232,7 +232,7 @@ func (p *primaryFold) set(c choice, restart bool) {
 // facts returns what is known of the patient right after an event.
 func (p *primaryFold) facts(t *told, at Instant) careFacts {
 	here := &p.story.stays[t.stay]
-	place := p.table.stood(here.Place)
+	place := p.table.stood(here.place())
 	f := careFacts{
 		PointOfCare: place.PointOfCare, Service: t.service, Label: place.Label,
 		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,

@@ -9,7 +9,7 @@ import (
 // set of events: any order of arrival gives the same story.
 type story struct {
 	told  []told    // the events in the order in which they count
-	stays []stay    // ascending; one with a zero Place is a time without a place
+	stays []stay    // ascending; one with a zero place is a time without a place
 	moves []Instant // of those that count for turnover (R12), ascending
 	// diagnoses are those still standing, in the order of their first mention.
 	diagnoses []diagnosed
@@ -37,9 +37,10 @@ type story struct {
 type stay struct {
 	From, To Instant // To 0: still
 	Last     Instant // newest placing event that says so
-	Place    Location
-	Placing  *Event // the first event that says so
+	Placing  *Event  // the first event that says so
 }
+
+func (s *stay) place() Location { return s.Placing.Place }
 
 // told is one event and what became of it.
 type told struct {

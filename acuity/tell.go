@@ -207,12 +207,12 @@ func (n *narrator) transfer(t *told) {
 		return
 	}
 	here := &n.stays[n.stay]
-	if !e.PlaceNull && n.sameRoom(here.Place, e.Place) {
+	if !e.PlaceNull && n.sameRoom(here.place(), e.Place) {
 		here.Last = t.at
 		t.fate = fateSameRoom
 		return
 	}
-	if !e.Prior.IsZero() && !here.Place.IsZero() && !n.sameRoom(here.Place, e.Prior) {
+	if !e.Prior.IsZero() && !here.place().IsZero() && !n.sameRoom(here.place(), e.Prior) {
 		t.remarks |= remarkPriorDiffers
 	}
 	n.note(t)
@@ -253,7 +253,7 @@ func (n *narrator) update(t *told) {
 		n.begin(t.at)
 		t.begins = true
 		n.move(t)
-	case n.open && !n.sameRoom(n.stays[n.stay].Place, e.Place):
+	case n.open && !n.sameRoom(n.stays[n.stay].place(), e.Place):
 		if trusted {
 			n.move(t)
 			return
@@ -271,7 +271,7 @@ func (n *narrator) begin(at Instant) {
 func (n *narrator) move(t *told) {
 	if n.stay >= 0 {
 		here := &n.stays[n.stay]
-		if n.sameRoom(here.Place, t.event.Place) {
+		if n.sameRoom(here.place(), t.event.Place) {
 			here.Last = t.at
 			return
 		}
@@ -280,7 +280,7 @@ func (n *narrator) move(t *told) {
 	if n.stays == nil {
 		n.stays = make([]stay, 0, 4)
 	}
-	n.stays = append(n.stays, stay{From: t.at, Last: t.at, Place: t.event.Place, Placing: t.event})
+	n.stays = append(n.stays, stay{From: t.at, Last: t.at, Placing: t.event})
 	n.stay = int16(len(n.stays) - 1) //nolint:gosec // a visit has at most 200 events
 	t.moved = true
 }

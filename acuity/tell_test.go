@@ -54,7 +54,7 @@ func testRooms(a, b Location) bool {
 func outline(s story) string {
 	var b strings.Builder
 	for _, p := range s.stays {
-		name := p.Place.Room
+		name := p.place().Room
 		if name == "" {
 			name = "-"
 		}
@@ -301,13 +301,13 @@ func TestStoryWaitsADay(t *testing.T) {
 func TestStoryAt(t *testing.T) {
 	s := tell(stories["transfer and discharge"].events, telling{SameRoom: testRooms})
 	for at, want := range map[int]string{0: "1", 59: "1", 60: "3", 119: "3"} {
-		if p, ok := s.at(minute(at)); !ok || p.Place.Room != want {
-			t.Errorf("at %d: room %q %v, want %s", at, p.Place.Room, ok, want)
+		if p, ok := s.at(minute(at)); !ok || p.place().Room != want {
+			t.Errorf("at %d: room %q %v, want %s", at, p.place().Room, ok, want)
 		}
 	}
 	for _, at := range []int{-1, 120} {
 		if p, ok := s.at(minute(at)); ok {
-			t.Errorf("at %d: in room %q", at, p.Place.Room)
+			t.Errorf("at %d: in room %q", at, p.place().Room)
 		}
 	}
 	if told, ok := s.of("b"); !ok || !told.moved {
