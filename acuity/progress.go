@@ -76,8 +76,8 @@ func (f *folder) replace(kept *folds, p *PatientChart, was, is Evidence) bool {
 	switch {
 	case factor == f.c.index.induction, factor == f.c.index.multiples:
 		return false
-	case was.Factor != 0 && was.Source.Feed != ChannelClinical, is.Factor != 0 && is.Source.Feed != ChannelClinical:
-		return false // a diagnosis of the same feed might say the same
+	case was.Factor != 0 && was.Source.Feed != ChannelClinical:
+		return false // a diagnosis of the same feed may go on saying the same
 	case f.isCategory(factor):
 		for i := range kept.list {
 			if is.Factor != 0 && kept.list[i].noting.sum().categoryI > is.Last {
@@ -88,13 +88,13 @@ func (f *folder) replace(kept *folds, p *PatientChart, was, is Evidence) bool {
 	at, there := slices.BinarySearchFunc(p.Evidence, was, compareEvidence)
 	if was.Factor != 0 {
 		if !there {
-			return false
+			return false // it was cleared
 		}
 		p.Evidence = slices.Delete(p.Evidence, at, at+1)
 	}
 	if is.Factor != 0 {
 		if at, there = slices.BinarySearchFunc(p.Evidence, is, compareEvidence); there {
-			return false
+			return false // a diagnosis says it already
 		}
 		p.Evidence = slices.Insert(p.Evidence, at, is)
 	}

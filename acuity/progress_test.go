@@ -108,3 +108,49 @@ func TestOxytocinAgainAfterBirth(t *testing.T) {
 		t.Errorf("room 1 has %+v", rv.Factors)
 	}
 }
+
+// What the chart cannot be moved on by has it made anew: it is then as if nothing had
+// been kept.
+func TestWhatOthersHaveASayIn(t *testing.T) {
+	signal := func(system System, code, value string, status SignalStatus, observed int) Signal {
+		return Signal{Room: 1, Kind: KindObservation, System: system, Code: code, Value: ParseValue(value), Status: status, ObservedAt: clockAt(observed)}
+	}
+	catII := func(status SignalStatus, observed int) Signal {
+		return signal(SystemLocal, "labor-fhr-cat-ii", "", status, observed)
+	}
+	catI := func(observed int) Signal { return signal(LOINC, "11949-4", "Category I", SignalActive, observed) }
+	condition := func(status SignalStatus, observed int) Signal {
+		return Signal{Visit: "v", Kind: KindCondition, System: ICD10CM, Code: "O15.1", Status: status, ObservedAt: clockAt(observed)}
+	}
+	for name, c := range map[string]struct {
+		feed Channel
+		said []Signal
+	}{
+		"a Category I is newer than what comes":    {ChannelClinical, []Signal{catII(SignalActive, 10), catII(SignalEnded, 20), catI(60), catII(SignalActive, 40)}},
+		"a Category I has cleared what was before": {ChannelClinical, []Signal{catII(SignalActive, 10), catI(20), catII(SignalActive, 30)}},
+		"a diagnosis says the same until it ends":  {ChannelFHIR, []Signal{condition(SignalActive, 0), condition(SignalEnded, 70)}},
+		"a diagnosis says the same again":          {ChannelFHIR, []Signal{condition(SignalEnded, -10), condition(SignalActive, 0), condition(SignalEnded, 70)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			unit, plain := NewUnit(testHospital), NewPlainUnit(testHospital)
+			list := []Observation{
+				listing(clockAt(-60), CensusRoom{ID: 1, Visit: "v"}),
+				{ReceivedAt: clockAt(1), Channel: c.feed, Events: []Event{{ID: "a", Type: A01, At: clockAt(0), Visit: "v", Class: 'I', Place: ldr("L1"), DiagnosisMode: DiagnosisSnapshot, Diagnoses: []Diagnosis{{System: ICD10CM, Code: "O15.1"}}}}},
+			}
+			for i, s := range c.said {
+				o := spoken(clockAt(65+10*i), 1, s)
+				if o.Channel = c.feed; s.Visit != "" {
+					o.Room = nil
+				}
+				list = append(list, o)
+			}
+			for i, o := range list {
+				feed(unit, o)
+				feed(plain, o)
+				if x, y := rendered(unit.Chart().Rooms), rendered(plain.Chart().Rooms); x != y {
+					t.Fatalf("after input %d charts differ\n%s", i, difference(x, y))
+				}
+			}
+		})
+	}
+}
