@@ -3,7 +3,6 @@ package acuity
 import (
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // rebuild makes the chart of a room from the facts of those who are in it.
@@ -130,59 +129,6 @@ func (r *room) entry() *PatientChart {
 		r.chart.Patients = append(r.chart.Patients, PatientChart{})
 	}
 	return &r.chart.Patients[n]
-}
-
-// factsOf returns what censuses say about a visit, also as the occupant whom
-// they did not name; nil if nothing.
-func (u *Unit) factsOf(v *visit) *CensusFacts {
-	if v.adopts == nil || v.adopts.Occupant == nil {
-		return v.Facts
-	}
-	f := v.adopts.Occupant.Facts
-	if old := v.Facts; old != nil {
-		if f.Primary == 0 && f.Area == "" {
-			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
-		}
-		if f.DeliveredAt == 0 {
-			f.DeliveredAt = old.DeliveredAt
-		}
-		f.Cesarean = f.Cesarean || old.Cesarean
-		if len(f.Listed) == 0 {
-			f.Listed = old.Listed
-		}
-		if len(f.Diagnoses) == 0 {
-			f.Diagnoses = old.Diagnoses
-		}
-		if len(f.Newborns) == 0 {
-			f.Newborns = old.Newborns
-		}
-	}
-	return &f
-}
-
-// birth returns the earliest birth that censuses tell of; 0: none.
-func (f *CensusFacts) birth() Instant {
-	at := f.DeliveredAt
-	for i := range f.Diagnoses {
-		d := &f.Diagnoses[i]
-		if (d.System == ICD10CM || d.System == SystemNone) && strings.HasPrefix(normalICD10(d.Code), "Z37") {
-			at = Soonest(at, d.Start)
-		}
-	}
-	return at
-}
-
-// state adds what censuses say to an episode; nil: nothing.
-func (e *episode) state(f *CensusFacts) {
-	e.listed = e.listed[:0]
-	if f == nil {
-		return
-	}
-	e.listed = append(e.listed, f.Listed...)
-	for i := range f.Diagnoses {
-		d := &f.Diagnoses[i]
-		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: ChannelCensus})
-	}
 }
 
 // choose adds a primary to an episode; the zero choice adds nothing.

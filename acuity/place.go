@@ -1,11 +1,6 @@
 package acuity
 
-import (
-	"cmp"
-	"maps"
-	"slices"
-	"strconv"
-)
+import "strconv"
 
 // placement is where a location is.
 type placement struct {
@@ -23,12 +18,6 @@ const (
 	withoutRoom                      // a unit without a room: unplaced, with a warning (P3)
 )
 
-// The ids of rooms that ADT makes known by itself (P5).
-const (
-	firstOwnRoom = 900_000
-	ownRooms     = 99_991 // a prime
-)
-
 // siteLocation is an administrator's entry of the location table.
 type siteLocation struct {
 	PointOfCare, Room, Bed string // Room and Bed may be empty: the whole of it
@@ -40,13 +29,6 @@ type siteLocation struct {
 
 // knownRoom is a room that a census, an administrator or a room id made known.
 type knownRoom struct{ label, area string }
-
-// ownRoom is a room that the location of an ADT event made known by itself.
-type ownRoom struct {
-	pointOfCare, room string // of several spellings the first in the order of text
-	named             int32  // events that spell it so
-	id                int32
-}
 
 // roomTable tells rooms by their locations. What it answers depends on what it
 // was told, not on the order of it; a room is looked up when the chart is made,
@@ -117,96 +99,6 @@ func (t *roomTable) site(entries []siteLocation) {
 		e := &entries[i]
 		t.sites[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
 	}
-}
-
-// see notes that an event uses a location. Locations with a room id say nothing new.
-func (t *roomTable) see(l Location) {
-	l = t.stood(l)
-	room := roomName(&l)
-	if l.HasRoomID || room == "" {
-		return
-	}
-	var array [96]byte
-	k := key(array[:0], l.PointOfCare, room)
-	if o := t.own[string(k)]; o != nil {
-		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
-		case order < 0:
-			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
-		case order == 0:
-			o.named++
-		}
-		return
-	}
-	if t.own == nil {
-		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
-		t.names, t.points = map[string]int{}, map[int32]string{}
-	}
-	if n, ok := roomNumber(room); ok {
-		point := string(fold(nil, l.PointOfCare))
-		if p, used := t.points[n]; !used {
-			t.points[n] = point
-		} else if p != point {
-			t.points[n] = several
-		}
-	}
-	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: home(k)}
-	t.own[string(k)] = o
-	t.names[string(fold(nil, room))]++
-	if t.slots[o.id] != nil || t.has(o.id) {
-		t.assign()
-		return
-	}
-	t.slots[o.id] = o
-}
-
-// unsee notes that an event that used a location is no more.
-func (t *roomTable) unsee(l Location) {
-	o := t.ownOf(l)
-	l = t.stood(l)
-	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
-		o.named--
-	}
-}
-
-// lacks reports whether no event is left that made known the room of a location, as
-// it is spelled: what the table knows is to be learnt anew.
-func (t *roomTable) lacks(l Location) bool {
-	o := t.ownOf(l)
-	return o != nil && o.named <= 0
-}
-
-// ownOf returns the room that a location makes known; nil if it makes none.
-func (t *roomTable) ownOf(l Location) *ownRoom {
-	l = t.stood(l)
-	room := roomName(&l)
-	if l.HasRoomID || room == "" {
-		return nil
-	}
-	var array [96]byte
-	return t.own[string(key(array[:0], l.PointOfCare, room))]
-}
-
-// assign gives each own room its id anew, in the order of their text, so that
-// the ids of rooms whose hashes collide do not depend on who came first.
-func (t *roomTable) assign() {
-	clear(t.slots)
-	for _, k := range slices.Sorted(maps.Keys(t.own)) {
-		o := t.own[k]
-		o.id = home([]byte(k))
-		for t.slots[o.id] != nil || t.has(o.id) {
-			o.id = firstOwnRoom + (o.id-firstOwnRoom+1)%ownRooms
-		}
-		t.slots[o.id] = o
-	}
-}
-
-// home is the id of a room before collisions: FNV-1a of point of care and room.
-func home(key []byte) int32 {
-	h := uint32(2166136261)
-	for _, c := range key {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	return firstOwnRoom + int32(h%ownRooms)
 }
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
@@ -379,52 +271,4 @@ func (t *roomTable) describe(l *Location, f *careFacts) {
 			}
 		}
 	}
-}
-
-// roomName is the name of the room of a location; a label alone is one.
-func roomName(l *Location) string {
-	if l.Room == "" && l.PointOfCare == "" {
-		return l.Label
-	}
-	return l.Room
-}
-
-// roomNumber returns the room id that a name could be.
-func roomNumber(room string) (int32, bool) {
-	if room == "" || len(room) > 9 {
-		return 0, false
-	}
-	n := int32(0)
-	for i := range len(room) {
-		if !isDigit(room[i]) {
-			return 0, false
-		}
-		n = n*10 + int32(room[i]-'0')
-	}
-	return n, true
-}
-
-// fold appends a name without regard to case and spaces.
-func fold(dst []byte, name string) []byte {
-	for i := range len(name) {
-		switch c := name[i]; {
-		case c == ' ' || c == '\t':
-		case c >= 'a' && c <= 'z':
-			dst = append(dst, c+'A'-'a')
-		default:
-			dst = append(dst, c)
-		}
-	}
-	return dst
-}
-
-// key appends names, folded, so that their borders count.
-func key(dst []byte, names ...string) []byte {
-	for i, name := range names {
-		if i > 0 {
-			dst = append(dst, 0)
-		}
-		dst = fold(dst, name)
-	}
-	return dst
 }

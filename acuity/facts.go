@@ -1,0 +1,190 @@
+package acuity
+
+import (
+	"slices"
+	"strings"
+)
+
+// say takes what was said of something; empty: nothing. The text is one of its
+// own: a part of the census would hold all of it.
+func say(known *string, said string) {
+	if said != "" && said != *known {
+		*known = strings.Clone(said)
+	}
+}
+
+// describe takes what a row says about the patient; what it does not mention
+// stays as it was.
+func (t *taking) describe(f *CensusFacts, row *CensusRoom) {
+	r, since := t.unit.room(row.ID), f.PrimarySince
+	before := t.unit.byCensus(r, f, t.at, f.birth()).Factor
+	t.explicit(f, row)
+	say(&f.Area, row.Area)
+	say(&f.Service, row.Service)
+	if row.Class != 0 {
+		f.Class = row.Class
+	}
+	if row.DeliveredAt != 0 {
+		f.DeliveredAt = min(row.DeliveredAt, t.in.o.ReceivedAt)
+	}
+	f.Cesarean = f.Cesarean || row.Cesarean
+	if f.Primary == 0 && since != 0 && t.unit.byCensus(r, f, t.at, f.birth()).Factor == before {
+		f.PrimarySince = since // in another area she is the same kind of patient (R13)
+	}
+	if row.HasModifiers {
+		f.Listed = t.list(f.Listed, row.Modifiers)
+	}
+	if row.HasDiagnoses {
+		f.Diagnoses = t.stand(f.Diagnoses, row.Diagnoses)
+		t.unit.noteUnmappedStanding(t.in, f.Diagnoses, row.ID)
+	}
+	if row.HasNewborns {
+		f.Newborns = t.born(f, row.Newborns)
+	}
+}
+
+// explicit takes the primary factor that a row states. A row that states none
+// but an area, a service or a class asks for the table again.
+func (t *taking) explicit(f *CensusFacts, row *CensusRoom) {
+	switch {
+	case row.Primary == 0:
+		moved := row.Area != "" && row.Area != f.Area || row.Service != "" && row.Service != f.Service ||
+			row.Class != 0 && row.Class != f.Class
+		if moved {
+			f.Primary, f.PrimarySince = 0, t.at
+		}
+		return
+	case row.PrimarySince != 0:
+		f.PrimarySince = min(row.PrimarySince, t.in.o.ReceivedAt)
+	case row.Primary == f.Primary && f.PrimarySince != 0:
+	case row.DeliveredAt != 0:
+		f.PrimarySince = min(row.DeliveredAt, t.in.o.ReceivedAt)
+		if row.Primary.ID() == "pp-recovery-stable" {
+			f.PrimarySince = f.PrimarySince.Add(turnoverWindow)
+		}
+	default:
+		f.PrimarySince = t.at
+	}
+	f.Primary = row.Primary
+}
+
+// list returns the modifiers listed now; one listed before keeps its start.
+func (t *taking) list(before []Listed, now []Factor) []Listed {
+	next := make([]Listed, 0, len(now))
+	for _, f := range now {
+		if slices.ContainsFunc(next, func(l Listed) bool { return l.Factor == f }) || len(next) == capListed {
+			continue
+		}
+		l := Listed{Factor: f, Since: t.at, Last: t.at}
+		for _, b := range before {
+			if b.Factor == f {
+				l.Since = b.Since
+			}
+		}
+		next = append(next, l)
+	}
+	return next
+}
+
+// stand returns the diagnoses that stand now; one that stood before keeps its
+// start, unless its onset is given anew.
+func (t *taking) stand(before []Standing, now []Diagnosis) []Standing {
+	next := make([]Standing, 0, len(now))
+	for _, d := range now {
+		if len(next) == capStanding {
+			break
+		}
+		s := Standing{Diagnosis: d, Start: t.at, Last: t.at}
+		for _, b := range before {
+			if b.System == d.System && b.Code == d.Code {
+				s.Start = b.Start
+			}
+		}
+		if d.OnsetAt != 0 {
+			s.Start = min(d.OnsetAt, t.in.o.ReceivedAt)
+		}
+		next = append(next, s)
+	}
+	return next
+}
+
+// born returns the newborns listed now. One whose primary is the same as before
+// keeps its clock; that of the first care starts with the birth.
+func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
+	before := slices.Clone(f.Newborns)
+	next := make([]NewbornSeen, 0, len(now))
+	for _, b := range now {
+		if len(next) == capNewborns {
+			break
+		}
+		if b.Visit != "" {
+			t.unit.listed[b.Visit] = true
+		}
+		n := NewbornSeen{Visit: b.Visit, Primary: b.Primary, Since: t.at}
+		if b.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
+			n.Since = f.DeliveredAt
+		}
+		for i, o := range before {
+			if o.Visit == b.Visit && o.Primary == b.Primary {
+				n.Since = o.Since
+				before = slices.Delete(before, i, i+1)
+				break
+			}
+		}
+		next = append(next, n)
+	}
+	return next
+}
+
+// factsOf returns what censuses say about a visit, also as the occupant whom
+// they did not name; nil if nothing.
+func (u *Unit) factsOf(v *visit) *CensusFacts {
+	if v.adopts == nil || v.adopts.Occupant == nil {
+		return v.Facts
+	}
+	f := v.adopts.Occupant.Facts
+	if old := v.Facts; old != nil {
+		if f.Primary == 0 && f.Area == "" {
+			f.Primary, f.PrimarySince = old.Primary, old.PrimarySince
+		}
+		if f.DeliveredAt == 0 {
+			f.DeliveredAt = old.DeliveredAt
+		}
+		f.Cesarean = f.Cesarean || old.Cesarean
+		if len(f.Listed) == 0 {
+			f.Listed = old.Listed
+		}
+		if len(f.Diagnoses) == 0 {
+			f.Diagnoses = old.Diagnoses
+		}
+		if len(f.Newborns) == 0 {
+			f.Newborns = old.Newborns
+		}
+	}
+	return &f
+}
+
+// birth returns the earliest birth that censuses tell of; 0: none.
+func (f *CensusFacts) birth() Instant {
+	at := f.DeliveredAt
+	for i := range f.Diagnoses {
+		d := &f.Diagnoses[i]
+		if (d.System == ICD10CM || d.System == SystemNone) && strings.HasPrefix(normalICD10(d.Code), "Z37") {
+			at = Soonest(at, d.Start)
+		}
+	}
+	return at
+}
+
+// state adds what censuses say to an episode; nil: nothing.
+func (e *episode) state(f *CensusFacts) {
+	e.listed = e.listed[:0]
+	if f == nil {
+		return
+	}
+	e.listed = append(e.listed, f.Listed...)
+	for i := range f.Diagnoses {
+		d := &f.Diagnoses[i]
+		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: d.Diagnosis, Start: d.Start, Last: d.Last, Feed: ChannelCensus})
+	}
+}

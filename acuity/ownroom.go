@@ -1,0 +1,110 @@
+package acuity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// The ids of rooms that ADT makes known by itself (P5).
+const (
+	firstOwnRoom = 900_000
+	ownRooms     = 99_991 // a prime
+)
+
+// ownRoom is a room that the location of an ADT event made known by itself.
+type ownRoom struct {
+	pointOfCare, room string // of several spellings the first in the order of text
+	named             int32  // events that spell it so
+	id                int32
+}
+
+// see notes that an event uses a location. Locations with a room id say nothing new.
+func (t *roomTable) see(l Location) {
+	l = t.stood(l)
+	room := roomName(&l)
+	if l.HasRoomID || room == "" {
+		return
+	}
+	var array [96]byte
+	k := key(array[:0], l.PointOfCare, room)
+	if o := t.own[string(k)]; o != nil {
+		switch order := cmp.Or(cmp.Compare(l.PointOfCare, o.pointOfCare), cmp.Compare(room, o.room)); {
+		case order < 0:
+			o.pointOfCare, o.room, o.named = l.PointOfCare, room, 1
+		case order == 0:
+			o.named++
+		}
+		return
+	}
+	if t.own == nil {
+		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
+		t.names, t.points = map[string]int{}, map[int32]string{}
+	}
+	if n, ok := roomNumber(room); ok {
+		point := string(fold(nil, l.PointOfCare))
+		if p, used := t.points[n]; !used {
+			t.points[n] = point
+		} else if p != point {
+			t.points[n] = several
+		}
+	}
+	o := &ownRoom{pointOfCare: l.PointOfCare, room: room, named: 1, id: home(k)}
+	t.own[string(k)] = o
+	t.names[string(fold(nil, room))]++
+	if t.slots[o.id] != nil || t.has(o.id) {
+		t.assign()
+		return
+	}
+	t.slots[o.id] = o
+}
+
+// unsee notes that an event that used a location is no more.
+func (t *roomTable) unsee(l Location) {
+	o := t.ownOf(l)
+	l = t.stood(l)
+	if o != nil && o.pointOfCare == l.PointOfCare && o.room == roomName(&l) {
+		o.named--
+	}
+}
+
+// lacks reports whether no event is left that made known the room of a location, as
+// it is spelled: what the table knows is to be learnt anew.
+func (t *roomTable) lacks(l Location) bool {
+	o := t.ownOf(l)
+	return o != nil && o.named <= 0
+}
+
+// ownOf returns the room that a location makes known; nil if it makes none.
+func (t *roomTable) ownOf(l Location) *ownRoom {
+	l = t.stood(l)
+	room := roomName(&l)
+	if l.HasRoomID || room == "" {
+		return nil
+	}
+	var array [96]byte
+	return t.own[string(key(array[:0], l.PointOfCare, room))]
+}
+
+// assign gives each own room its id anew, in the order of their text, so that
+// the ids of rooms whose hashes collide do not depend on who came first.
+func (t *roomTable) assign() {
+	clear(t.slots)
+	for _, k := range slices.Sorted(maps.Keys(t.own)) {
+		o := t.own[k]
+		o.id = home([]byte(k))
+		for t.slots[o.id] != nil || t.has(o.id) {
+			o.id = firstOwnRoom + (o.id-firstOwnRoom+1)%ownRooms
+		}
+		t.slots[o.id] = o
+	}
+}
+
+// home is the id of a room before collisions: FNV-1a of point of care and room.
+func home(key []byte) int32 {
+	h := uint32(2166136261)
+	for _, c := range key {
+		h = (h ^ uint32(c)) * 16777619
+	}
+	return firstOwnRoom + int32(h%ownRooms)
+}
