@@ -168,9 +168,9 @@ func (c *command) retry() {
 		case e == nil:
 			c.finish(reasonEndpoint)
 		case what != nil:
-			e.do(&job{command: c, once: true, tries: tries, events: []*waiting{what}})
+			e.do(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{what.at: tries}, events: []*waiting{what}})
 		case found != nil && found.Position >= 0:
-			e.do(&job{command: c, once: true, tries: tries, list: []int64{found.Position}})
+			e.do(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{found.Position: tries}, list: []int64{found.Position}})
 		default:
 			c.finish(reasonDelivery)
 		}

@@ -129,6 +129,13 @@ func TestReplay(t *testing.T) {
 		if list := again("cmd_failed", outbound.SelectFailed); len(list) != 1 || list[0].event != ids[100] {
 			t.Errorf("failed: %d requests", len(list))
 		}
+		// Those before stay: three refusals of its own and six of two replays, then the one that was taken.
+		if d := r.board.deliveries[event.DeliveryID(ids[100], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
+			t.Errorf("one that was replayed three times: %+v", d)
+		}
+		if d := r.board.deliveries[event.DeliveryID(ids[0], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 2 {
+			t.Errorf("one that was replayed once: %+v", d)
+		}
 		if p := r.board.progress["cmd_all"]; p.Count != 200 || p.Delivered != 199 || p.Failed != 1 {
 			t.Errorf("%+v", p)
 		}

@@ -11,8 +11,8 @@ import (
 // job is the part of a command that a second lane does: some events again.
 type job struct {
 	command *command
-	once    bool               // one attempt each
-	tries   []outbound.Attempt // that its one event had before
+	once    bool                         // one attempt each
+	tries   map[int64][]outbound.Attempt // that its events had before, by their places in the ledger
 	stopped bool
 
 	events  []*waiting // in memory
@@ -37,6 +37,7 @@ func (c *command) replay() {
 	var list []int64
 	at := map[string]int64{} // by delivery
 	states := map[string]outbound.State{}
+	tries := map[int64][]outbound.Attempt{}
 	c.scan(o.Since, func(offset int64, entry any) {
 		switch x := entry.(type) {
 		case *outbound.Event:
@@ -55,6 +56,9 @@ func (c *command) replay() {
 					states[x.Delivery.ID] = x.Delivery.State
 				}
 			}
+			if place, ours := at[x.Delivery.ID]; ours {
+				tries[place] = x.Delivery.Attempts
+			}
 		}
 	}, func() {
 		drop := map[int64]bool{}
@@ -67,6 +71,9 @@ func (c *command) replay() {
 				drop[offset] = state == outbound.Delivered
 			case outbound.SelectAll:
 			}
+			if drop[offset] {
+				delete(tries, offset)
+			}
 		}
 		list = slices.DeleteFunc(list, func(offset int64) bool { return drop[offset] })
 		c.order.Progress.Count = len(list) + c.order.Progress.Delivered + c.order.Progress.Failed
@@ -75,7 +82,7 @@ func (c *command) replay() {
 			return
 		}
 		c.write()
-		e.do(&job{command: c, list: list})
+		e.do(&job{command: c, tries: tries, list: list})
 	})
 }
 
@@ -158,6 +165,7 @@ func (j *job) read(r *runner) {
 // ended takes the end of one of the job's deliveries.
 func (j *job) ended(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
+	delete(j.tries, w.at)
 	c := j.command
 	if state == outbound.Delivered {
 		c.order.Progress.Delivered++

@@ -103,7 +103,7 @@ func (r *runner) pick() *waiting {
 		}
 		switch r.tries = nil; {
 		case r.second():
-			r.tries = r.jobs[0].tries
+			r.tries = r.jobs[0].tries[r.head.at]
 		case r.resumedAt == r.head.at:
 			r.tries, r.resumed = r.resumed, nil
 		}
@@ -112,7 +112,9 @@ func (r *runner) pick() *waiting {
 		return r.head
 	}
 	if r.probe == nil {
-		r.probe = r.after(r.head)
+		if r.probe = r.after(r.head); r.probe != nil && r.second() {
+			r.again = r.jobs[0].tries[r.probe.at]
+		}
 	}
 	if r.probe == nil {
 		r.lane.Alone()
