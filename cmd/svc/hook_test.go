@@ -129,9 +129,12 @@ func TestListen(t *testing.T) {
 	}
 }
 
+// ownSecret is one of a partner's own, with blanks in it.
+const ownSecret = "a secret of the partner's own"
+
 func TestListenForms(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secrets")
-	if err := os.WriteFile(file, []byte(otherSecret+"\n"+hookTestSecret+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(otherSecret+"\r\n\n"+hookTestSecret+"\n"+ownSecret+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct {
@@ -154,6 +157,21 @@ func TestListenForms(t *testing.T) {
 				t.Errorf("printed\n%s\nwant %s", printed, tt.want)
 			}
 		})
+	}
+	url, _ := listening(t, "-secret-file", file)
+	if got := statusOf(t, signedRequest(t, url, ownSecret, "evt_1", "one", time.Now())); got != http.StatusNoContent {
+		t.Errorf("a secret with blanks in it: answered %d", got)
+	}
+}
+
+// TestListenToNoSecret: a file into which no secret was written is not taken for none named.
+func TestListenToNoSecret(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseListen([]string{"-secret-file", file}, world{env: environment()}); err == nil || !strings.Contains(err.Error(), "-secret-file: holds no secret") {
+		t.Errorf("%v", err)
 	}
 }
 

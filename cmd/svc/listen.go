@@ -10,7 +10,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
 	"time"
@@ -89,11 +88,11 @@ func parseListen(args []string, w world) (*listenOptions, error) {
 	}
 	faults := fromEnvironment(flags, w.env)
 	if o.secretFile != "" {
-		content, err := os.ReadFile(o.secretFile)
+		secrets, err := readSecrets(o.secretFile)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("-secret-file: %w", reason(err)))
+			faults = append(faults, fmt.Errorf("-secret-file: %w", err))
 		}
-		o.secrets = append(o.secrets, strings.Fields(string(content))...)
+		o.secrets = append(o.secrets, secrets...)
 	}
 	if _, _, err := net.SplitHostPort(o.addr); err != nil {
 		faults = append(faults, errors.New("-addr: must be host:port"))
@@ -108,6 +107,24 @@ func parseListen(args []string, w world) (*listenOptions, error) {
 		return nil, usageError{err}
 	}
 	return o, nil
+}
+
+// readSecrets reads a file of secrets, one a line. One without any is a fault:
+// whoever names a file expects that it is verified.
+func readSecrets(path string) (secrets []string, err error) {
+	content, err := readSecret(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(content) {
+		if line = strings.TrimRight(line, "\r\n"); line != "" {
+			secrets = append(secrets, line)
+		}
+	}
+	if len(secrets) == 0 {
+		return nil, errors.New("holds no secret")
+	}
+	return secrets, nil
 }
 
 // print shows one delivery. Whatever a stranger sends, a terminal gets no
