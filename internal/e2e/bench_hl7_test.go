@@ -95,9 +95,12 @@ func (s *system) storm(b *testing.B, name string, ingest, processor *node, appli
 	}
 	const lasting = 10 * time.Second
 	sent := lasting.Seconds() * closedLoop(b, lasting, func(c, n int) error { return sends[c](admission(base*4 + c*100_000 + n)) })
-	for applied() < before+math.Floor(sent) {
-		time.Sleep(5 * time.Millisecond) // the figures are polled, as Prometheus does
-	}
+	eventually(b, 5*time.Minute, func() error { // the figures are polled, as Prometheus does
+		if got, want := applied()-before, math.Floor(sent); got < want {
+			return fmt.Errorf("%.0f of %.0f messages are applied", got, want)
+		}
+		return nil
+	})
 	b.ReportMetric(sent/time.Since(began).Seconds(), name+"messages/s")
 	for who, busy := range map[string]time.Duration{
 		"ingest": ingest.busy(b) - busyIngest, "process": processor.busy(b) - busyProcessor, "kafka": s.kafka.busy(b) - busyKafka,

@@ -3,7 +3,6 @@ package e2e
 import (
 	"os"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,9 +14,6 @@ import (
 // where sessions share the processor alike, to be of a session of the least weight,
 // which ends with the command.
 func TestGivesWay(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere the commands do not give way") // docs/replay.md says so
-	}
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 6)
 	sessions, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
@@ -65,9 +61,6 @@ func TestGivesWay(t *testing.T) {
 // TestApart wants a command that runs in a session of its own to end as it would
 // without, and to be stopped as that.
 func TestApart(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("elsewhere the commands do not give way") // docs/replay.md says so
-	}
 	d := startDev(t, t.TempDir(), "-ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 6)
 	for want, args := range map[int][]string{

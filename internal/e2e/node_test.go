@@ -218,7 +218,6 @@ func until(ctx context.Context, try func() error) error {
 	}
 }
 
-// eventually fails the test unless try succeeds in time.
 // ready asks a page of health once.
 func ready(url string) error {
 	answer, err := http.Get(url)
@@ -233,6 +232,7 @@ func ready(url string) error {
 	return nil
 }
 
+// eventually fails the test unless try succeeds in time.
 func eventually(t testing.TB, within time.Duration, try func() error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), within)
