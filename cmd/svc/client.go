@@ -100,7 +100,24 @@ func (c *client) fill() error {
 type refusal struct {
 	Code    string
 	Message string
-	Details []struct{ Path, Rule string }
+	Details []struct {
+		Path string
+		Rule rule
+	}
+}
+
+// rule is what a part of a request breaks, as the API names it.
+type rule string
+
+// String says it to people, where its name alone says too little.
+func (r rule) String() string {
+	switch r {
+	case "factor", "key", "recipient", "webhook":
+		return "there is no such " + string(r)
+	case "unique":
+		return "is there twice"
+	}
+	return string(r)
 }
 
 // Error implements error.
@@ -110,7 +127,7 @@ func (r *refusal) Error() string {
 	}
 	said := make([]string, 0, len(r.Details))
 	for _, d := range r.Details {
-		said = append(said, strings.TrimSpace(d.Path+" "+d.Rule))
+		said = append(said, strings.TrimSpace(d.Path+" "+d.Rule.String()))
 	}
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }

@@ -162,7 +162,7 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 			row.Kind = &kind
 		}
 		if op, than := field("op"), field("than"); op != "" || than != "" {
-			if _, err := strconv.ParseFloat(than, 64); err != nil {
+			if _, err := strconv.ParseFloat(than, 64); err != nil || !json.Valid([]byte(than)) { // "nan" is none of JSON
 				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
 				continue
 			}
@@ -236,7 +236,7 @@ func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, 
 					where = fmt.Sprintf("line %d: %s", rows[n].line, strings.TrimPrefix(d.Path, at[0]))
 				}
 			}
-			sum.Faults = append(sum.Faults, strings.TrimSuffix(where, ": ")+": "+d.Rule)
+			sum.Faults = append(sum.Faults, strings.TrimSuffix(where, ": ")+": "+d.Rule.String())
 		}
 		return nil
 	}
