@@ -236,6 +236,13 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(adt(0, acuity.A01, "LDR:A", "labor-epidural", "O66.41"), adt(10, acuity.A01, "v=baby", "mother=v1", "LDR:A")),
 			read: []reading{{9, "<LDR:A> 60 labor-tolac/2 labor-epidural/0"}, {10, "<LDR:A> 90 nb-stabilization/1 labor-epidural/0"}},
 		},
+		"X9 X14 a newborn without a place is as old as its admission": {
+			say: list(adt(0, acuity.A01, "LDR:A", "class=I"), adt(10, acuity.A01, "v=baby", "mother=v1"), adt(20, acuity.A02, "MBU:3")),
+			read: []reading{
+				{10, "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"},
+				{54, "<MBU:3> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {55, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"},
+			},
+		},
 		"X9 a newborn goes with the mother": {
 			say:  append(couplet, adt(10, acuity.A02, "ANTE:6"), adt(20, acuity.A03)),
 			read: []reading{{10, "<ANTE:6> 40 ap-stable/1 nb-continuing/0"}, {20, ""}},

@@ -96,6 +96,9 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 	if c := u.chosen(v, born, false); c.Factor != 0 {
 		return c, ByADT
 	}
+	if born == 0 {
+		born = v.story.openedAt // as for its mother (X14)
+	}
 	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), ByADT
 }
 
