@@ -49,7 +49,7 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 		s.AsOf = r.now
 	}
 	if s.AsOf.Sub(r.now) > planAhead {
-		b.unfit("asOf", "max:24h ahead")
+		b.fault("asOf", "max:24h ahead")
 	}
 	return s
 }
