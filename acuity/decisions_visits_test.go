@@ -240,7 +240,8 @@ func TestDecisionsVisits(t *testing.T) {
 			say: list(adt(0, acuity.A01, "LDR:A", "class=I"), adt(10, acuity.A01, "v=baby", "mother=v1"), adt(20, acuity.A02, "MBU:3")),
 			read: []reading{
 				{10, "<LDR:A> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"},
-				{54, "<MBU:3> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"}, {55, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"},
+				{54, "<MBU:3> 120 nb-stabilization/1 pp-immediate-recovery-vag/0"},
+				{55, "<MBU:3> 60 nb-stabilization/1 pp-immediate-recovery-vag/0"},
 			},
 		},
 		"X9 a newborn goes with the mother": {
