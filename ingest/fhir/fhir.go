@@ -94,10 +94,8 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
 	}
-	d := &decoder{scanner: scanner{b: body}, Options: o}
-	// A guess that saves most of the growing: a resource with its claims and
-	// reports takes 2 KiB.
-	d.resources = make([]resource, 0, min(1+len(body)>>11, maxResources))
+	d := &decoder{scanner: scanner{b: body}, Options: o, stores: newStores(len(body))}
+	defer d.release()
 	d.body()
 	if d.refused != nil {
 		return nil, d.refused
@@ -116,19 +114,10 @@ type decoder struct {
 	refused *Fault
 	issues  []placedIssue
 
-	containers []container
-	resources  []resource
+	id     []byte // of the event that is made
+	digest []byte // of the body, once it was asked for
 
-	codings     []coding
-	identifiers []identifier
-	components  []component
-	locations   []location
-	concepts    []concept
-	ingredients []ingredient
-	names       [][]byte // of the fields of the resource that is read
-	id          []byte   // of the event that is made
-	digest      []byte   // of the body, once it was asked for
-
+	*stores
 	index
 	words
 }
@@ -146,7 +135,7 @@ func (d *decoder) refuse(f Fault) {
 
 // full reports whether lists have grown to the bound; then the body is refused.
 func (d *decoder) full() bool {
-	if len(d.codings)+len(d.identifiers)+len(d.components)+len(d.locations)+len(d.concepts)+len(d.ingredients) < maxStored {
+	if d.stored() < maxStored {
 		return false
 	}
 	d.refuse(Fault{Rule: "maxItems", TooLarge: true})

@@ -39,16 +39,19 @@ func (s *scanner) fail(rule string) {
 
 // space moves to the next byte that is no white space and returns it; 0 at the end.
 func (s *scanner) space() byte {
-	if s.i < len(s.b) {
-		if c := s.b[s.i]; c > ' ' {
-			return c
-		}
-		s.i = afterSpace(s.b, s.i)
-	}
-	if s.i < len(s.b) {
+	if s.i = afterSpace(s.b, s.i); s.i < len(s.b) {
 		return s.b[s.i]
 	}
 	return 0
+}
+
+// afterSpace returns the position of the first byte from i on that is no white
+// space. Often that is i, so the check for it is small enough to be inlined.
+func afterSpace(b []byte, i int) int {
+	if i < len(b) && b[i] <= ' ' {
+		return afterBlanks(b, i)
+	}
+	return i
 }
 
 // Eight bytes are looked at together, as one word.
@@ -58,9 +61,9 @@ const (
 	spaces = ' ' * ones
 )
 
-// afterSpace returns the position of the first byte from i on that is no white
-// space. Indented text is mostly runs of blanks.
-func afterSpace(b []byte, i int) int {
+// afterBlanks is afterSpace where there may be some. Indented text is mostly runs of
+// blanks.
+func afterBlanks(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
 		case '\n', '\r', '\t', ' ':
@@ -79,16 +82,21 @@ func afterSpace(b []byte, i int) int {
 	return i
 }
 
+// stops marks with its high bit the lowest byte of a word at which plain text in a
+// string ends: a quote, a backslash, a control character, or one that is not ASCII.
+// Marks above it mean nothing, for subtracting borrows from the byte above. Flipping
+// the 2 of all bytes changes the quote, and no character below it, into the 32 that
+// the controls are below of.
+func stops(w uint64) uint64 {
+	return (((w ^ 2*ones) - ('"'^2+1)*ones) | ((w ^ '\\'*ones) - ones) | w) & highs
+}
+
 // afterString returns the position after the string whose inside begins at i, and
 // whether it holds an escape; or -1 and the rule that it breaks.
 func afterString(b []byte, i int) (end int, escaped bool, rule string) {
 	for {
 		if len(b)-i >= 8 {
-			w := binary.LittleEndian.Uint64(b[i:])
-			quote, slash := w^'"'*ones, w^'\\'*ones
-			// The lowest mark is a byte that ends the plain text; marks above it
-			// may be carries.
-			stop := ((quote-ones)&^quote | (slash-ones)&^slash | (w-spaces)&^w | w) & highs
+			stop := stops(binary.LittleEndian.Uint64(b[i:]))
 			if stop == 0 {
 				i += 8
 				continue
@@ -234,26 +242,17 @@ func (s *scanner) key() ([]byte, bool) {
 		s.fail(ruleJSON)
 		return nil, false
 	}
-	if s.space() != '"' {
-		s.fail(ruleJSON)
-		return nil, false
-	}
-	from := s.i + 1
-	end, escaped, rule := afterString(s.b, from)
+	from := afterSpace(s.b, s.i)
+	end, next, escaped, rule := afterKey(s.b, from)
 	if end < 0 {
 		s.fail(rule)
 		return nil, false
 	}
-	s.i = end
-	if s.space() != ':' {
-		s.fail(ruleJSON)
-		return nil, false
-	}
-	s.i++
+	s.i = next
 	if escaped {
-		return unescape(s.b[from-1 : end]), true
+		return unescape(s.b[from:end]), true
 	}
-	return s.b[from : end-1], true
+	return s.b[from+1 : end-1], true
 }
 
 // list is an array while it is read.

@@ -8,17 +8,15 @@ func (s *scanner) skip() {
 	var objects uint64 // from the innermost bracket on
 	depth := 0
 	rule := ruleJSON
+	var end int
 value:
 	for {
-		if i < len(b) && b[i] <= ' ' {
-			i = afterSpace(b, i)
-		}
+		i = afterSpace(b, i)
 		if i >= len(b) {
 			break
 		}
 		switch c := b[i]; c {
 		case '"':
-			var end int
 			if end, _, rule = afterString(b, i+1); end < 0 {
 				break value
 			}
@@ -31,9 +29,7 @@ value:
 			}
 			objects = objects<<1 | uint64(c>>5&1) // '{' is 0x7B, '[' is 0x5B
 			i++
-			if i < len(b) && b[i] <= ' ' {
-				i = afterSpace(b, i)
-			}
+			i = afterSpace(b, i)
 			if i >= len(b) {
 				break value
 			}
@@ -43,7 +39,7 @@ value:
 			if objects&1 == 0 {
 				continue
 			}
-			if i, rule = afterKey(b, i); i < 0 {
+			if end, i, _, rule = afterKey(b, i); end < 0 {
 				break value
 			}
 			continue
@@ -64,9 +60,7 @@ value:
 				s.i = i
 				return
 			}
-			if i < len(b) && b[i] <= ' ' {
-				i = afterSpace(b, i)
-			}
+			i = afterSpace(b, i)
 			if i >= len(b) {
 				break value
 			}
@@ -75,10 +69,8 @@ value:
 			case c == ',':
 				i++
 				if object {
-					if i < len(b) && b[i] <= ' ' {
-						i = afterSpace(b, i)
-					}
-					if i, rule = afterKey(b, i); i < 0 {
+					i = afterSpace(b, i)
+					if end, i, _, rule = afterKey(b, i); end < 0 {
 						break value
 					}
 				}
@@ -95,21 +87,17 @@ value:
 	s.fail(rule)
 }
 
-// afterKey returns the position after the name at i and its colon; -1 and the rule
-// broken if there is none.
-func afterKey(b []byte, i int) (int, string) {
+// afterKey returns the position after the name at i, that after its colon, and whether
+// the name holds an escape; -1 and the rule broken if there is none.
+func afterKey(b []byte, i int) (end, next int, escaped bool, rule string) {
 	if i >= len(b) || b[i] != '"' {
-		return -1, ruleJSON
+		return -1, i, false, ruleJSON
 	}
-	i, _, rule := afterString(b, i+1)
-	if i < 0 {
-		return -1, rule
+	if end, escaped, rule = afterString(b, i+1); end < 0 {
+		return -1, i, false, rule
 	}
-	if i < len(b) && b[i] <= ' ' {
-		i = afterSpace(b, i)
+	if next = afterSpace(b, end); next >= len(b) || b[next] != ':' {
+		return -1, i, false, ruleJSON
 	}
-	if i >= len(b) || b[i] != ':' {
-		return -1, ruleJSON
-	}
-	return i + 1, ruleJSON
+	return end, next + 1, escaped, ruleJSON
 }

@@ -1,0 +1,39 @@
+package fhir
+
+import (
+	"reflect"
+	"testing"
+)
+
+// What was read of a body is in no memory that the next one gets.
+func TestStoresKeepNothing(t *testing.T) {
+	s := newStores(0)
+	s.containers = append(s.containers, container{before: "entry"})
+	s.resources = append(s.resources, resource{key: "Patient/p1", patient: "p1"})
+	s.names = append(s.names, []byte("birthDate"))[:0] // as after a resource
+	s.codings = append(s.codings, coding{code: span{1, 2}})
+	s.identifiers = append(s.identifiers, identifier{value: span{1, 2}})
+	s.components = append(s.components, component{})
+	s.locations = append(s.locations, location{})
+	s.concepts = append(s.concepts, concept{})
+	s.ingredients = append(s.ingredients, ingredient{})
+	s.release()
+	for _, field := range reflect.ValueOf(s).Elem().Fields() {
+		if field.Len() > 0 {
+			t.Errorf("%d of %s", field.Len(), field.Type())
+		}
+	}
+	if r := s.resources[:1][0]; r != (resource{}) || s.names[:1][0] != nil {
+		t.Errorf("kept: %+v, %q", r, s.names[:1][0])
+	}
+}
+
+// Memory is kept for bodies of the usual size alone.
+func TestLargeStoresGo(t *testing.T) {
+	s := newStores(0)
+	s.codings = make([]coding, maxKept+1)
+	s.release()
+	if len(s.codings) == 0 {
+		t.Error("kept")
+	}
+}
