@@ -66,7 +66,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	for _, n := range v.babies {
 		if n.story.openedAt != 0 {
 			birth = Soonest(birth, n.story.openedAt) // X14
-			e.babies = max(e.babies, n.story.babies)
+			e.babies = max(e.babies, n.story.babies, n.order)
 		}
 	}
 	chosen, kind := u.primary(r, v, facts, birth, cesarean)

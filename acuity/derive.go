@@ -68,7 +68,8 @@ func (u *Unit) retell() {
 		return
 	}
 	how := telling{SameRoom: u.table.sameRoom, TrustA08: u.setting().TrustA08Location}
-	for _, v := range u.work.visits {
+	for i := 0; i < len(u.work.visits); i++ { // one may ask for others
+		v := u.work.visits[i]
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt
 		u.turnOver(v, false)
@@ -96,6 +97,7 @@ func (u *Unit) retell() {
 				u.enlist(v)
 				u.markVisit(v, markWeave)
 			}
+			v.order = u.orderOf(v) // another than before only of a visit that is woven
 		}
 	}
 	u.work.visits = u.work.visits[:0]

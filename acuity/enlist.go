@@ -33,6 +33,7 @@ func (u *Unit) visitOf(patient string, not *visit) *visit {
 func (u *Unit) enlist(v *visit) {
 	u.markNames(v)
 	if !v.isCalled(&v.story) {
+		u.markOthers(v)
 		u.delist(v)
 		for _, p := range append([]string{v.story.patient}, v.story.referred...) {
 			if p != "" && !slices.Contains(v.names, p) {
@@ -41,6 +42,7 @@ func (u *Unit) enlist(v *visit) {
 			}
 		}
 		u.markNames(v)
+		u.markOthers(v)
 	}
 	if v.story.newborn != v.baby {
 		v.baby = v.story.newborn
@@ -52,6 +54,21 @@ func (u *Unit) enlist(v *visit) {
 			u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
 			u.stirBound(binding{v: v.mother})
 			v.bornTo(nil)
+		}
+	}
+}
+
+// markOthers asks for the other visits of a visit's patient anew: by her names they know
+// what Patients that were told apart say of them.
+func (u *Unit) markOthers(v *visit) {
+	if len(u.referents) == 0 {
+		return
+	}
+	for _, n := range u.namesOf(slices.Clone(v.names)) {
+		for _, o := range u.patients[n] {
+			if o != v {
+				u.markVisit(o, markRetell)
+			}
 		}
 	}
 }

@@ -44,6 +44,37 @@ func (u *Unit) isNeonate(v *visit) bool {
 
 func (r *Referent) isNeonate() bool { return len(r.Codings) > 0 && r.Codings[0] == Neonate }
 
+// MultipleBirth is the system of the coding that the referent of a Patient has who is of
+// a multiple birth: its code is the order of birth, a digit.
+const MultipleBirth = "multiple-birth"
+
+// birthOrder returns the order of birth that a Patient says; 0: none.
+func (r *Referent) birthOrder() uint8 {
+	for _, c := range r.Codings {
+		if c.System == MultipleBirth && len(c.Code) == 1 && c.Code[0] >= '1' && c.Code[0] <= '9' {
+			return c.Code[0] - '0'
+		}
+	}
+	return 0
+}
+
+// ofPerson reports whether the referent says something about a patient beside the names.
+func (r *Referent) ofPerson() bool { return r.isNeonate() || r.birthOrder() != 0 }
+
+// orderOf returns the order of birth of a newborn, as a Patient that was told apart says
+// it; 0: none does.
+func (u *Unit) orderOf(v *visit) (order uint8) {
+	if len(u.referents) == 0 || !v.story.newborn {
+		return 0
+	}
+	for _, name := range u.namesOf(slices.Clone(v.names)) {
+		if r := u.referents[name]; r != nil {
+			order = max(order, r.birthOrder())
+		}
+	}
+	return order
+}
+
 // bornOf reports whether a visit is a part of a visit of another patient. Two names
 // tell patients apart only if they are of one kind: the mother by number and the same
 // mother by reference are no two, so one of the two must be known by both, or both by

@@ -15,7 +15,7 @@ type Referent struct {
 	// the point of care of a place; or the pseudonym of a reference to a patient.
 	Name      string
 	UpdatedAt Instant  // of its version; 0: not said
-	Codings   []Coding // of a Medication; of a Patient [Neonate], if it is one
+	Codings   []Coding // of a Medication; of a Patient Neonate, if it is one, and the order of a [MultipleBirth]
 	Place     Location // of a Location
 	Patient   string   // of a Patient: the pseudonym of the number
 }
@@ -60,7 +60,7 @@ func (u *Unit) takeReferents(in *intake) {
 			u.part(&old.Referent)
 		}
 		u.join(&s.Referent)
-		if s.isNeonate() || old != nil && old.isNeonate() {
+		if s.ofPerson() || old != nil && old.ofPerson() {
 			u.markPerson(s.Name)
 		}
 	}
@@ -145,7 +145,7 @@ func (u *Unit) forgetReferents() {
 	var kinds [2][]*ReferentState
 	for _, s := range u.referents {
 		kind := 0
-		if s.Patient != "" || s.isNeonate() {
+		if s.Patient != "" || s.ofPerson() {
 			kind = 1
 		}
 		kinds[kind] = append(kinds[kind], s)
@@ -156,7 +156,7 @@ func (u *Unit) forgetReferents() {
 		})
 		for _, s := range list[:max(len(list)-capReferents, 0)] {
 			u.part(&s.Referent)
-			if s.isNeonate() {
+			if s.ofPerson() {
 				u.markPerson(s.Name)
 			}
 			delete(u.referents, s.Name)

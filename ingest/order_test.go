@@ -158,12 +158,24 @@ var visits = map[string][]string{
 		`{"resourceType":"Patient","id":"p1","identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN1"}]}`,
 		adt("A02", "0900", "", `MBU^31`, "I"),
 	},
+	"one of three, whose number an earlier visit joins to her Patient": append([]string{babys(byNumber)}, third...),
+	"the same by its class": append([]string{strings.Replace(babys(byNumber), `"IMP"`, `"N"`, 1)}, third...),
 	"an infusion on hold, known before the visit": {
 		administered("m1", "in-progress", "08:50", "08:50", ""), administered("m1", "on-hold", "09:20", "08:50", ""),
 		administered("m2", "in-progress", "10:00", "09:55", ""), observed("o1", "final", "22:10", "22:10", "II"),
 		observed("o1", "entered-in-error", "22:20", "22:10", "II"), adt("A01", "0800", "", `ANTE^A1`, "I"),
 		encounter("in-progress", "08:15", stays("A1", "08:10"), ""),
 	},
+}
+
+// byNumber names a newborn, and third is what else is said of it: that it is the third
+// that the mother bears, and that the number is of the Patient of whom that is said.
+const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
+
+var third = []string{
+	encounter("in-progress", "08:15", stays("L1", "08:10"), ""), twins, named("Patient", "b2", `"multipleBirthInteger":3`),
+	`{"resourceType":"Encounter","id":"b0","meta":{"lastUpdated":"2026-03-04T08:50:00Z"},"status":"finished","class":{"code":"AMB"},
+"subject":{"reference":"Patient/b2","identifier":{"value":"MRN2"}},"period":{"start":"2026-03-04T08:45:00Z","end":"2026-03-04T08:50:00Z"}}`,
 }
 
 // state is what a unit comes to: who is where, with what evidence, and what waits.

@@ -13,6 +13,9 @@ func babys(subject string) string {
 		subject + `,"partOf":{"reference":"Encounter/e1"},"period":{"start":"2026-03-04T08:55:00Z"},"location":[` + stays("L1", "08:55") + `]}`
 }
 
+// twins is a pregnancy of several, as the mother's record has it.
+var twins = strings.Replace(diagnosed("confirmed", "08:40", ofVisit), "O14.13", "O30.009", 1)
+
 // named is a resource that others name, and nothing of when it was made.
 func named(kind, id, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `",` + rest + `}`
@@ -115,6 +118,23 @@ func TestReferencesOverMessages(t *testing.T) {
 		},
 		"a stay of the same patient within a visit is no newborn": {
 			[]string{at(stays("L1", "08:10")), babys(`"subject":{"reference":"Patient/p1"}`)}, `"Label":"L1"`, `"Baby":1`,
+		},
+		"the order of a multiple birth": {
+			[]string{at(stays("L1", "08:10")), twins, babys(`"subject":{"reference":"Patient/b2"}`), named("Patient", "b2", `"multipleBirthInteger":3`)},
+			`"Count":3,`, "",
+		},
+		"the order of a multiple birth, of a patient with a number": {
+			[]string{
+				at(stays("L1", "08:10")), twins, alone,
+				named("Patient", "b2", `"identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN2"}],"birthDate":"2026-03-04","multipleBirthInteger":4`),
+			},
+			`"Count":4,`, "",
+		},
+		"a birth of two at the least": {
+			[]string{
+				at(stays("L1", "08:10")), twins, babys(`"subject":{"reference":"Patient/b2"}`),
+				named("Patient", "b2", `"identifier":[{"type":{"coding":[{"code":"MR"}]},"value":"MRN2"}],"multipleBirthBoolean":true`),
+			}, `"Count":2,`, `"Count":3,`,
 		},
 		"a newborn by the birth date": {
 			[]string{at(stays("L1", "08:10")), alone, named("Patient", "b2", `"birthDate":"2026-03-03"`)}, `"Baby":1`, "",

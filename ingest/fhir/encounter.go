@@ -220,7 +220,7 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	if patient >= 0 {
 		p := &d.resources[patient]
 		e.Newborn = d.newborn(p, start)
-		if order := d.bytes(p.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+		if order := d.birthOrder(p); order != "" {
 			e.Babies = order[0] - '0'
 		}
 	}
@@ -241,6 +241,15 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	if visit := d.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
 		e.Newborn, e.MotherVisit, e.MotherPatient = true, visit, mother
 	}
+}
+
+// birthOrder returns the order of a multiple birth, a digit from 1 on; "" if a Patient
+// says none.
+func (d *decoder) birthOrder(r *resource) string {
+	if order := d.bytes(r.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
+		return string(order)
+	}
+	return ""
 }
 
 // newborn reports whether a Patient is one at a time.

@@ -45,7 +45,8 @@ func (d *decoder) referent(r *resource) bool {
 }
 
 // patient makes the fact that the reference to a Patient and a number are the same,
-// and that the patient is a newborn now.
+// that the patient is a newborn now, and the order of a multiple birth. That of
+// somebody who is older says nothing about who is born here.
 func (d *decoder) patient(r *resource) bool {
 	d.person(r)
 	at := cmp.Or(d.time(r, r.updated, "meta.lastUpdated"), d.ReceivedAt)
@@ -53,9 +54,16 @@ func (d *decoder) patient(r *resource) bool {
 	if r.person == "" {
 		f.Name, f.Patient = r.patient, ""
 	}
-	if d.newborn(r, at) {
-		f.Codings = []acuity.Coding{acuity.Neonate}
-	} else if f.Patient == "" {
+	_, precision, dated := d.instant(r.birth)
+	newborn := d.newborn(r, at)
+	if newborn {
+		f.Codings = append(f.Codings, acuity.Neonate)
+	}
+	older := dated && precision <= acuity.Day && !newborn
+	if order := d.birthOrder(r); order != "" && !older {
+		f.Codings = append(f.Codings, acuity.Coding{System: acuity.MultipleBirth, Code: order})
+	}
+	if len(f.Codings) == 0 && f.Patient == "" {
 		return false
 	}
 	d.facts.Referents = append(d.facts.Referents, f)
