@@ -103,7 +103,7 @@ func (a *Alert) why() string {
 	case policy.Cleared:
 		return "Cleared"
 	case policy.Digest:
-		return "Keeps changing"
+		return "Level keeps changing"
 	case policy.Escalated:
 		return "No answer yet"
 	case policy.Repeated:

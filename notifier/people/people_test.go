@@ -169,7 +169,7 @@ func TestFlapping(t *testing.T) {
 		}
 		var raise, digest int
 		for _, m := range r.provider.taken() {
-			if strings.Contains(m.Text, "Keeps changing") {
+			if strings.Contains(m.Text, "Level keeps changing") {
 				digest++
 			} else if strings.Contains(m.Text, "ORANGE (was GREEN)") {
 				raise++
