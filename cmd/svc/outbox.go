@@ -49,6 +49,9 @@ type caught struct {
 	Attempt    int              `json:"attempt"`
 }
 
+// Clock is when it was caught, by the clock on the wall.
+func (c *caught) Clock() string { return time.Time(c.At).Format("15:04:05") }
+
 // devSMSToken is the one that signs the receipts of svc dev, so that they can be
 // tried; see docs/alerts.md.
 const devSMSToken = "svc dev"
