@@ -10,11 +10,21 @@ import (
 type judged struct {
 	factors []FactorVerdict
 	sources []Source
+	alone   *judged // memory for one of several patients of a room; nil: none yet
 }
 
 // judgedOf returns memory for the verdict of a room with n pieces of evidence.
 func judgedOf(n int) judged {
 	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
+}
+
+// one returns memory for the verdict of one of several patients.
+func (j *judged) one() *judged {
+	if j.alone == nil {
+		j.alone = &judged{}
+	}
+	j.alone.clear()
+	return j.alone
 }
 
 // clear makes room for the next verdict.

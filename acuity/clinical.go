@@ -118,28 +118,32 @@ func (u *Unit) settle(r *room, now Instant) {
 	if at := r.threads.unsettled; at == 0 || at.Add(settleAfter) > now {
 		return
 	}
-	due := func(h *Heard) bool { return !h.Settled && h.ReceivedAt.Add(settleAfter) <= now }
-	list := r.threads.byArrival(due)
-	r.threads.remove(func(h *Heard) bool { return due(h) && h.to != toOccupant && h.to != toRoom })
+	list := u.work.settled[:0]
 	r.threads.unsettled = 0
-	for h := range r.threads.each {
-		if h.to == toRoom && due(h) {
+	r.threads.remove(func(h *Heard) bool {
+		switch {
+		case h.Settled:
+			return false
+		case h.ReceivedAt.Add(settleAfter) > now, h.to == toOccupant: // who may still turn out to be a visit
+			r.threads.unsettled = Soonest(r.threads.unsettled, h.ReceivedAt)
+			return false
+		case h.to == toRoom:
 			h.Settled = true
 			u.dirty.heard = append(u.dirty.heard, heardRecord{Heard: *h})
+			return false
 		}
-		if !h.Settled {
-			r.threads.unsettled = Soonest(r.threads.unsettled, h.ReceivedAt)
-		}
-	}
+		list = append(list, *h)
+		return true
+	})
+	slices.SortFunc(list, compareArrival)
 	for i := range list {
-		switch h := &list[i]; {
-		case h.to == toOccupant || h.to == toRoom: // the occupant may still turn out to be a visit
-		case h.visit != nil:
+		if h := &list[i]; h.visit != nil {
 			u.entrust(h.visit, h) // whose it was: nothing new comes of it
-		default:
+		} else {
 			u.lose(h)
 		}
 	}
+	u.work.settled = emptied(list)
 }
 
 // answerClinical tells what a clinical request has to know of its room.

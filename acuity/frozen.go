@@ -103,8 +103,7 @@ func (f *frozen) share(r *RoomChart, v *RoomVerdict, visits []SnapshotVisit, h i
 	}
 	rest := v.Demand
 	for i := range visits {
-		var alone judged
-		own := f.cat.weigh(&f.views[i], f.cat.active(f.views[i:i+1], at, &alone), at, &RoomVerdict{Status: r.Status})
+		own := f.cat.weigh(&f.views[i], f.cat.active(f.views[i:i+1], at, f.ahead.one()), at, &RoomVerdict{Status: r.Status})
 		own = min(own, rest)
 		rest -= own
 		visits[i].Demand[h] = uint8(own) //nolint:gosec // at most maxDemand

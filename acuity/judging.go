@@ -130,7 +130,7 @@ func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
 	if cap(r.store.factors) < n {
 		r.store = judgedOf(n + n%2)
 	}
-	out := judged{factors: r.store.factors[:0], sources: r.store.sources[:0]}
+	out := judged{factors: r.store.factors[:0], sources: r.store.sources[:0], alone: &w.alone}
 	u.cat.judgeRoom(&r.chart, now, &out, rv)
 }
 

@@ -35,12 +35,14 @@ type work struct {
 	chart   RoomChart     // memory of the next chart
 	spare   []judged
 	retired []judged // free after this step
+	alone   judged   // memory of the verdict of one of several patients of a room
 	relaid  bool     // the rooms of the chart are not those of the verdict
 	all     bool     // all rooms were put together anew in the last step
 	layout  bool     // rooms came or went
 	known   bool     // rooms were made known, or named by a census
 
 	said    []Heard    // memory of the statements of an input
+	settled []Heard    // memory of those of a room that are settled
 	written HeardState // memory of a record
 	order   []int      // memory of an order of statements
 	active  []Factor   // memory of the factors of a room

@@ -34,7 +34,7 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 	if len(views) == 1 {
 		total = c.weigh(&views[0], rv.Factors, now, rv)
 	} else {
-		total, _ = c.together(views, now, rv)
+		total, _ = c.together(views, now, rv, out)
 	}
 	switch {
 	case len(views) == 0 && r.Status == RoomOccupied:
@@ -45,17 +45,15 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 	rv.Demand = min(total, maxDemand)
 	c.describe(r, rv, views, now)
 	if len(views) > 1 {
-		c.followAll(r, rv, views, now)
+		c.followAll(r, rv, views, now, out)
 	}
 }
 
 // together adds up the demands of several patients of a room; next is when any
 // factor of one of them changes.
-func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict) (total Demand, next Instant) {
-	var alone judged
+func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict, out *judged) (total Demand, next Instant) {
 	for i := range views {
-		alone.factors, alone.sources = alone.factors[:0], alone.sources[:0]
-		factors := c.active(views[i:i+1], now, &alone)
+		factors := c.active(views[i:i+1], now, out.one())
 		total += c.weigh(&views[i], factors, now, rv)
 		for j := range factors {
 			next = Soonest(next, factors[j].Next)
@@ -67,13 +65,13 @@ func (c *Catalogue) together(views []patient, now Instant, rv *RoomVerdict) (tot
 // followAll finds when the demand of a room of several patients changes although
 // none of its entries does: the step of one patient may be hidden by the same
 // factor of the other, but her demand counts.
-func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, now Instant) {
-	_, at := c.together(views, now, &RoomVerdict{Status: rv.Status})
+func (c *Catalogue) followAll(r *RoomChart, rv *RoomVerdict, views []patient, now Instant, out *judged) {
+	_, at := c.together(views, now, &RoomVerdict{Status: rv.Status}, out)
 	for at != 0 && (rv.Next == 0 || at < rv.Next) {
 		for i := range r.Patients {
 			c.view(&r.Patients[i], at, &views[i])
 		}
-		total, next := c.together(views, at, &RoomVerdict{Status: rv.Status})
+		total, next := c.together(views, at, &RoomVerdict{Status: rv.Status}, out)
 		if min(total, maxDemand) != rv.Demand {
 			rv.Next = at
 			return

@@ -204,10 +204,15 @@ func seated(list []sit, s sit) []sit {
 
 // unseated takes out who came when s did.
 func unseated(list []sit, s sit) []sit {
-	if i, ok := slices.BinarySearchFunc(list, s, compareSits); ok {
-		return slices.Delete(list, i, i+1)
+	i, ok := slices.BinarySearchFunc(list, s, compareSits)
+	switch {
+	case !ok:
+		return list
+	case i == 0: // as of a visit that is forgotten: the others stay where they are
+		list[0] = sit{}
+		return list[1:]
 	}
-	return list
+	return slices.Delete(list, i, i+1)
 }
 
 // compareSits orders who is or was in a room by arrival.

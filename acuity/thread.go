@@ -81,30 +81,27 @@ func (l *threads) add(h Heard) {
 	l.size++
 }
 
-// remove takes out those statements that which holds for.
+// remove takes out those statements that which holds for. It asks of each once.
 func (l *threads) remove(which func(*Heard) bool) {
 	l.size = 0
 	for i := range l.list {
 		t := &l.list[i]
-		first := 0
-		for first < len(t.said) && which(&t.said[first]) {
-			first++
-		}
-		clear(t.said[:first]) // nearly always those are all: then nothing is moved
-		t.said = t.said[first:]
-		kept := 0
+		from, to := 0, 0 // those that stay: nearly always the last ones, so nothing is moved
 		for j := range t.said {
-			if which(&t.said[j]) {
-				continue
+			switch {
+			case !which(&t.said[j]):
+				if to < j {
+					t.said[to] = t.said[j]
+				}
+				to++
+			case from == to:
+				from, to = j+1, j+1
 			}
-			if kept < j {
-				t.said[kept] = t.said[j]
-			}
-			kept++
 		}
-		clear(t.said[kept:])
-		t.said = t.said[:kept]
-		l.size += kept
+		clear(t.said[:from])
+		clear(t.said[to:])
+		t.said = t.said[from:to]
+		l.size += len(t.said)
 	}
 	l.list = slices.DeleteFunc(l.list, func(t thread) bool { return len(t.said) == 0 })
 }

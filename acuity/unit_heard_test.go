@@ -178,3 +178,29 @@ func TestThinningOutlivesReading(t *testing.T) {
 		}
 	}
 }
+
+// What is settled goes to its visit, whenever it came; what was said of somebody
+// without a visit stays in the room, for the visit that she may turn out to be.
+func TestStatementsAreSettledOneByOne(t *testing.T) {
+	const hour = 60
+	u := NewUnit(testHospital)
+	mark := func(room int32, at int) {
+		feed(u, spoken(clockAt(at), room, Signal{Room: room, Kind: KindObservation, System: SystemLocal, Code: "env-interpreter"}))
+	}
+	feed(u, listing(clockAt(0), CensusRoom{ID: 1, Visit: "v", Status: RoomOccupied}, CensusRoom{ID: 2, Status: RoomOccupied}))
+	mark(1, 10)
+	mark(2, 11)
+	mark(1, 20*hour)
+	for _, c := range []struct{ at, settled int }{{23 * hour, 0}, {25 * hour, 1}, {43 * hour, 1}, {45 * hour, 2}} {
+		feed(u, Observation{ReceivedAt: clockAt(c.at), Channel: ChannelStaffing, Staffing: &Staffing{Nurses: 3}})
+		if n := u.visits["v"].threads.size; n != c.settled {
+			t.Errorf("after %d h: %d statements settled, want %d", c.at/hour, n, c.settled)
+		}
+	}
+	if n := u.room(1).threads.size; n != 0 {
+		t.Errorf("room 1 still has %d statements", n)
+	}
+	if n := u.room(2).threads.size; n != 1 || !u.roomVerdict(2).has(factor("env-interpreter")) {
+		t.Errorf("of the occupant of room 2 there are %d statements, and she has %+v", n, u.roomVerdict(2).Factors)
+	}
+}
