@@ -169,6 +169,11 @@ func TestDecisionsVisits(t *testing.T) {
 		"X3 a visit that the census does not show leaves": {
 			say: list(admit, census(10, holds(7, "ap-stable")), late(adt(5, acuity.A02, "LDR:B"), 12), adt(20, acuity.A02, "OBOR:1")), read: []reading{{10, "7 20 ap-stable/1"}, {12, "7 20 ap-stable/1"}, {20, "7 20 ap-stable/1; <OBOR:1> 120 csection-intraop/2"}},
 		},
+		"X3 a transfer to where the visit was brings it back": {
+			say:     list(admit, census(10), adt(20, acuity.A02, "LDR:A")),
+			read:    []reading{{10, ""}, {20, inA}},
+			answers: []string{"+labor-standard", "-labor-standard", "+labor-standard"},
+		},
 		"X3 an occupied row without a visit is the ADT visit there": {
 			say:  list(adt(0, acuity.A01, "#7", "class=I", "labor-epidural", "O45.9"), census(10, holds(7)), adt(20, acuity.A02, "LDR:B")),
 			read: []reading{{10, "7 120 high-hemorrhage/4 labor-epidural/0"}, {20, "<LDR:B> 120 high-hemorrhage/4 labor-standard/0"}},

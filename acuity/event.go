@@ -8,8 +8,9 @@ import (
 
 // intakeEvent is where an event went.
 type intakeEvent struct {
-	v  *visit
-	id string
+	v    *visit
+	id   string
+	left bool // a census had the visit leave the room where ADT has it
 }
 
 // eventPath names an event of a request; one event alone needs no name.
@@ -102,7 +103,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	v.fold(u)
 	u.markVisit(v, markState|markRetell)
 	u.noteUnmappedDiagnoses(in, &stored)
-	in.events[i] = intakeEvent{v, e.ID}
+	in.events[i] = intakeEvent{v, e.ID, v.story.placedAt() != 0 && u.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
@@ -190,17 +191,21 @@ func (u *Unit) answerEvents(in *intake) {
 	for i := range in.Items {
 		item := &in.Items[i]
 		if v := in.events[i].v; v != nil {
+			r := u.whereIs(v)
 			if t := v.toldOf(in.events[i].id, &in.o.Events[i]); t != nil {
-				if reason := t.fate.reason(); t.fate == fateDuplicate {
+				switch reason := t.fate.reason(); {
+				case t.fate == fateDuplicate:
 					item.Outcome = Duplicate
-				} else if reason != "" {
+				case t.fate == fateSameRoom && in.events[i].left && r != nil:
+					// The transfer brings it back (X3).
+				case reason != "":
 					item.Outcome, item.Reason = Ignored, reason
 				}
 				for _, code := range t.remarks.codes() {
 					in.warn(code, in.eventPath(i))
 				}
 			}
-			if r := u.whereIs(v); r != nil {
+			if r != nil {
 				item.HasRoom, item.RoomID = true, r.ID
 			}
 			if u.withoutRoom(v) {
