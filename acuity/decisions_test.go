@@ -362,6 +362,8 @@ func adt(at float64, kind acuity.EventType, words ...string) acuity.Observation 
 		switch {
 		case w == "null":
 			e.PlaceNull = true
+		case w == "minute":
+			e.Precision = acuity.Minute
 		case w == "clear":
 			e.DiagnosisMode = acuity.DiagnosisClear
 		case w == "delta":

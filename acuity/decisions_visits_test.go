@@ -174,6 +174,18 @@ func TestDecisionsVisits(t *testing.T) {
 			read:    []reading{{10, ""}, {20, inA}},
 			answers: []string{"+labor-standard", "-labor-standard", "+labor-standard"},
 		},
+		"X3 an admission of the minute in which a census was taken came after it": {
+			say:  list(census(10.5, holds(7, "ap-stable")), late(adt(10, acuity.A01, "LDR:A", "class=I", "minute"), 11), census(12, holds(7, "ap-stable"))),
+			read: []reading{{11, "7 20 ap-stable/1; " + own("LDR:A") + " 60 labor-standard/0"}, {12, "7 20 ap-stable/1"}},
+		},
+		"X3 unless it was known before the census": {
+			say:  list(late(adt(10, acuity.A01, "LDR:A", "class=I", "minute"), 10.25), census(10.5, holds(7, "ap-stable"))),
+			read: []reading{{10.5, "7 20 ap-stable/1"}},
+		},
+		"X3 or a minute before": {
+			say:  list(census(10.5, holds(7, "ap-stable")), late(adt(9, acuity.A01, "LDR:A", "class=I", "minute"), 11)),
+			read: []reading{{11, "7 20 ap-stable/1"}},
+		},
 		"X3 an occupied row without a visit is the ADT visit there": {
 			say:  list(adt(0, acuity.A01, "#7", "class=I", "labor-epidural", "O45.9"), census(10, holds(7)), adt(20, acuity.A02, "LDR:B")),
 			read: []reading{{10, "7 120 high-hemorrhage/4 labor-epidural/0"}, {20, "<LDR:B> 120 high-hemorrhage/4 labor-standard/0"}},

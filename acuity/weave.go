@@ -176,10 +176,23 @@ func (u *Unit) listen(v *visit, w *weaving) {
 		w.voices = append(w.voices, voice{At: from, Last: o.Last, Place: place})
 	case v.story.newborn && u.besideSomebody(v, w, at):
 	default:
-		if _, there := w.byADT(at); there || len(v.Stays) > 0 {
+		if _, there := w.byADT(at); there && !v.story.placedAbout(at) || !there && len(v.Stays) > 0 {
 			w.voices = append(w.voices, voice{At: at, Last: at, Absent: true})
 		}
 	}
+}
+
+// placedAbout reports whether an event that came behind a census at t may have placed
+// the visit after t, though its time lies before: that is known to the second, or
+// the minute, in which the census was taken. Such a patient is not lost to the census.
+func (s *story) placedAbout(t Instant) bool {
+	return slices.ContainsFunc(s.told, func(e told) bool {
+		if e.stay < 0 || e.event.ReceivedAt <= t || e.at > t || e.at.Add(e.event.Precision.span()) <= t {
+			return false
+		}
+		here := &s.stays[e.stay]
+		return e.at == here.From || e.at == here.Last
+	})
 }
 
 // knownBefore reports whether ADT placed the visit at or before t.

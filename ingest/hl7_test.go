@@ -107,7 +107,7 @@ func TestHL7JSON(t *testing.T) {
 		t.Error(a.raw)
 	}
 	t.Run("enhanced", func(t *testing.T) {
-		for mode, ack := range map[string]string{"|||AL|NE": "MSA|CA|M1", "|||NE|NE": ""} {
+		for mode, ack := range map[string]string{"|||AL|NE": "MSA|CA|M1", "|||NE|NE": "", "|||XX|NE": "MSA|CA|M1"} {
 			d := open(t)
 			a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|2.5.1", "|2.5.1"+mode, 1)))
 			d.taken(t, a)

@@ -62,14 +62,14 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	good := code == AA
 	code = "C" + code[1:]
 	switch accept {
-	case "AL":
-		return code, true
 	case "ER":
 		return code, !good
 	case "SU":
 		return code, good
-	default: // NE, or blank beside a valued MSH-16
+	case "NE", "": // blank beside a valued MSH-16
 		return code, false
+	default: // AL; who says what table 0155 does not have may wait for an answer
+		return code, true
 	}
 }
 
