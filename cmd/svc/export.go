@@ -51,7 +51,7 @@ func runExport(ctx context.Context, args []string, w world) error {
 	}
 	x := &replay.Export{
 		Table: table, Topic: c.topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: replay.Format(format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Rate: c.rate, Segment: *segment,
+		Format: replay.Format(format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: c.pace(), Segment: *segment,
 	}
 	var m *replay.Manifest
 	var err error

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 	"unsafe"
@@ -116,4 +117,62 @@ func lower(nice int) {
 			}
 		}
 	}
+}
+
+// watchOthers notes whether others use the processors, until ctx ends.
+func watchOthers(ctx context.Context, others *atomic.Bool) {
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	before, own := usage()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now, used := usage()
+		others.Store(othersWork(before, now, used-own))
+		before, own = now, used
+	}
+}
+
+const (
+	watchEvery = 200 * time.Millisecond
+	// othersShare of all processors is more than a broker takes to hand out what is read.
+	othersShare = 0.125
+)
+
+// usage is what /proc/stat says of all processors, and what this process has used.
+func usage() (all string, own time.Duration) {
+	stat, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		return "", 0
+	}
+	all, _, _ = strings.Cut(string(stat), "\n")
+	var u syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
+		return "", 0
+	}
+	return all, time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// othersWork reports whether, between two lines of proc_stat(5), others than we used
+// more than othersShare of all processors.
+func othersWork(before, now string, own time.Duration) bool {
+	const tick = 10 * time.Millisecond // USER_HZ is 100 everywhere
+	var busy, all time.Duration
+	from, to := strings.Fields(before), strings.Fields(now)
+	for i := 1; i < min(len(from), len(to), 9); i++ { // guests are part of user
+		a, err := strconv.ParseInt(from[i], 10, 64)
+		b, err2 := strconv.ParseInt(to[i], 10, 64)
+		if err != nil || err2 != nil {
+			return false
+		}
+		spent := time.Duration(b-a) * tick
+		all += spent
+		if i != 4 && i != 5 { // idle, or waiting for a disk
+			busy += spent
+		}
+	}
+	return float64(busy-own) > othersShare*float64(all)
 }

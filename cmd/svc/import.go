@@ -47,7 +47,7 @@ func runImport(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Rate: c.rate, Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
+	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: c.pace(), Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
 	switch {

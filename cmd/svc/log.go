@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"svc/internal/replay"
@@ -24,8 +25,9 @@ type logCommand struct {
 	rate      int
 	nice      int
 
-	partitions int    // import
-	drop       func() // of the ballast
+	partitions int         // import
+	drop       func()      // of the ballast
+	others     atomic.Bool // use the processors
 
 	span    [2]time.Time
 	cluster *stream.Cluster
@@ -122,6 +124,9 @@ func (c *logCommand) connect(ctx context.Context) error {
 		return err
 	}
 	giveWay(c.nice)
+	if c.nice == leastPriority {
+		go watchOthers(ctx, &c.others)
+	}
 	return nil
 }
 
@@ -136,6 +141,9 @@ func (c *logCommand) close() {
 }
 
 func (c *logCommand) topic(t schemas.Topic) string { return c.config.TopicPrefix + t.Name }
+
+// pace is how fast all readers of the command may be together.
+func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate, c.others.Load) }
 
 // inputs is the observations, by the second client.
 func (c *logCommand) inputs() replay.Source {

@@ -59,7 +59,7 @@ func runReplay(ctx context.Context, args []string, w world) error {
 	defer c.close()
 	rerun := replay.Rerun{
 		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: rules,
-		Wait: c.paced(times), Rate: c.rate, Progress: c.progress(),
+		Wait: c.paced(times), Pace: c.pace(), Progress: c.progress(),
 	}
 	into := &output{stdout: c.stdout, name: out, format: replay.Format(format), folder: out != "-" && len(rerun.Hospitals) != 1}
 	if diff {

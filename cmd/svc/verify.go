@@ -61,7 +61,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	defer view.Close() //nolint:errcheck // the process ends
 	v := &replay.Verify{
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: patience, Hospitals: c.hospitalList(), Plain: plain, Rate: c.rate, Progress: c.progress(),
+		Patience: patience, Hospitals: c.hospitalList(), Plain: plain, Pace: c.pace(), Progress: c.progress(),
 	}
 	if !c.cluster.Embedded() {
 		v.Held = acuity.At(c.now().Add(-schemas.Verdicts().CompactionLag))

@@ -30,8 +30,7 @@ type Export struct {
 	// Progress is told the offsets that are done, of how many; it may be called
 	// from several goroutines at once. Nil: nobody looks.
 	Progress func(done, total int64)
-	// Rate is how many records are read in a second at most; 0: as many as can be.
-	Rate int
+	Pace     *Pace
 	// Segment is how many offsets are written at once, 0: 100,000. What an
 	// interruption loses is at most one segment of each worker.
 	Segment int64
@@ -82,7 +81,7 @@ func (x *Export) plan(ctx context.Context) (*Plan, error) {
 }
 
 func (x *Export) exporter(dir string) *exporter {
-	e := &exporter{Export: *x, dir: dir, share: newShare(x.Rate, x.Progress)}
+	e := &exporter{Export: *x, dir: dir, share: newShare(x.Pace, x.Progress)}
 	if len(x.Hospitals) > 0 {
 		e.only = map[string]bool{}
 		for _, h := range x.Hospitals {

@@ -31,7 +31,7 @@ type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system
 	Put   func(r *stream.Record) error
-	Rate  int // records put in a second at most; 0: as many as can be
+	Pace  *Pace
 	// Progress is told how many records are put, of how many.
 	Progress func(done, total int64)
 }
@@ -66,7 +66,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 			return nil, ErrNotEmpty
 		}
 	}
-	shared := newShare(im.Rate, im.Progress)
+	shared := newShare(im.Pace, im.Progress)
 	shared.tell(0, m.Counts.Rows)
 	for _, group := range m.segments() {
 		rows, err := im.rows(m.Format, group)

@@ -27,7 +27,7 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 	if err != nil {
 		return err
 	}
-	shared := newShare(r.Rate, r.Progress)
+	shared := newShare(r.Pace, r.Progress)
 	for _, s := range spans {
 		shared.tell(0, s.End-s.From)
 	}

@@ -25,7 +25,7 @@ type Rerun struct {
 	// with the instant of each input from From on, by several goroutines if
 	// partitions are read at once. Nil: as fast as can be.
 	Wait func(ctx context.Context, at time.Time) error
-	Rate int // records read in a second at most; 0: as many as can be
+	Pace *Pace
 	// Progress is told how many records are read, of how many.
 	Progress func(done, total int64)
 }

@@ -57,7 +57,7 @@ type Verify struct {
 	// hundred times slower. Otherwise that is done once a day of the log and at
 	// the end.
 	Plain bool
-	Rate  int // inputs in a second at most; 0: as many as can be
+	Pace  *Pace
 	// Progress is told how many inputs are done, of how many.
 	Progress func(done, total int64)
 
@@ -112,7 +112,7 @@ func (v *Verify) Round(ctx context.Context) (*Report, error) {
 	}
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(runtime.GOMAXPROCS(0))
-	shared := newShare(v.Rate, v.Progress)
+	shared := newShare(v.Pace, v.Progress)
 	for _, partition := range slices.Sorted(maps.Keys(v.partitions)) {
 		p := v.partitions[partition]
 		g.Go(func() error {
