@@ -116,7 +116,8 @@ func TestARoundDoesNotWaitForThoseWhoStay(t *testing.T) {
 			all.Go(func() { took() })
 		}
 		all.Wait()
-		if next := took(); next != each+each/gatherPart {
+		// The round before took one append or, if it waited for its leader, two.
+		if next := took(); next <= each || next > each+2*each/gatherPart {
 			t.Errorf("%v where others do not come again", next)
 		}
 		if after := took(); after != each {
