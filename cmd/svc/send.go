@@ -128,13 +128,6 @@ func (o *sendOptions) fill() error {
 	return nil
 }
 
-// sent is what became of one payload.
-type sent struct {
-	code    string // AA, AE …, or a status of HTTP
-	refused bool
-	took    time.Duration
-}
-
 // sending is one run of svc send.
 type sending struct {
 	*sendOptions
@@ -263,7 +256,7 @@ func (s *sending) note(p payload, got sent) {
 	if got.refused {
 		s.refused++
 		if s.refused <= 10 {
-			fmt.Fprintf(s.stderr, "message %d: %s\n", p.number, got.code)
+			fmt.Fprintf(s.stderr, "message %d: %s\n", p.number, got)
 		}
 	}
 }

@@ -50,18 +50,47 @@ func TestWhatAFileHolds(t *testing.T) {
 
 func TestWhatAnAcknowledgmentSays(t *testing.T) {
 	for name, tt := range map[string]struct {
-		ack, code string
+		ack, says string
 		refused   bool
 	}{
 		"accepted":         {"MSH|^~\\&|SVC\rMSA|AA|1\r", "AA", false},
-		"error":            {"MSH|^~\\&|SVC\rMSA|AE|1\rERR|", "AE", true},
+		"error":            {"MSH|^~\\&|SVC\rMSA|AE|1\rERR||PV1^1^3|101^Required field missing^HL70357|E\r", "AE: PV1^1^3 101^Required field missing^HL70357", true},
+		"error without it": {"MSH|^~\\&|SVC\rMSA|AE|1\rERR|", "AE", true},
 		"rejected":         {"MSH|^~\\&|SVC\rMSA|AR\r", "AR", true},
 		"enhanced":         {"MSH|^~\\&|SVC\rMSA|CA|1\r", "CA", false},
 		"other delimiters": {"MSH$%~\\&$SVC\rMSA$AA$1\r", "AA", false},
 		"none":             {"", "no answer asked for", false},
 		"something else":   {"hello", "no acknowledgment", true},
 	} {
-		if got := ackOutcome([]byte(tt.ack)); got.code != tt.code || got.refused != tt.refused {
+		if got := ackOutcome([]byte(tt.ack)); got.String() != tt.says || got.refused != tt.refused {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestWhatARefusalSays(t *testing.T) {
+	for name, tt := range map[string]struct{ body, says string }{
+		"a message":     {`{"error":{"message":"No."}}`, "No."},
+		"places":        {`{"error":{"message":"No.","details":[{"path":"signals[0].code","rule":"required"},{"rule":"not_json"}]}}`, "No. signals[0].code required; not_json"},
+		"many places":   {`{"error":{"message":"No.","details":[{"path":"a","rule":"r"},{"path":"b","rule":"r"},{"path":"c","rule":"r"},{"path":"d","rule":"r"}]}}`, "No. a r; b r; c r; …"},
+		"of a proxy":    {`<html>502</html>`, "no answer of svc"},
+		"of another":    {`{"fault":"no"}`, "no answer of svc"},
+		"nothing there": {``, "no answer of svc"},
+	} {
+		if got := problemMessage([]byte(tt.body)); got != tt.says {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestWhatAnAnswerToFHIRSays(t *testing.T) {
+	for name, tt := range map[string]struct{ body, says string }{
+		"all taken":       {`{"data":{"resources":{"rejected":0},"issues":[{"severity":"warning","code":"x","expression":"Bundle"}]}}`, "HTTP 200"},
+		"one is rejected": {`{"data":{"resources":{"rejected":1},"issues":[{"severity":"warning","code":"x"},{"severity":"error","code":"required","expression":"Bundle.entry[1].resource.status"}]}}`, "HTTP 200 with rejected resources: Bundle.entry[1].resource.status required"},
+		"of another":      {`hello`, "HTTP 200: no answer of svc"},
+	} {
+		got := fhirOutcome([]byte(tt.body))
+		if got.String() != tt.says || got.refused == (tt.says == "HTTP 200") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

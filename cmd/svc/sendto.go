@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -127,47 +126,13 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
 		return sent{}, finalError{fmt.Errorf("the server answers %d: %s", status, problemMessage(body))}
 	case status != http.StatusOK:
-		return sent{code: fmt.Sprintf("HTTP %d", status), refused: true}, nil
+		return sent{code: fmt.Sprintf("HTTP %d", status), refused: true, why: problemMessage(body)}, nil
 	case p.fhir:
 		return fhirOutcome(body), nil
 	case p.path != "":
 		return sent{code: "HTTP 200"}, nil
 	}
 	return ackOutcome(body), nil
-}
-
-// problemMessage is the message of an error answer, which names no value.
-func problemMessage(body []byte) string {
-	var answer struct{ Error struct{ Message string } }
-	if json.Unmarshal(body, &answer) != nil {
-		return "no answer of svc"
-	}
-	return answer.Error.Message
-}
-
-// fhirOutcome looks for resources that were refused beside others that were not.
-func fhirOutcome(body []byte) sent {
-	var answer struct {
-		Data struct{ Resources struct{ Rejected int } }
-	}
-	if err := json.Unmarshal(body, &answer); err != nil || answer.Data.Resources.Rejected > 0 {
-		return sent{code: "HTTP 200 with rejected resources", refused: true}
-	}
-	return sent{code: "HTTP 200"}
-}
-
-// ackOutcome reads MSA-1 of an acknowledgment.
-func ackOutcome(ack []byte) sent {
-	if len(bytes.TrimSpace(ack)) == 0 {
-		return sent{code: "no answer asked for"}
-	}
-	for segment := range bytes.SplitSeq(ack, []byte("\r")) {
-		if len(segment) > 4 && string(segment[:3]) == "MSA" {
-			code, _, _ := bytes.Cut(segment[4:], segment[3:4])
-			return sent{code: string(code), refused: string(code) != "AA" && string(code) != "CA"}
-		}
-	}
-	return sent{code: "no acknowledgment", refused: true}
 }
 
 type mllpLine struct {

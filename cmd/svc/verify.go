@@ -81,7 +81,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	}
 	for _, h := range v.Hospitals {
 		if !slices.ContainsFunc(report.Hospitals, func(c replay.Checked) bool { return c.Hospital == h }) {
-			return fmt.Errorf("nothing was ever applied for hospital %q", h)
+			return replay.AbsentError(h)
 		}
 	}
 	return nil

@@ -1,9 +1,11 @@
 package replay
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -21,7 +23,8 @@ type passage interface {
 }
 
 // pass reads the partitions, so many at once, and hands the inputs of each to a
-// passage of its own.
+// passage of its own. A hospital that was named and that the log does not have is an
+// error: more likely its name is wrong than that it was silent.
 func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Context, s stream.Span) (passage, error)) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
@@ -31,6 +34,7 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 	for _, s := range spans {
 		shared.tell(0, s.End-s.From)
 	}
+	missing := newAbsent(r.Hospitals)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(atOnce)
 	for _, s := range spans {
@@ -43,13 +47,48 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 				return err
 			}
 			defer p.close()
-			if err = r.inputs(ctx, s, shared, p.take); err != nil {
+			take := func(in *Input) error {
+				missing.heard(in.Hospital)
+				return p.take(in)
+			}
+			if err = r.inputs(ctx, s, shared, take); err != nil {
 				return err
 			}
 			return p.finish()
 		})
 	}
-	return g.Wait() //nolint:wrapcheck // of ours
+	return cmp.Or(g.Wait(), missing.err())
+}
+
+// absent are the hospitals that were named and not heard of yet.
+type absent struct {
+	mu   sync.Mutex
+	left []string
+}
+
+func newAbsent(hospitals []string) *absent { return &absent{left: slices.Clone(hospitals)} }
+
+func (a *absent) heard(hospital string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if i := slices.Index(a.left, hospital); i >= 0 {
+		a.left = slices.Delete(a.left, i, i+1)
+	}
+}
+
+// err names the first of them.
+func (a *absent) err() error {
+	if len(a.left) == 0 {
+		return nil
+	}
+	return AbsentError(a.left[0])
+}
+
+// AbsentError is the id of a hospital of which the log has nothing.
+type AbsentError string
+
+func (e AbsentError) Error() string {
+	return fmt.Sprintf("the log has nothing of hospital %q", string(e))
 }
 
 // inputs hands the inputs of the hospitals to each, in the order of the partition.

@@ -60,6 +60,27 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
+// A hospital that the log does not have is named, whichever way it is replayed.
+func TestReplayOfNobody(t *testing.T) {
+	b := newBed(t)
+	b.put(shifts(100, 2, time.Minute))
+	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
+		r := b.rerun(hospitals...)
+		_, one := r.Write(t.Context(), io.Discard, replay.NDJSON)
+		_, parts := r.WriteFolder(t.Context(), t.TempDir(), replay.NDJSON)
+		for _, err := range []error{one, parts} {
+			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // it comes as it is
+				t.Errorf("%v: %v", hospitals, err)
+			}
+		}
+	}
+	r := b.rerun("h001")
+	r.From = time.Now() // nothing is told of it, which is no fault
+	if rows, err := r.Write(t.Context(), io.Discard, replay.NDJSON); rows != 0 || err != nil {
+		t.Error(rows, err)
+	}
+}
+
 // A replay of all hospitals has, of each, the rows of a replay of it alone; to a
 // folder it writes the same bytes each time, and to one writer the same rows.
 func TestReplayOfAll(t *testing.T) {

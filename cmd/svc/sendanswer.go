@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// sent is what became of one payload.
+type sent struct {
+	code    string // AA, AE …, or a status of HTTP
+	refused bool
+	why     string // places and rules of a refusal, as the server says them: never values
+	took    time.Duration
+}
+
+func (s sent) String() string {
+	if s.why == "" {
+		return s.code
+	}
+	return s.code + ": " + s.why
+}
+
+// whyAtMost is how many places of one payload are named.
+const whyAtMost = 3
+
+// reasons puts the first places and rules into one line.
+func reasons(of []string) string {
+	if more := len(of) - whyAtMost; more > 0 {
+		of = append(of[:whyAtMost:whyAtMost], "…")
+	}
+	return strings.Join(of, "; ")
+}
+
+// problemMessage is what an error answer says, which names no value.
+func problemMessage(body []byte) string {
+	var answer struct {
+		Error struct {
+			Message string
+			Details []struct{ Path, Rule string }
+		}
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
+		return "no answer of svc"
+	}
+	var broken []string
+	for _, d := range answer.Error.Details {
+		broken = append(broken, strings.TrimSpace(d.Path+" "+d.Rule))
+	}
+	if len(broken) == 0 {
+		return answer.Error.Message
+	}
+	return answer.Error.Message + " " + reasons(broken)
+}
+
+// fhirOutcome looks for resources that were refused beside others that were not.
+func fhirOutcome(body []byte) sent {
+	var answer struct {
+		Data struct {
+			Resources struct{ Rejected int }
+			Issues    []struct{ Severity, Code, Expression string }
+		}
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return sent{code: "HTTP 200", refused: true, why: "no answer of svc"}
+	}
+	if answer.Data.Resources.Rejected == 0 {
+		return sent{code: "HTTP 200"}
+	}
+	var broken []string
+	for _, i := range answer.Data.Issues {
+		if i.Severity == "error" {
+			broken = append(broken, i.Expression+" "+i.Code)
+		}
+	}
+	return sent{code: "HTTP 200 with rejected resources", refused: true, why: reasons(broken)}
+}
+
+// ackOutcome reads the code of an acknowledgment, and of its errors what and where:
+// MSA-1, ERR-2 and ERR-3.
+func ackOutcome(ack []byte) sent {
+	if len(bytes.TrimSpace(ack)) == 0 {
+		return sent{code: "no answer asked for"}
+	}
+	got := sent{code: "no acknowledgment", refused: true}
+	var broken []string
+	for segment := range strings.SplitSeq(string(ack), "\r") {
+		if len(segment) < 5 {
+			continue
+		}
+		fields := strings.Split(segment, segment[3:4])
+		switch fields[0] {
+		case "MSA":
+			got.code = fields[1]
+			got.refused = got.code != "AA" && got.code != "CA"
+		case "ERR":
+			if len(fields) > 3 {
+				broken = append(broken, fields[2]+" "+fields[3])
+			}
+		}
+	}
+	got.why = reasons(broken)
+	return got
+}
