@@ -29,12 +29,31 @@ func (t *tally) details(v *Verdict, before string) string {
 
 type text []byte
 
-func (b text) count(n int64, what string) text {
-	return append(strconv.AppendInt(b, n, 10), what...)
+func (b text) whole(n int64, rest string) text {
+	return append(strconv.AppendInt(b, n, 10), rest...)
+}
+
+// count writes how many there are of a thing, whose plural has an s.
+func (b text) count(n int64, thing, rest string) text {
+	return b.whole(n, " ").thing(n == 1, thing, rest)
+}
+
+func (b text) thing(one bool, thing, rest string) text {
+	b = append(b, thing...)
+	if !one {
+		b = append(b, 's')
+	}
+	return append(b, rest...)
+}
+
+// nurses writes how many nurses a demand is.
+func (b text) nurses(d int64, rest string) text {
+	b = append(b.number(d, int64(Nurse)), ' ')
+	return b.thing(d == int64(Nurse), "nurse", rest)
 }
 
 // number writes num/den to two decimals without closing zeros.
-func (b text) number(num, den int64, what string) text {
+func (b text) number(num, den int64) text {
 	n := rounded(num, den, 100)
 	if n < 0 {
 		b, n = append(b, '-'), -n
@@ -47,41 +66,33 @@ func (b text) number(num, den int64, what string) text {
 	default:
 		b = append(b, '.', byte('0'+rest/10), byte('0'+rest%10))
 	}
-	return append(b, what...)
+	return b
 }
 
 func (t *tally) detail(b text, a Axis) text {
-	nurse := int64(Nurse)
 	switch a {
 	case AxisStaffing:
-		b = b.number(int64(t.required), nurse, " nurses needed, ")
-		return b.count(t.nurses, " on duty")
+		return b.nurses(int64(t.required), " needed, ").whole(t.nurses, " on duty")
 	case AxisCritical:
-		b = b.number(int64(t.single), nurse, " nurses bound 1:1 or more, ")
-		return b.count(t.stat, " rooms with a STAT factor")
+		return b.nurses(int64(t.single), " bound 1:1 or more, ").count(t.stat, "room", " with a STAT factor")
 	case AxisReserve:
-		b = b.number(t.nurses*nurse-int64(t.required), nurse, " nurses left")
+		b = b.nurses(t.nurses*int64(Nurse)-int64(t.required), " left")
 		if t.call {
 			return append(b, ", call staff available"...)
 		}
 		return append(b, ", no call staff"...)
 	case AxisCapacity:
-		b = b.count(t.busy, " of ")
-		b = b.count(t.rooms, " rooms occupied, ")
-		return b.count(t.boarders+t.unplaced+t.doubles, " waiting")
+		return b.whole(t.busy, " of ").count(t.rooms, "room", " occupied, ").whole(t.boarders+t.unplaced+t.doubles, " waiting")
 	case AxisAcuity:
-		b = b.count(t.score, " points of acuity, ")
-		return b.count(t.nurses, " nurses")
+		return b.count(t.score, "point", " of acuity, ").count(t.nurses, "nurse", "")
 	case AxisFlow:
 		if t.staffed {
-			b = b.count(t.moves, " moves in 120 min, ")
+			b = b.count(t.moves, "move", " in 120 min, ")
 		}
-		return b.count(t.boarders, " boarders")
+		return b.count(t.boarders, "boarder", "")
 	case AxisSkill:
-		b = b.count(t.skill.novices, " novices and ")
-		b = b.count(t.skill.experts, " experts of ")
-		b = b.count(t.skill.nurses, " nurses, largest load ")
-		return b.number(t.skill.load, loadUnit, "")
+		b = b.count(t.skill.novices, "novice", " and ").count(t.skill.experts, "expert", " of ").count(t.skill.nurses, "nurse", ", largest load ")
+		return b.number(t.skill.load, loadUnit)
 	}
 	return b
 }
