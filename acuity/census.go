@@ -26,15 +26,22 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	for i := range c.Rooms {
 		t.row(&c.Rooms[i])
 	}
+	var unnamed []*CensusRoom
 	for i := range c.Rooms { // those named first: nobody is in two rooms
-		if row := &c.Rooms[i]; row.Status == RoomOccupied && row.Visit != "" {
-			t.named(row)
+		row := &c.Rooms[i]
+		if row.Status != RoomOccupied {
+			continue
 		}
+		if row.Visit != "" {
+			if t.named(row) {
+				continue
+			}
+			in.warn("visit_twice", item("rooms", i)+".visitId")
+		}
+		unnamed = append(unnamed, row)
 	}
-	for i := range c.Rooms {
-		if row := &c.Rooms[i]; row.Status == RoomOccupied && row.Visit == "" {
-			t.unnamed(row)
-		}
+	for _, row := range unnamed {
+		t.unnamed(row)
 	}
 	t.leave()
 	first := !u.facts.HasCensus
@@ -141,12 +148,16 @@ func (t *taking) row(row *CensusRoom) {
 	r.Registered, r.PointOfCare, r.Room = false, "", ""
 }
 
-// named takes a row that says which visit is in the room.
-func (t *taking) named(row *CensusRoom) {
+// named takes a row that says which visit is in the room. It returns false of one that
+// another row had in another room: the room is taken all the same, by somebody.
+func (t *taking) named(row *CensusRoom) bool {
 	u := t.unit
 	v, r := u.visit(row.Visit), u.room(row.ID)
-	if r == nil || t.shown[v] {
-		return
+	if r == nil {
+		return true
+	}
+	if t.shown[v] {
+		return false
 	}
 	elsewhere := false
 	for _, s := range v.spans {
@@ -158,6 +169,7 @@ func (t *taking) named(row *CensusRoom) {
 		u.takeOver(v, r) // a visit that is missing on one side continues
 	}
 	t.show(v, row)
+	return true
 }
 
 // unnamed takes a row that does not: it is the visit that is there at the time,

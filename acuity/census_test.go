@@ -42,6 +42,16 @@ func warnings(c Change) []string {
 	return out
 }
 
+// A visit that two rows have is told of, at the second.
+func TestVisitInTwoRows(t *testing.T) {
+	u := NewUnit(testHospital)
+	o := listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}, CensusRoom{ID: 2, Visit: "v"})
+	c := u.Apply(&o, 1)
+	if want := []Warning{{Code: "visit_twice", Path: "rooms[1].visitId"}}; !slices.Equal(c.Warnings, want) {
+		t.Errorf("%v, want %v", c.Warnings, want)
+	}
+}
+
 func TestCensusAmongADT(t *testing.T) {
 	admit := func(min int, visit, room string) Observation {
 		return arrival(clockAt(min), Event{ID: visit + "-in", Type: A01, Visit: visit, Class: 'I', Place: ldr(room)})
@@ -69,6 +79,20 @@ func TestCensusAmongADT(t *testing.T) {
 		"a row without visit is somebody": {
 			feed: []Observation{listing(clockAt(10), occupied)},
 			one:  []string{"room:1"},
+		},
+		"a visit in two rows is in the first, and somebody in the other": {
+			feed: []Observation{listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}, CensusRoom{ID: 2, Visit: "v"})},
+			one:  []string{"v"}, two: []string{"room:2"},
+		},
+		"also if ADT has her in the other": {
+			feed: []Observation{admit(0, "v", "L2"), listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}, CensusRoom{ID: 2, Visit: "v"})},
+			one:  []string{"v"}, two: []string{"room:2"},
+		},
+		"and until a census shows her once": {
+			feed: []Observation{
+				listing(clockAt(10), CensusRoom{ID: 1, Visit: "v"}, CensusRoom{ID: 2, Visit: "v"}), listing(clockAt(20), CensusRoom{ID: 2, Visit: "v"}),
+			},
+			two: []string{"v"},
 		},
 		"somebody ends when a visit is placed there later": {
 			feed: []Observation{listing(clockAt(10), occupied), admit(20, "v", "L1")},
