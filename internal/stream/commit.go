@@ -26,6 +26,7 @@ var errAborted = errors.New("the transaction was aborted")
 // or unclear, and the memory is dropped and read back; and a session that
 // cannot go on, which is the error.
 func (l *loop) commit(ctx, free context.Context, fault error) error {
+	begun := time.Now()
 	if err := l.session.Begin(); err != nil {
 		return fmt.Errorf("%w: begin: %w", errReopen, err)
 	}
@@ -54,7 +55,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 		l.cfg.Stats.Aborts.Add(1)
 		return fmt.Errorf("%w: end: %w", errReopen, err)
 	case ok:
-		l.keep(ctx)
+		l.keep(ctx, begun)
 		return nil
 	}
 	l.cfg.Stats.Aborts.Add(1)
@@ -212,9 +213,10 @@ func (l *loop) positions(req *kmsg.TxnOffsetCommitRequest) {
 	}
 }
 
-// keep lets the memory stand.
-func (l *loop) keep(ctx context.Context) {
+// keep lets the memory stand after a commit that began at an instant.
+func (l *loop) keep(ctx context.Context, begun time.Time) {
 	l.last = time.Now()
+	l.took = l.last.Sub(begun)
 	l.commits++
 	l.faults = 0
 	stats := l.cfg.Stats

@@ -38,6 +38,8 @@ type loop struct {
 	session *kgo.GroupTransactSession
 	parts   map[int32]*part // owned; only the loop's goroutine
 	last    time.Time       // end of the last commit
+	took    time.Duration   // by the last commit
+	second  bool            // the transaction waits for a second fetch
 	commits int
 	faults  int            // transactions given up since the last commit
 	shrunk  bool           // a partition was revoked since the last transaction

@@ -13,6 +13,14 @@ const (
 	turnRecords = 10_000                 // of one poll, and of one transaction unless its inputs leave little
 	turnTime    = 100 * time.Millisecond // of one transaction, when behind, at least
 	turnFactor  = 5                      // by which it takes longer, when behind, than inputs are gathered
+
+	// The client fetches again when what it has was polled. So after a transaction it
+	// has the first inputs that came meanwhile, and all others wait at the broker:
+	// these few, committed alone, would hold the others up for one more transaction.
+	// The fetch of the others is a moment away, and waited for, but no longer than
+	// this part of the time that the last commit took.
+	secondPart   = 3
+	secondAtMost = 5 * time.Millisecond
 )
 
 // turn is one transaction: polls until there is something to do and it is time
@@ -24,6 +32,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 		begun time.Time
 	)
 	l.applied = 0
+	l.second = l.session.Client().BufferedFetchRecords() > 0
 	for {
 		n, err := l.poll(ctx, l.deadline(begun), l.room(count))
 		if err != nil {
@@ -35,6 +44,9 @@ func (l *loop) turn(ctx, free context.Context) error {
 		now := time.Now()
 		if count+n.records > 0 && begun.IsZero() {
 			begun = now
+		}
+		if n.records > 0 && count > 0 {
+			l.second = false
 		}
 		count += n.records
 		if fault = n.fault; fault == nil {
@@ -76,7 +88,15 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	case l.behind():
 		return now.Sub(begun) >= l.turnTime()
 	}
-	return now.Sub(l.last) >= l.cfg.CommitEvery
+	return now.Sub(l.last) >= l.gathers()
+}
+
+// gathers is how long after a commit the next one begins at the earliest.
+func (l *loop) gathers() time.Duration {
+	if l.second {
+		return max(l.cfg.CommitEvery, min(l.took/secondPart, secondAtMost))
+	}
+	return l.cfg.CommitEvery
 }
 
 // room is how many more inputs a transaction takes that has some. What it
@@ -130,7 +150,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	case l.behind():
 		earlier(begun.Add(l.turnTime()))
 	default:
-		earlier(l.last.Add(l.cfg.CommitEvery))
+		earlier(l.last.Add(l.gathers()))
 	}
 	return at
 }

@@ -71,3 +71,53 @@ func TestHowMuchATransactionTakes(t *testing.T) {
 		})
 	}
 }
+
+// slowOutputs is a task whose outputs take a while, as a commit does.
+type slowOutputs struct {
+	Task
+	began chan struct{}
+}
+
+const slowly = 30 * time.Millisecond
+
+func (s *slowOutputs) Outputs(emit func(key, value []byte)) error {
+	s.began <- struct{}{}
+	time.Sleep(slowly) // virtual
+	return s.Task.Outputs(emit)
+}
+
+// What comes during a transaction is all in the next one, though the client had
+// fetched the first input of it alone.
+func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		send := func(n int) {
+			for range n {
+				if _, err := r.cluster.Publisher(inTopic).Append(t.Context(), []byte("k"), []byte("add"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		var stats Stats
+		var open, most atomic.Int64
+		began := make(chan struct{}, 10)
+		stop := r.process(r.cluster, Config{Stats: &stats, CommitEvery: -1, NewTask: func(partition int32) Task {
+			return &slowOutputs{&tally{newCounter(partition), &open, &most}, began}
+		}})
+		r.await("partitions", parts, stats.Partitions.Load)
+		send(1)
+		<-began
+		send(1)
+		synctest.Wait() // it is fetched
+		send(4)
+		r.await("records", 6, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(6)
+		if got := most.Load(); got != 5 {
+			t.Errorf("the largest transaction took %d inputs, want 5", got)
+		}
+	})
+}
