@@ -110,8 +110,14 @@ func (u *Unit) cutPast(in *intake) {
 // forgotten would depend on the hours that are cut.
 type past struct {
 	unit   *Unit
-	events []*Event // that are still to come, ascending by time
-	told   int      // of those that came
+	events []pastEvent // that are still to come, ascending by time
+	told   int         // of those that came
+}
+
+// pastEvent is an event of a visit, as if it had been received when it happened.
+type pastEvent struct {
+	visit string
+	*event
 }
 
 // recall makes the past of the unit of the events that it keeps. Only ADT tells
@@ -129,23 +135,23 @@ func (u *Unit) recall() *past {
 	p.unit.Restored()
 	n := 0
 	for _, v := range u.visits {
-		n += len(v.Events)
+		n += len(v.events)
 	}
-	all := make([]Event, 0, n)
-	p.events = make([]*Event, 0, n) // events are large: a sort that moved them would take longest
+	all := make([]event, 0, n)
+	p.events = make([]pastEvent, 0, n)
 	for _, v := range u.visits {
-		for i := range v.Events {
-			e := v.Events[i]
-			e.ReceivedAt, e.Resource, e.Encounter, e.Subject = e.At, "", "", ""
-			all = append(all, e)
-			p.events = append(p.events, &all[len(all)-1])
+		for i := range v.events {
+			all = append(all, v.events[i])
+			e := &all[len(all)-1]
+			e.ReceivedAt = e.At
+			p.events = append(p.events, pastEvent{v.ID, e})
 		}
 	}
-	slices.SortFunc(p.events, func(a, b *Event) int {
-		if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.Visit, b.Visit)); c != 0 {
+	slices.SortFunc(p.events, func(a, b pastEvent) int {
+		if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.visit, b.visit)); c != 0 {
 			return c
 		}
-		return compareEvents(a, b)
+		return compareEvents(a.event, b.event)
 	})
 	return p
 }
@@ -160,7 +166,9 @@ func (p *past) tell(before Instant, most int) bool {
 		}
 		e := p.events[n]
 		p.unit.pass(e.At)
-		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: []Event{*e}}, 0)
+		events := e.appendTo(nil, e.visit)
+		events[0].Resource, events[0].Encounter, events[0].Subject = "", "", "" // its versions are settled
+		p.unit.Apply(&Observation{Hospital: p.unit.hospital, ReceivedAt: e.At, Channel: e.Feed, Events: events}, 0)
 	}
 	p.events, p.told = p.events[n:], p.told+n
 	return len(p.events) == 0 || p.events[0].At >= before

@@ -216,14 +216,14 @@ func (s *story) placedAt() Instant {
 
 // placedIn reports whether ADT has the visit in the room.
 func (u *Unit) placedIn(v *visit, r *room) bool {
-	p := u.table.resolve(v.story.stays[len(v.story.stays)-1].place())
+	p := u.table.resolve(*v.story.stays[len(v.story.stays)-1].place())
 	return p.Kind == inRoom && p.Room == r.ID
 }
 
 // sameArea reports whether ADT has the visit in an area of the kind that the
 // census row named.
 func (u *Unit) sameArea(v *visit, f *CensusFacts) bool {
-	l := u.table.stood(v.story.stays[len(v.story.stays)-1].place())
+	l := u.table.stood(*v.story.stays[len(v.story.stays)-1].place())
 	adt := careFacts{PointOfCare: l.PointOfCare, Service: v.story.service, Label: l.Room}
 	u.table.describe(&l, &adt)
 	b := places()

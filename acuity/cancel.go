@@ -44,7 +44,7 @@ func cancels(c, t EventType) bool {
 func isCancel(t EventType) bool { return t == A11 || t == A12 || t == A13 }
 
 // recorded is EVN-2, and where there is none the event time.
-func recorded(e *Event) Instant {
+func recorded(e *event) Instant {
 	if e.RecordedAt != 0 {
 		return e.RecordedAt
 	}
@@ -52,11 +52,11 @@ func recorded(e *Event) Instant {
 }
 
 // selects is the location that a cancel names of what it cancels.
-func selects(c *Event) *Location {
+func selects(c *event) *Location {
 	if c.Type == A12 {
-		return &c.Prior
+		return c.Prior
 	}
-	return &c.Place
+	return c.Place
 }
 
 // cancel finds for each cancel what it takes back. Whom a cancel with a join key
@@ -94,7 +94,7 @@ func (n *narrator) cancelKeyed(c *told) {
 		// Of several: the one at the named place, then one that had been made
 		// when it was cancelled, then the latest.
 		score := 0
-		if !where.IsZero() && n.sameRoom(t.event.Place, *where) {
+		if !where.IsZero() && n.sameRoom(t.event.Place, where) {
 			score += 2
 		}
 		if t.event.At <= c.event.At {
@@ -138,7 +138,7 @@ func (n *narrator) cancelLatest(i int) {
 				continue
 			}
 			if t.event.At == b.event.At && !where.IsZero() &&
-				n.sameRoom(b.event.Place, *where) && !n.sameRoom(t.event.Place, *where) {
+				n.sameRoom(b.event.Place, where) && !n.sameRoom(t.event.Place, where) {
 				continue
 			}
 		}
@@ -152,7 +152,7 @@ func (n *narrator) cancelLatest(i int) {
 }
 
 // sameCancel reports whether two cancels without a join key are one.
-func sameCancel(a, b *Event) bool {
+func sameCancel(a, b *event) bool {
 	return a.Type == b.Type && a.Cancels == 0 && a.At == b.At && recorded(a) == recorded(b) && *selects(a) == *selects(b)
 }
 

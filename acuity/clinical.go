@@ -191,9 +191,9 @@ func (u *Unit) noteHeard(in *intake, h *Heard, resource bool) {
 }
 
 // noteUnmappedDiagnoses does the same for the diagnoses of an ADT event.
-func (u *Unit) noteUnmappedDiagnoses(in *intake, e *Event) {
-	for i := range e.Diagnoses {
-		d := &e.Diagnoses[i]
+func (u *Unit) noteUnmappedDiagnoses(in *intake, list []Diagnosis) {
+	for i := range list {
+		d := &list[i]
 		if d.Delete {
 			continue
 		}

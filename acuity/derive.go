@@ -74,7 +74,8 @@ func (u *Unit) retell() {
 		how.FoldAt = v.FoldAt
 		u.turnOver(v, false)
 		u.waits = u.waits || len(v.story.waiting) > 0
-		v.story, v.primary = tell(v.Events, how), chosen{}
+		v.story.tell(v.events, how)
+		v.primary = chosen{}
 		v.born = v.story.newborn
 		v.story.newborn = v.born || v.baby // until all are told
 		u.turnOver(v, true)

@@ -59,8 +59,8 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 			return k
 		}
 		for i := range stored {
-			in.unsaid = append(in.unsaid, stored[i].Place)
-			u.table.unsee(stored[i].Place)
+			in.unsaid = append(in.unsaid, *stored[i].Place)
+			u.table.unsee(*stored[i].Place)
 		}
 		u.dropEvents(holder, e.Resource)
 		u.mergeNames(holder, k.v)
@@ -98,28 +98,28 @@ func (u *Unit) visitCalled(name string) *visit {
 }
 
 // eventsOf returns copies of the events of a resource; nil of no visit.
-func (v *visit) eventsOf(resource string) []Event {
+func (v *visit) eventsOf(resource string) []event {
 	if v == nil {
 		return nil
 	}
-	var list []Event
-	for i := range v.Events {
-		if v.Events[i].Resource == resource {
-			list = append(list, v.Events[i])
+	var list []event
+	for i := range v.events {
+		if v.events[i].Resource == resource {
+			list = append(list, v.events[i])
 		}
 	}
 	return list
 }
 
 // repeats reports whether the events of a version are those stored.
-func (o *Observation) repeats(e *Event, stored []Event) bool {
+func (o *Observation) repeats(e *Event, stored []event) bool {
 	n := 0
 	for i := range o.Events {
 		again := &o.Events[i]
 		if again.Resource != e.Resource || again.UpdatedAt != e.UpdatedAt {
 			continue
 		}
-		if again.ID == "" || !slices.ContainsFunc(stored, func(s Event) bool { return s.ID == again.ID }) {
+		if again.ID == "" || !slices.ContainsFunc(stored, func(s event) bool { return s.ID == again.ID }) {
 			return false
 		}
 		n++
@@ -129,13 +129,13 @@ func (o *Observation) repeats(e *Event, stored []Event) bool {
 
 // dropEvents takes the events of a resource out of a visit.
 func (u *Unit) dropEvents(v *visit, resource string) {
-	kept := make([]Event, 0, len(v.Events)) // the story refers to those before
-	for i := range v.Events {
-		if v.Events[i].Resource != resource {
-			kept = append(kept, v.Events[i])
+	kept := make([]event, 0, len(v.events)) // the story refers to those before
+	for i := range v.events {
+		if v.events[i].Resource != resource {
+			kept = append(kept, v.events[i])
 		}
 	}
-	v.Events = kept
+	v.events = kept
 	if v.isName() {
 		u.noteName(v)
 	}
@@ -155,12 +155,9 @@ func (u *Unit) unsay(places []Location) {
 }
 
 // moveEvents brings the events of a resource to the visit that they are of.
-func (u *Unit) moveEvents(from, to *visit, resource string, list []Event) {
+func (u *Unit) moveEvents(from, to *visit, resource string, list []event) {
 	u.dropEvents(from, resource)
-	for i := range list {
-		list[i].Visit = to.ID
-	}
-	to.Events = append(tight(to.Events, 4), list...)
+	to.events = append(tight(to.events, 4), list...)
 	u.touch(to)
 	u.versions[resource] = to
 	for i := range list {
@@ -204,15 +201,15 @@ func (u *Unit) mergeNames(from, to *visit) {
 }
 
 // isName reports whether nothing but statements name the visit.
-func (v *visit) isName() bool { return len(v.Events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
+func (v *visit) isName() bool { return len(v.events) == 0 && v.Facts == nil && len(v.Stays) == 0 }
 
 // index fills the indexes of resources and of their names from the facts.
 func (u *Unit) index() {
 	u.waits = true
 	u.versions, u.encounters, u.resources = map[string]*visit{}, map[string]*visit{}, map[string]holder{}
 	for _, v := range u.visits {
-		for i := range v.Events {
-			e := &v.Events[i]
+		for i := range v.events {
+			e := &v.events[i]
 			if e.Resource == "" {
 				continue
 			}

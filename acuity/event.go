@@ -79,89 +79,51 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 
 // store adds an event to the set of its visit.
 func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
-	stored := *e
+	said := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
-		stored.Encounter = e.Visit // the reference was all the name it gave
+		said.Encounter = e.Visit // the reference was all the name it gave
 	}
-	stored.Visit, stored.ReceivedAt, stored.Feed, stored.Warnings = v.ID, in.o.ReceivedAt, in.o.Channel, nil
-	if stored.ID != "" {
-		stored.Digest = "" // the identity has it
-	}
-	var before Event
-	if n := len(v.Events); n > 0 {
-		before = v.Events[n-1]
-	}
-	stored.own(&before)
-	if s := u.seen[stored.ID]; s != nil {
-		stored.ID = s.ID // one text for both
+	said.ReceivedAt, said.Feed = in.o.ReceivedAt, in.o.Channel
+	if said.ID != "" {
+		said.Digest = "" // the identity has it
 	}
 	u.stopWaiting(v)
-	v.Events = append(tight(v.Events, 4), stored)
+	stored := u.shared.keepEvent(&said, v.newest())
+	if s := u.seen[said.ID]; s != nil {
+		stored.ID = s.ID // one text for both
+	}
+	v.events = append(tight(v.events, 4), stored)
 	u.call(v, stored.Encounter)
 	u.touch(v)
-	u.meet(in, i, &stored)
+	u.meet(in, i, stored.Place)
 	v.fold(u)
 	u.markVisit(v, markState|markRetell)
-	u.noteUnmappedDiagnoses(in, &stored)
+	u.noteUnmappedDiagnoses(in, stored.Diagnoses)
 	in.events[i] = intakeEvent{v, e.ID, v.story.placedAt() != 0 && u.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
 func (v *visit) has(id string) bool {
-	for i := range v.Events {
-		if v.Events[i].ID == id {
+	for i := range v.events {
+		if v.events[i].ID == id {
 			return true
 		}
 	}
 	return false
 }
 
-// own lets an event have its texts for itself or with another one of its visit,
-// so that it does not hold the whole observation in which they came.
-func (e *Event) own(o *Event) {
-	e.ID, e.Digest = strings.Clone(e.ID), strings.Clone(e.Digest)
-	e.Patient, e.Service = strings.Clone(e.Patient), strings.Clone(e.Service)
-	e.MotherVisit, e.MotherPatient = strings.Clone(e.MotherVisit), strings.Clone(e.MotherPatient)
-	e.Resource, e.Encounter, e.Subject = strings.Clone(e.Resource), strings.Clone(e.Encounter), strings.Clone(e.Subject)
-	e.Place.own()
-	e.Prior.own()
-	e.Diagnoses = slices.Clone(e.Diagnoses)
-	for i := range e.Diagnoses {
-		d := &e.Diagnoses[i]
-		d.System, d.Code, d.Display = System(strings.Clone(string(d.System))), strings.Clone(d.Code), strings.Clone(d.Display)
+// newest returns the event that came last; nil: there is none.
+func (v *visit) newest() *event {
+	if n := len(v.events); n > 0 {
+		return &v.events[n-1]
 	}
-	e.share(o)
+	return nil
 }
 
+// own lets a place have its texts for itself.
 func (l *Location) own() {
 	l.Label, l.PointOfCare, l.Room = strings.Clone(l.Label), strings.Clone(l.PointOfCare), strings.Clone(l.Room)
 	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
-}
-
-// share lets an event use the texts of another one of its visit, for memory.
-func (e *Event) share(o *Event) {
-	for _, p := range [...]struct{ to, from *string }{
-		{&e.Patient, &o.Patient},
-		{&e.MotherVisit, &o.MotherVisit},
-		{&e.MotherPatient, &o.MotherPatient},
-		{&e.Service, &o.Service},
-		{&e.Resource, &o.Resource},
-		{&e.Encounter, &o.Encounter},
-		{&e.Subject, &o.Subject},
-	} {
-		if *p.to == *p.from {
-			*p.to = *p.from
-		}
-	}
-	if e.Place == o.Place {
-		e.Place = o.Place
-	}
-	switch e.Prior {
-	case o.Place:
-		e.Prior = o.Place
-	case o.Prior:
-		e.Prior = o.Prior
-	}
 }
 
 // remember keeps the identity of an event for 24 h. In a past there are only events
@@ -224,8 +186,7 @@ func (u *Unit) answerEvents(in *intake) {
 }
 
 // meet makes the room of an event known.
-func (u *Unit) meet(in *intake, i int, e *Event) {
-	l := &e.Place
+func (u *Unit) meet(in *intake, i int, l *Location) {
 	switch r := u.room(l.RoomID); {
 	case !l.HasRoomID:
 	case r != nil:
@@ -241,7 +202,7 @@ func (u *Unit) meet(in *intake, i int, e *Event) {
 		return
 	}
 	before := len(u.table.own)
-	u.table.see(e.Place)
+	u.table.see(*l)
 	if len(u.table.own) != before {
 		u.markAll() // a number that two points of care use means neither
 	}

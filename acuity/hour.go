@@ -115,8 +115,8 @@ func (v *visit) cameAt() Instant {
 		return 0
 	}
 	heard := Instant(0)
-	for i := range v.Events {
-		if e := &v.Events[i]; e.At >= v.story.openedAt {
+	for i := range v.events {
+		if e := &v.events[i]; e.At >= v.story.openedAt {
 			heard = Soonest(heard, e.ReceivedAt)
 		}
 	}

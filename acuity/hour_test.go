@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"cmp"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -185,7 +186,7 @@ func ward(seed uint64, days int) []Event {
 	}
 	end := day.Add(time.Duration(days) * 24 * time.Hour)
 	events = slices.DeleteFunc(events, func(e Event) bool { return e.At >= end })
-	slices.SortFunc(events, func(a, b Event) int { return compareEvents(&a, &b) })
+	slices.SortFunc(events, func(a, b Event) int { return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID)) })
 	return events
 }
 

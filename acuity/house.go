@@ -80,9 +80,9 @@ func (u *Unit) forgetVisits(now Instant) {
 		switch {
 		case u.visits[v.ID] != v: // it is forgotten already
 		case u.isOver(v, now):
-			for i := range v.Events {
-				u.table.unsee(v.Events[i].Place)
-				places = append(places, v.Events[i].Place)
+			for i := range v.events {
+				u.table.unsee(*v.events[i].Place)
+				places = append(places, *v.events[i].Place)
 			}
 			u.forget(v)
 		case v.isName():
@@ -201,8 +201,8 @@ func (u *Unit) learn() {
 	}
 	u.index()
 	for _, v := range u.visits {
-		for i := range v.Events {
-			u.table.see(v.Events[i].Place)
+		for i := range v.events {
+			u.table.see(*v.events[i].Place)
 		}
 		u.enter(v.Facts)
 	}
@@ -229,11 +229,11 @@ func (u *Unit) enter(f *CensusFacts) {
 // (clinical-decisions R10): where the patient was after them, and with which
 // diagnoses. Cancels of what was folded come too late from then on.
 func (v *visit) fold(u *Unit) {
-	if len(v.Events) <= capEvents && v.size() <= capEventBytes {
+	if len(v.events) <= capEvents && v.size() <= capEventBytes {
 		return
 	}
-	order := slices.Clone(v.Events)
-	slices.SortFunc(order, func(a, b Event) int { return compareEvents(&a, &b) })
+	order := slices.Clone(v.events)
+	slices.SortFunc(order, func(a, b event) int { return compareEvents(&a, &b) })
 	n := len(order) / 4
 	for n+1 < len(order) && order[n].At == order[n-1].At {
 		n++
@@ -241,16 +241,16 @@ func (v *visit) fold(u *Unit) {
 	old, rest := order[:n], order[n:]
 	var places []Location
 	for i := range old {
-		u.table.unsee(old[i].Place)
-		places = append(places, old[i].Place)
+		u.table.unsee(*old[i].Place)
+		places = append(places, *old[i].Place)
 	}
 	until := max(v.FoldAt, old[n-1].At)
 	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
-	v.Events = append(v.base(&s), rest...)
-	for i := range len(v.Events) - len(rest) {
-		u.table.see(v.Events[i].Place)
+	v.events = append(u.shared.keepEvents(v.base(&s)), rest...)
+	for i := range len(v.events) - len(rest) {
+		u.table.see(*v.events[i].Place)
 	}
 	u.unsay(places)
 }
@@ -277,7 +277,7 @@ func (v *visit) base(s *story) []Event {
 		}
 	}
 	if n := len(s.stays); n > 0 {
-		e.At, e.Place = s.stays[n-1].From, s.stays[n-1].place()
+		e.At, e.Place = s.stays[n-1].From, *s.stays[n-1].place()
 	}
 	e.PlaceNull = e.Place.IsZero()
 	if len(s.diagnoses) > 0 {
@@ -301,8 +301,8 @@ func (v *visit) base(s *story) []Event {
 // size is about how many bytes the record of the events takes.
 func (v *visit) size() int {
 	n := 0
-	for i := range v.Events {
-		e := &v.Events[i]
+	for i := range v.events {
+		e := &v.events[i]
 		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
 			len(e.Place.PointOfCare) + len(e.Place.Label) + len(e.Prior.Room) + len(e.Prior.PointOfCare)
 		for j := range e.Diagnoses {

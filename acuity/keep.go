@@ -100,8 +100,8 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 	}
 	for _, v := range d.visits {
 		v.marks &^= markState
-		write(u.visitKey(v.ID), &v.VisitState)
 	}
+	u.writeVisits(d.visits, write)
 	for _, r := range d.rooms {
 		r.marks &^= markState
 		write(u.roomKey(r.ID), &r.RoomState)
@@ -188,14 +188,7 @@ func (u *Unit) Restore(key string, s State) error {
 		i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
 		u.rooms = slices.Insert(u.rooms, i, &room{RoomState: *s})
 	case *VisitState:
-		v := &visit{VisitState: *s}
-		for i := range v.Events {
-			v.Events[i].Visit = v.ID
-			if i > 0 {
-				v.Events[i].share(&v.Events[i-1])
-			}
-		}
-		u.visits[s.ID] = v
+		u.visits[s.ID] = &visit{visitFacts: u.keepVisit(s)}
 	case *HeardState:
 		u.save(s)
 	case *SeenState:

@@ -1,5 +1,10 @@
 package acuity
 
+import (
+	"maps"
+	"slices"
+)
+
 // States calls write for every state record there is: what a changelog that
 // begins here must hold. Key and record are valid until write returns.
 func (u *Unit) States(write func(key []byte, s State)) {
@@ -13,8 +18,8 @@ func (u *Unit) States(write func(key []byte, s State)) {
 	for name, s := range u.referents {
 		write(u.key(kindReferent, digest(name)), s)
 	}
+	u.writeVisits(slices.Collect(maps.Values(u.visits)), write)
 	for id, v := range u.visits {
-		write(u.visitKey(id), &v.VisitState)
 		u.writeAll(&v.threads, id, write)
 		u.writeFiled(v.filed, owner{visit: id}, write)
 	}

@@ -41,15 +41,11 @@ func TestNeonate(t *testing.T) {
 // a restore too.
 func TestBirthOrder(t *testing.T) {
 	at := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
-	u, kept, offset := NewUnit("north"), map[string]State{}, int64(0)
+	u, kept, offset := NewUnit("north"), changelog{}, int64(0)
 	apply := func(o *Observation) {
 		offset++
 		u.Apply(o, offset)
-		u.Dirty(func(key []byte, s State) {
-			if kept[string(key)] = s; s == nil {
-				delete(kept, string(key))
-			}
-		})
+		kept.write(u)
 	}
 	patient := func(minute int, codings ...Coding) {
 		when := at.Add(time.Duration(minute) * time.Minute)

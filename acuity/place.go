@@ -227,12 +227,12 @@ func (t *roomTable) siteOf(l *Location) *siteLocation {
 }
 
 // sameRoom reports whether two locations are one room.
-func (t *roomTable) sameRoom(a, b Location) bool {
-	if a == b {
+func (t *roomTable) sameRoom(a, b *Location) bool {
+	if *a == *b {
 		return true
 	}
-	p := t.resolve(a)
-	return p.Kind == inRoom && p == t.resolve(b)
+	p := t.resolve(*a)
+	return p.Kind == inRoom && p == t.resolve(*b)
 }
 
 // label returns the label of a room, and whether ADT made it known by itself:

@@ -232,7 +232,7 @@ func (p *primaryFold) set(c choice, restart bool) {
 // facts returns what is known of the patient right after an event.
 func (p *primaryFold) facts(t *told, at Instant) careFacts {
 	here := &p.story.stays[t.stay]
-	place := p.table.stood(here.place())
+	place := p.table.stood(*here.place())
 	f := careFacts{
 		PointOfCare: place.PointOfCare, Service: t.service, Label: place.Label,
 		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,

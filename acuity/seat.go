@@ -81,7 +81,7 @@ func (u *Unit) motherOf(v *visit) *visit {
 		return nil
 	}
 	s := &v.story.stays[len(v.story.stays)-1]
-	p := u.table.resolve(s.place())
+	p := u.table.resolve(*s.place())
 	if p.Kind != inRoom {
 		return nil
 	}

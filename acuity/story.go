@@ -37,14 +37,14 @@ type story struct {
 type stay struct {
 	From, To Instant // To 0: still
 	Last     Instant // newest placing event that says so
-	Placing  *Event  // the first event that says so
+	Placing  *event  // the first event that says so
 }
 
-func (s *stay) place() Location { return s.Placing.Place }
+func (s *stay) place() *Location { return s.Placing.Place }
 
 // told is one event and what became of it.
 type told struct {
-	event   *Event
+	event   *event
 	at      Instant // its event time, at most its receipt (T2)
 	fate    fate
 	remarks remark
@@ -123,7 +123,7 @@ func (r remark) codes() []string {
 // telling is how a story is told.
 type telling struct {
 	// SameRoom reports whether two locations are one room. nil: if they are equal.
-	SameRoom func(a, b Location) bool
+	SameRoom func(a, b *Location) bool
 	// TrustA08 lets an update move a patient (per-hospital switch).
 	TrustA08 bool
 	// FoldAt is the event time of the newest event that was folded away (R10);

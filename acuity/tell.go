@@ -12,19 +12,29 @@ const foldedID = "folded"
 
 // narrator tells the story of one visit.
 type narrator struct {
-	story
+	*story
 	how telling
 
 	stay     int16 // index of the current stay; -1: not open
 	reasons  Reasons
-	lastMove *Event // of those counted for turnover
+	lastMove *event // of those counted for turnover
 }
 
 // tell returns the story of the events of one visit. It depends on the set of
 // events alone, not on their order. The events must not change afterwards: the
 // story refers to them.
-func tell(events []Event, how telling) story {
-	n := narrator{how: how, stay: -1}
+func tell(events []event, how telling) story {
+	var s story
+	s.tell(events, how)
+	return s
+}
+
+// tell makes the story that of the events, in the memory of the one that it was: a
+// visit is told anew with each of its events.
+func (s *story) tell(events []event, how telling) {
+	clear(s.stays) // they hold events as they lay before
+	*s = story{told: s.told[:0], stays: s.stays[:0], moves: s.moves[:0], diagnoses: s.diagnoses[:0]}
+	n := narrator{story: s, how: how, stay: -1}
 	n.line(events)
 	n.cancel()
 	for i := range n.told {
@@ -40,22 +50,25 @@ func tell(events []Event, how telling) story {
 		n.moves = nil // turnover counts mothers (R12)
 	}
 	slices.Sort(n.waiting)
-	return n.story
 }
 
 // line puts the events in the order in which they count (R8), and marks those
 // that do not count.
-func (n *narrator) line(events []Event) {
-	var array [24]*Event
+func (n *narrator) line(events []event) {
+	var array [24]*event
 	order := array[:0]
 	for i := range events {
 		order = append(order, &events[i])
 	}
 	slices.SortFunc(order, compareEvents)
-	n.told = make([]told, len(order))
+	if len(order) > cap(n.told) {
+		n.told = make([]told, 0, len(order)+len(order)/4)
+	}
+	clear(n.told[len(order):cap(n.told)]) // events that were folded away go
+	n.told = n.told[:len(order)]
 	for i, e := range order {
 		t := &n.told[i]
-		t.event, t.at = e, heardAt(e)
+		*t = told{event: e, at: heardAt(e)}
 		switch {
 		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
 			t.fate = fateDuplicate
@@ -74,7 +87,7 @@ func (n *narrator) line(events []Event) {
 
 // heardAt is the event time, but never later than the receipt: nothing is
 // scheduled, and bedside clocks run ahead of ours (T2).
-func heardAt(e *Event) Instant {
+func heardAt(e *event) Instant {
 	if e.ReceivedAt != 0 && e.At > e.ReceivedAt {
 		return e.ReceivedAt
 	}
@@ -105,24 +118,24 @@ func rank(t EventType) int {
 
 // compareEvents orders events by time, EVN-2, type and location text (R8); the
 // rest only makes the order total.
-func compareEvents(a, b *Event) int {
+func compareEvents(a, b *event) int {
 	if x, y := heardAt(a), heardAt(b); x != y {
 		return cmp.Compare(x, y)
 	}
 	if c := cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(recorded(a), recorded(b)), cmp.Compare(rank(a.Type), rank(b.Type))); c != 0 {
 		return c
 	}
-	if c := compareLocations(&a.Place, &b.Place); c != 0 {
+	if c := compareLocations(a.Place, b.Place); c != 0 {
 		return c
 	}
 	return cmp.Or(cmp.Compare(a.ID, b.ID), cmp.Compare(a.Digest, b.Digest),
 		cmp.Compare(a.ReceivedAt, b.ReceivedAt), cmp.Compare(a.Cancels, b.Cancels),
-		compareLocations(&a.Prior, &b.Prior))
+		compareLocations(a.Prior, b.Prior))
 }
 
 // compareLocations orders locations by their text.
 func compareLocations(a, b *Location) int {
-	if *a == *b {
+	if a == b || *a == *b {
 		return 0
 	}
 	return cmp.Or(cmp.Compare(a.PointOfCare, b.PointOfCare), cmp.Compare(a.Room, b.Room), cmp.Compare(a.Bed, b.Bed),
@@ -135,8 +148,8 @@ func (n *narrator) folded(t *told) bool {
 }
 
 // sameRoom reports whether two locations are one room.
-func (n *narrator) sameRoom(a, b Location) bool {
-	return a == b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
+func (n *narrator) sameRoom(a, b *Location) bool {
+	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
 // take applies a live event.

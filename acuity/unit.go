@@ -19,6 +19,7 @@ type Unit struct {
 
 	site
 	facts  UnitState
+	shared shared
 	rooms  []*room // ascending by id
 	visits map[string]*visit
 	seen   map[string]*SeenState
@@ -92,7 +93,7 @@ const asIs = -2
 
 // visit is a visit with what is derived for it.
 type visit struct {
-	VisitState
+	visitFacts
 	threads threads // statements settled with it
 	filed   []filed // statements of resources, in order of arrival
 	story   story
@@ -263,7 +264,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 func (u *Unit) visit(id string) *visit {
 	v := u.visits[id]
 	if v == nil {
-		v = &visit{VisitState: VisitState{ID: strings.Clone(id)}} // not the observation that named it
+		v = &visit{visitFacts: visitFacts{ID: strings.Clone(id)}} // not the observation that named it
 		u.visits[v.ID] = v
 		u.fresh = append(u.fresh, v)
 		u.markVisit(v, markState|markRetell)

@@ -144,8 +144,8 @@ func TestRecordsStaySmall(t *testing.T) {
 			t.Errorf("%s takes %d bytes", key, n)
 		}
 	})
-	if v := u.visits["v"]; len(v.Events) > capEvents || v.Folded == 0 || v.threads.size > capSignals {
-		t.Errorf("%d events, %d folded, %d signals", len(v.Events), v.Folded, v.threads.size)
+	if v := u.visits["v"]; len(v.events) > capEvents || v.Folded == 0 || v.threads.size > capSignals {
+		t.Errorf("%d events, %d folded, %d signals", len(v.events), v.Folded, v.threads.size)
 	}
 	if records == 0 {
 		t.Error("nothing was written")

@@ -312,6 +312,8 @@ func (l changelog) write(u *Unit) {
 			l[key] = copied(s)
 		case *SwitchesState:
 			l[key] = copied(s)
+		case *ReferentState:
+			l[key] = copied(s)
 		}
 	})
 }

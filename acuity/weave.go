@@ -126,7 +126,7 @@ func (u *Unit) thread(v *visit, w *weaving) {
 	*w = weaving{spans: w.spans[:0], points: w.points[:0], voices: w.voices[:0], times: w.times[:0]}
 	for i := range v.story.stays {
 		s := &v.story.stays[i]
-		w.spans = append(w.spans, sojourn{placement: u.table.resolve(s.place()), From: s.From, To: s.To})
+		w.spans = append(w.spans, sojourn{placement: u.table.resolve(*s.place()), From: s.From, To: s.To})
 		w.points = append(w.points, s.From)
 		if s.Last > s.From {
 			w.points = append(w.points, s.Last)
@@ -252,7 +252,7 @@ func (u *Unit) stake(v *visit) (*room, Instant) {
 		if !(sojourn{From: s.From, To: s.To}).holds(u.facts.CensusAt) {
 			continue
 		}
-		p := u.table.resolve(s.place())
+		p := u.table.resolve(*s.place())
 		if p.Kind != inRoom {
 			return nil, 0
 		}

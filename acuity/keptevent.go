@@ -1,0 +1,230 @@
+package acuity
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// event is an [Event] as a unit keeps it. A visit keeps its events for a week after
+// its discharge, and a hospital has hundreds of them, so an event is small and has
+// few pointers: it shares places with all events of the hospital, names with those of
+// its visit, and has what few events say behind one pointer. None of what it points
+// to changes. Whose it is, its visit knows.
+type event struct {
+	ID                         string
+	At, RecordedAt, ReceivedAt Instant
+	Place, Prior               *Location // never nil
+	*naming                              // never nil
+	*extra                               // never nil
+
+	Type                         EventType
+	Precision, CancelsPrecision  Precision
+	Class, AdmissionType, Babies byte
+	Primary                      Factor
+	DiagnosisMode                DiagnosisMode
+	PlaceNull, Newborn, Void     bool
+}
+
+// naming is what the events of a visit mostly say alike.
+type naming struct {
+	Feed                       Channel
+	Patient                    string
+	MotherVisit, MotherPatient string
+	Service                    string
+	Resource                   string
+	Encounter, Subject         string
+}
+
+// extra is what few events say.
+type extra struct {
+	Digest    string // only of an event without an identity
+	Cancels   Instant
+	Reasons   Reasons
+	UpdatedAt Instant
+	Diagnoses []Diagnosis
+}
+
+// noExtra is that of all events that say nothing of it.
+var noExtra = &extra{}
+
+func (x *extra) isZero() bool {
+	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && len(x.Diagnoses) == 0
+}
+
+// keepEvent returns an event as it is kept, with texts of its own, so that it does
+// not hold the whole observation or record in which they came. It shares what it can
+// with the one before it of its visit; nil: it is the first.
+func (s *shared) keepEvent(e *Event, before *event) event {
+	if before == nil {
+		before = &noEvent
+	}
+	return event{
+		ID: strings.Clone(e.ID), At: e.At, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
+		Place: s.place(&e.Place), Prior: s.place(&e.Prior),
+		naming: s.naming(e, before.naming), extra: s.extra(e, before.extra),
+		Type: e.Type, Precision: e.Precision, CancelsPrecision: e.CancelsPrecision,
+		Class: e.Class, AdmissionType: e.AdmissionType, Babies: e.Babies, Primary: e.Primary,
+		DiagnosisMode: e.DiagnosisMode, PlaceNull: e.PlaceNull, Newborn: e.Newborn, Void: e.Void,
+	}
+}
+
+// noEvent stands before the first event of a visit.
+var noEvent = event{naming: &naming{}, extra: noExtra}
+
+// keepEvents returns the events of one visit as they are kept.
+func (s *shared) keepEvents(list []Event) []event {
+	if len(list) == 0 {
+		return nil
+	}
+	events := make([]event, len(list))
+	before := (*event)(nil)
+	for i := range list {
+		events[i] = s.keepEvent(&list[i], before)
+		before = &events[i]
+	}
+	return events
+}
+
+// appendTo appends the event of a visit as its record has it.
+func (e *event) appendTo(list []Event, visit string) []Event {
+	return append(list, Event{
+		ID: e.ID, Digest: e.Digest, Type: e.Type, At: e.At, Precision: e.Precision, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
+		Feed: e.Feed, Cancels: e.Cancels, CancelsPrecision: e.CancelsPrecision, Visit: visit, Patient: e.Patient,
+		MotherVisit: e.MotherVisit, MotherPatient: e.MotherPatient, Place: *e.Place, PlaceNull: e.PlaceNull, Prior: *e.Prior,
+		Class: e.Class, AdmissionType: e.AdmissionType, Service: e.Service, Newborn: e.Newborn, Babies: e.Babies, Primary: e.Primary,
+		Reasons: e.Reasons, DiagnosisMode: e.DiagnosisMode, Diagnoses: e.Diagnoses, Resource: e.Resource, UpdatedAt: e.UpdatedAt,
+		Void: e.Void, Encounter: e.Encounter, Subject: e.Subject,
+	})
+}
+
+// shared has one of each place and text that the events of a hospital repeat.
+type shared struct {
+	places map[Location]*Location
+	texts  map[string]string
+}
+
+// capShared bounds what is remembered for sharing; beyond it, it begins anew: those
+// who have it keep it.
+const capShared = 1024
+
+// nothingSaid is the place of all events that name none.
+var nothingSaid = &Location{}
+
+// place returns the one of all equal places.
+func (s *shared) place(l *Location) *Location {
+	if *l == (Location{}) {
+		return nothingSaid
+	}
+	if p := s.places[*l]; p != nil {
+		return p
+	}
+	if s.places == nil || len(s.places) >= capShared {
+		s.places = map[Location]*Location{}
+	}
+	p := *l
+	for _, text := range [...]*string{&p.Label, &p.PointOfCare, &p.Room, &p.Bed, &p.Facility} {
+		*text = s.text(*text)
+	}
+	s.places[p] = &p
+	return &p
+}
+
+// text returns the one of all equal texts, of those of which there are few.
+func (s *shared) text(text string) string {
+	if text == "" {
+		return ""
+	}
+	if one, known := s.texts[text]; known {
+		return one
+	}
+	if s.texts == nil || len(s.texts) >= capShared {
+		s.texts = map[string]string{}
+	}
+	text = strings.Clone(text)
+	s.texts[text] = text
+	return text
+}
+
+// naming returns that of an event, which is nearly always the one before.
+func (s *shared) naming(e *Event, before *naming) *naming {
+	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject}
+	if n == *before {
+		return before
+	}
+	n.Service = s.text(n.Service)
+	for _, p := range [...]struct{ to, from *string }{
+		{&n.Patient, &before.Patient},
+		{&n.MotherVisit, &before.MotherVisit},
+		{&n.MotherPatient, &before.MotherPatient},
+		{&n.Resource, &before.Resource},
+		{&n.Encounter, &before.Encounter},
+		{&n.Subject, &before.Subject},
+	} {
+		if *p.to == *p.from {
+			*p.to = *p.from
+		} else {
+			*p.to = strings.Clone(*p.to)
+		}
+	}
+	return &n
+}
+
+// extra returns that of an event; a feed says the same diagnoses again and again.
+func (s *shared) extra(e *Event, before *extra) *extra {
+	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.Diagnoses}
+	if x.isZero() {
+		return noExtra
+	}
+	x.Digest = strings.Clone(x.Digest)
+	if x.Diagnoses = before.Diagnoses; slices.Equal(e.Diagnoses, before.Diagnoses) {
+		return &x
+	}
+	x.Diagnoses = slices.Clone(e.Diagnoses)
+	for i := range x.Diagnoses {
+		d := &x.Diagnoses[i]
+		d.System, d.Code, d.Display = System(s.text(string(d.System))), s.text(d.Code), s.text(d.Display)
+	}
+	return &x
+}
+
+// visitFacts is a [VisitState] as a unit keeps it.
+type visitFacts struct {
+	ID      string
+	events  []event
+	Folded  int32
+	FoldAt  Instant
+	Touched Instant
+
+	Facts *CensusFacts
+	Stays []Stay
+}
+
+// visitRecords have memory for the record of a visit, which is far larger than what a
+// unit keeps. Few units write at once.
+var visitRecords = sync.Pool{New: func() any { return new(VisitState) }}
+
+// writeVisits writes the facts of visits.
+func (u *Unit) writeVisits(list []*visit, write func(key []byte, s State)) {
+	if len(list) == 0 {
+		return
+	}
+	record := visitRecords.Get().(*VisitState) //nolint:errcheck // nothing else is put there
+	for _, v := range list {
+		*record = VisitState{ID: v.ID, Events: record.Events[:0], Folded: v.Folded, FoldAt: v.FoldAt, Touched: v.Touched, Facts: v.Facts, Stays: v.Stays}
+		for i := range v.events {
+			record.Events = v.events[i].appendTo(record.Events, v.ID)
+		}
+		write(u.visitKey(v.ID), record)
+	}
+	*record = VisitState{Events: emptied(record.Events[:cap(record.Events)])}
+	visitRecords.Put(record)
+}
+
+// keepVisit returns the facts of a record as they are kept.
+func (u *Unit) keepVisit(s *VisitState) visitFacts {
+	return visitFacts{
+		ID: strings.Clone(s.ID), events: u.shared.keepEvents(s.Events), Folded: s.Folded, FoldAt: s.FoldAt, Touched: s.Touched,
+		Facts: s.Facts, Stays: s.Stays,
+	}
+}
