@@ -70,12 +70,12 @@ func TestWhatAnAcknowledgmentSays(t *testing.T) {
 
 func TestWhatARefusalSays(t *testing.T) {
 	for name, tt := range map[string]struct{ body, says string }{
-		"a message":     {`{"error":{"message":"No."}}`, "No."},
-		"places":        {`{"error":{"message":"No.","details":[{"path":"signals[0].code","rule":"required"},{"rule":"not_json"}]}}`, "No. signals[0].code required; not_json"},
-		"many places":   {`{"error":{"message":"No.","details":[{"path":"a","rule":"r"},{"path":"b","rule":"r"},{"path":"c","rule":"r"},{"path":"d","rule":"r"}]}}`, "No. a r; b r; c r; …"},
-		"of a proxy":    {`<html>502</html>`, "no answer of svc"},
-		"of another":    {`{"fault":"no"}`, "no answer of svc"},
-		"nothing there": {``, "no answer of svc"},
+		"a message":      {`{"error":{"message":"No."}}`, "No."},
+		"places":         {`{"error":{"message":"No.","details":[{"path":"signals[0].code","rule":"required"},{"rule":"not_json"}]}}`, "No: signals[0].code required; not_json"},
+		"said to people": {`{"error":{"message":"No.","details":[{"path":"rooms[2].roomId","rule":"unique"}]}}`, "No: rooms[2].roomId is there twice"},
+		"of a proxy":     {`<html>502</html>`, "no answer of svc"},
+		"of another":     {`{"fault":"no"}`, "no answer of svc"},
+		"nothing there":  {``, "no answer of svc"},
 	} {
 		if got := problemMessage([]byte(tt.body)); got != tt.says {
 			t.Errorf("%s: %q", name, got)

@@ -22,36 +22,13 @@ func (s sent) String() string {
 	return s.code + ": " + s.why
 }
 
-// whyAtMost is how many places of one payload are named.
-const whyAtMost = 3
-
-// reasons puts the first places and rules into one line.
-func reasons(of []string) string {
-	if more := len(of) - whyAtMost; more > 0 {
-		of = append(of[:whyAtMost:whyAtMost], "…")
-	}
-	return strings.Join(of, "; ")
-}
-
 // problemMessage is what an error answer says, which names no value.
 func problemMessage(body []byte) string {
-	var answer struct {
-		Error struct {
-			Message string
-			Details []struct{ Path, Rule string }
-		}
-	}
+	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
 		return "no answer of svc"
 	}
-	var broken []string
-	for _, d := range answer.Error.Details {
-		broken = append(broken, strings.TrimSpace(d.Path+" "+d.Rule))
-	}
-	if len(broken) == 0 {
-		return answer.Error.Message
-	}
-	return answer.Error.Message + " " + reasons(broken)
+	return answer.Error.Error()
 }
 
 // fhirOutcome looks for resources that were refused beside others that were not.
@@ -74,7 +51,7 @@ func fhirOutcome(body []byte) sent {
 			broken = append(broken, i.Expression+" "+i.Code)
 		}
 	}
-	return sent{code: "HTTP 200 with rejected resources", refused: true, why: reasons(broken)}
+	return sent{code: "HTTP 200 with rejected resources", refused: true, why: strings.Join(broken, "; ")}
 }
 
 // ackOutcome reads the code of an acknowledgment, and of its errors what and where:
@@ -100,6 +77,6 @@ func ackOutcome(ack []byte) sent {
 			}
 		}
 	}
-	got.why = reasons(broken)
+	got.why = strings.Join(broken, "; ")
 	return got
 }
