@@ -6,16 +6,18 @@ import (
 )
 
 // judged is where the verdicts of rooms are put: one backing array of factors
-// and one of sources for a whole unit.
+// and one of what is behind them for a whole unit.
 type judged struct {
-	factors []FactorVerdict
-	sources []Source
-	alone   *judged // memory for one of several patients of a room; nil: none yet
+	factors  []FactorVerdict
+	evidence []*Evidence
+	pieces   []Evidence // copies of it, see keep
+	loses    Instant    // when a source ends that another one of its factor hides, of the last room; 0: never
+	alone    *judged    // memory for one of several patients of a room; nil: none yet
 }
 
 // judgedOf returns memory for the verdict of a room with n pieces of evidence.
 func judgedOf(n int) judged {
-	return judged{factors: make([]FactorVerdict, 0, n), sources: make([]Source, 0, n)}
+	return judged{factors: make([]FactorVerdict, 0, n), evidence: make([]*Evidence, 0, n)}
 }
 
 // one returns memory for the verdict of one of several patients.
@@ -27,8 +29,20 @@ func (j *judged) one() *judged {
 	return j.alone
 }
 
+// keep has the verdict of a room point at copies of its evidence: that of a chart
+// may be written over.
+func (j *judged) keep(rv *RoomVerdict) {
+	j.pieces = j.pieces[:0]
+	for i, ev := range rv.evidence {
+		if ev != nil {
+			j.pieces = append(j.pieces, *ev)
+			rv.evidence[i] = &j.pieces[len(j.pieces)-1]
+		}
+	}
+}
+
 // clear makes room for the next verdict.
-func (j *judged) clear() { j.factors, j.sources = j.factors[:0], j.sources[:0] }
+func (j *judged) clear() { j.factors, j.evidence = j.factors[:0], j.evidence[:0] }
 
 // size is how many pieces of evidence there are.
 func (r *RoomChart) size() int {
@@ -50,29 +64,43 @@ func (s *factors) has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 // each factor, and returns them in no order that matters.
 func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVerdict {
 	var seen, many factors // with an evidence, with several
-	first := len(out.factors)
+	first, base := len(out.factors), len(out.evidence)
 	for i := range views {
 		v := &views[i]
 		for j := range v.evidence {
-			c.activate(v, &v.evidence[j], now, out, &seen, &many)
+			if fv := c.activate(v, &v.evidence[j], now, out, &seen, &many); fv != nil {
+				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
+				fv.shown, fv.sources = fv.from, 1
+				out.evidence = append(out.evidence, &v.evidence[j])
+			}
 		}
-		if v.quiet.Factor != 0 {
-			c.activate(v, &v.quiet, now, out, &seen, &many)
+		if v.quiet.factor != 0 {
+			quiet := v.quiet.evidence()
+			if c.activate(v, &quiet, now, out, &seen, &many) != nil {
+				many.add(quiet.Factor) // its sources are those of another factor
+			}
 		}
 		if len(views) > 1 && v.hushEnd > now {
 			many.add(v.hushed)
 		}
 	}
+	out.loses = 0
 	if len(out.factors) == first {
 		return nil
 	}
 	room := out.factors[first:len(out.factors):len(out.factors)]
+	if many == (factors{}) {
+		return room
+	}
 	for i := range room {
 		fv := &room[i]
 		if f := fv.Factor; many.has(f) {
 			all, _ := settle(views, f, now)
-			all.Sources = gather(views, f, now, out)
-			all.follow(views, now, out)
+			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
+			out.evidence = append(out.evidence, all.face)
+			behind := gather(views, f, now, out)
+			all.from, all.sources = all.shown+1, uint16(len(behind)) //nolint:gosec // see FactorVerdict
+			out.loses = Soonest(out.loses, all.follow(views, behind, now, out))
 			*fv = all.FactorVerdict
 			fv.Demand = fv.Need
 			if fv.Demand == 0 {
@@ -83,34 +111,29 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	return room
 }
 
-// activate adds one evidence; of a second one of the same factor it only notes
-// that there is one.
-func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, seen, many *factors) {
+// activate adds one evidence and returns its entry; of a second one of the same
+// factor it only notes that there is one.
+func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, seen, many *factors) *FactorVerdict {
 	f := ev.Factor
 	o, on := v.judge(ev, now)
 	if !on || f == 0 || int(f) >= len(c.specs) {
-		return
+		return nil
 	}
 	if seen.has(f) {
 		many.add(f)
-		return
+		return nil
 	}
 	seen.add(f)
-	if v.quietFrom != 0 && ev == &v.quiet {
-		many.add(f) // its sources are those of another factor
-	}
-	out.sources = append(out.sources, ev.Source)
-	n, at := len(out.sources), len(out.factors)
+	at := len(out.factors)
 	// Every field is set in place: a literal would be built and then copied.
 	if at == cap(out.factors) {
 		out.factors = append(out.factors, FactorVerdict{})
 	}
 	out.factors = out.factors[:at+1]
 	fv := &out.factors[at]
-	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.AssignedBy = f, ev.Kind, o.class, ev.Start, ev.AssignedBy
-	fv.Next, fv.Sources = o.next, out.sources[n-1:n:n]
+	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.class, ev.Start, o.next
 	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
-	fv.Stale, fv.doubt, fv.loses = false, o.staleAt, 0
+	fv.Stale, fv.doubt = false, o.staleAt
 	if o.staleAt != 0 && now >= o.staleAt {
 		fv.Stale, fv.doubt = true, 0
 	}
@@ -118,13 +141,16 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 	if o.need == 0 {
 		fv.Demand = o.add
 	}
+	return fv
 }
 
 // settled is an entry made of several evidences.
 type settled struct {
 	FactorVerdict
-	held   Demand  // need of the evidence that is shown
-	breaks Instant // when any of the evidence changes, seen or not; 0: never
+	face       *Evidence // what is shown; nil: what a factor that went silent became
+	assignedBy string    // of the face
+	held       Demand    // need of it
+	breaks     Instant   // when any of the evidence changes, seen or not; 0: never
 }
 
 // settle is the entry of one factor that several evidences or patients have:
@@ -135,12 +161,15 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 	for i := range views {
 		v := &views[i]
 		for j := range v.evidence {
-			if v.evidence[j].Factor == f {
-				on = fv.take(v, &v.evidence[j], now, on)
+			if v.evidence[j].Factor == f && fv.take(v, &v.evidence[j], now, &on) {
+				fv.face = &v.evidence[j]
 			}
 		}
-		if v.quiet.Factor == f && f != 0 {
-			on = fv.take(v, &v.quiet, now, on)
+		if v.quiet.factor == f && f != 0 {
+			quiet := v.quiet.evidence()
+			if fv.take(v, &quiet, now, &on) {
+				fv.face = nil
+			}
 		}
 		newborn = newborn || v.c.traitsOf(f)&traitNewborn != 0
 	}
@@ -155,14 +184,15 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 	return fv, on
 }
 
-// take adds one evidence to an entry.
-func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on bool) {
+// take adds one evidence to an entry and returns whether it is what is shown now.
+// active tells that there was one that counts, this or one before.
+func (fv *settled) take(v *patient, ev *Evidence, now Instant, active *bool) (shown bool) {
 	o, on := v.judge(ev, now)
 	if !on {
 		if ev.Factor == v.hushed && v.hushEnd > now {
 			fv.breaks = Soonest(fv.breaks, v.hushEnd) // another patient's may show now
 		}
-		return before
+		return false
 	}
 	stale := o.staleAt != 0 && now >= o.staleAt
 	fv.Stale = fv.Stale && stale
@@ -172,71 +202,79 @@ func (fv *settled) take(v *patient, ev *Evidence, now Instant, before bool) (on 
 	}
 	graver := cmp.Or(
 		cmp.Compare(fv.Severity, o.class), cmp.Compare(fv.held, o.need),
-		cmp.Compare(ev.Start, fv.Since), cmp.Compare(ev.Kind, fv.Kind), cmp.Compare(ev.AssignedBy, fv.AssignedBy),
+		cmp.Compare(ev.Start, fv.Since), cmp.Compare(ev.Kind, fv.Kind), cmp.Compare(ev.AssignedBy, fv.assignedBy),
 	) < 0
-	if !before || graver {
-		fv.Since, fv.Kind, fv.AssignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.need
+	if shown = graver || !*active; shown {
+		fv.Since, fv.Kind, fv.assignedBy, fv.held = ev.Start, ev.Kind, ev.AssignedBy, o.need
 	}
+	*active = true
 	fv.Severity = max(fv.Severity, o.class)
 	fv.Need, fv.add, fv.babies = max(fv.Need, o.need), max(fv.add, o.add), max(fv.babies, ev.Count)
-	return true
+	return shown
 }
 
 // follow finds when an entry with several evidences changes: a step that another
-// evidence hides is no change, but its source may be gone. What is free of out is
-// used for a while.
-func (fv *settled) follow(views []patient, now Instant, out *judged) {
-	used := len(out.sources)
+// evidence hides is no change, but its source may be gone; it returns when that is
+// so first, 0: never. What is free of out is used for a while.
+func (fv *settled) follow(views []patient, behind []*Evidence, now Instant, out *judged) (loses Instant) {
+	used := len(out.evidence)
 	for at := fv.breaks; at > now; {
 		then, on := settle(views, fv.Factor, at)
 		if !on || !then.shows(fv) {
 			fv.Next = at
-			return
+			return loses
 		}
 		if then.Stale && !fv.Stale && fv.doubt == 0 {
 			fv.doubt = at
 		}
-		if fv.loses == 0 && !slices.Equal(fv.Sources, gather(views, fv.Factor, at, out)) {
-			fv.loses = at
+		if loses == 0 && !sameSources(behind, gather(views, fv.Factor, at, out)) {
+			loses = at
 		}
-		out.sources = out.sources[:used]
+		out.evidence = out.evidence[:used]
 		if then.breaks <= at {
-			return
+			return loses
 		}
 		at = then.breaks
 	}
+	return loses
 }
 
 // shows reports whether two entries of a factor look the same.
 func (fv *settled) shows(other *settled) bool {
-	return fv.Since == other.Since && fv.Kind == other.Kind && fv.AssignedBy == other.AssignedBy &&
+	return fv.Since == other.Since && fv.Kind == other.Kind && fv.assignedBy == other.assignedBy &&
 		fv.Severity == other.Severity && fv.Need == other.Need && fv.add == other.add
 }
 
-// gather lists the sources of a factor, each once, in an order of their own.
-func gather(views []patient, f Factor, now Instant, out *judged) []Source {
-	first := len(out.sources)
+// gather lists the evidence of a factor, one piece for each source, in the order of
+// the sources.
+func gather(views []patient, f Factor, now Instant, out *judged) []*Evidence {
+	first := len(out.evidence)
 	for i := range views {
 		v := &views[i]
 		from := f
-		if v.quiet.Factor == f {
-			if _, on := v.judge(&v.quiet, now); on {
-				from = v.quietFrom
+		if v.quiet.factor == f {
+			quiet := v.quiet.evidence()
+			if _, on := v.judge(&quiet, now); on {
+				from = v.quiet.from
 			}
 		}
 		for j := range v.evidence {
 			ev := &v.evidence[j]
 			_, on := v.judge(ev, now)
 			if ev.Factor == f && on || ev.Factor == from && from != f {
-				out.sources = append(out.sources, ev.Source)
+				out.evidence = append(out.evidence, ev)
 			}
 		}
 	}
-	list := out.sources[first:]
-	slices.SortFunc(list, func(a, b Source) int {
-		return cmp.Or(cmp.Compare(a.Feed, b.Feed), cmp.Compare(a.System, b.System), cmp.Compare(a.Code, b.Code))
+	list := out.evidence[first:]
+	slices.SortFunc(list, func(a, b *Evidence) int {
+		return cmp.Or(cmp.Compare(a.Source.Feed, b.Source.Feed), cmp.Compare(a.Source.System, b.Source.System), cmp.Compare(a.Source.Code, b.Source.Code))
 	})
-	list = slices.Compact(list)
-	out.sources = out.sources[:first+len(list)]
+	list = slices.CompactFunc(list, sameSource)
+	out.evidence = out.evidence[:first+len(list)]
 	return slices.Clip(list)
 }
+
+func sameSource(a, b *Evidence) bool { return a.Source == b.Source }
+
+func sameSources(a, b []*Evidence) bool { return slices.EqualFunc(a, b, sameSource) }

@@ -327,8 +327,8 @@ func sameRoomShown(a, b *RoomVerdict) bool {
 	}
 	for i := range a.Factors {
 		f, g := &a.Factors[i], &b.Factors[i]
-		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || f.AssignedBy != g.AssignedBy || f.Need.Ratio() != g.Need.Ratio() ||
-			f.Severity != g.Severity || f.Next != g.Next || !slices.Equal(f.Sources, g.Sources) {
+		if f.Factor != g.Factor || f.Since != g.Since || f.Kind != g.Kind || a.AssignedBy(f) != b.AssignedBy(g) || f.Need.Ratio() != g.Need.Ratio() ||
+			f.Severity != g.Severity || f.Next != g.Next || !sameSources(a.Evidence(f), b.Evidence(g)) {
 			return false
 		}
 	}

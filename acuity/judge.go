@@ -21,7 +21,7 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 			evidence += len(chart.Rooms[i].Patients[j].Evidence)
 		}
 	}
-	out := judged{factors: make([]FactorVerdict, 0, evidence), sources: make([]Source, 0, evidence)}
+	out := judgedOf(evidence)
 	rooms := make([]RoomVerdict, len(chart.Rooms))
 	for i := range chart.Rooms {
 		c.judgeRoom(&chart.Rooms[i], now, &out, &rooms[i])

@@ -121,7 +121,7 @@ func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
 	n := r.chart.size()
 	r.again, r.store = true, judged{}
 	for i, s := range w.spare {
-		if cap(s.factors) >= n && cap(s.sources) >= n && cap(s.factors) <= n+4 {
+		if cap(s.factors) >= n && cap(s.factors) <= n+4 {
 			r.store = s
 			w.spare = slices.Delete(w.spare, i, i+1)
 			break
@@ -129,9 +129,12 @@ func (u *Unit) judgeRoom(r *room, now Instant, rv *RoomVerdict) {
 	}
 	if cap(r.store.factors) < n {
 		r.store = judgedOf(n + n%2)
+		r.store.pieces = make([]Evidence, 0, cap(r.store.evidence))
 	}
-	out := judged{factors: r.store.factors[:0], sources: r.store.sources[:0], alone: &w.alone}
-	u.cat.judgeRoom(&r.chart, now, &out, rv)
+	r.store.clear()
+	r.store.alone = &w.alone
+	u.cat.judgeRoom(&r.chart, now, &r.store, rv)
+	r.store.keep(rv)
 }
 
 // verdicts returns what was said of a room before, and what is said now; nil if

@@ -12,9 +12,7 @@ type patient struct {
 	traits  traits   // of all her evidence
 	hushed  Factor   // is off while a graver one that becomes it is on
 	hushEnd Instant
-	// quiet is what a factor that went silent became; no factor: none did.
-	quiet     Evidence
-	quietFrom Factor
+	quiet   silence
 
 	delivering bool    // a birth goes on
 	delivery   Instant // until when, if delivering; 0: without end
@@ -38,8 +36,19 @@ func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
 		}
 	}
 	if v.hushEnd > now {
-		v.quiet = Evidence{}
+		v.quiet = silence{}
 	}
+}
+
+// silence is what a factor that went silent became; no factor: none did.
+type silence struct {
+	factor, from Factor
+	since        Instant
+}
+
+// evidence is that of the factor that it became.
+func (s silence) evidence() Evidence {
+	return Evidence{Factor: s.factor, Kind: BySignal, Start: s.since, Last: s.since}
 }
 
 func (c *Catalogue) traitsOf(f Factor) traits {
@@ -83,9 +92,8 @@ func (v *patient) hush(ev *Evidence, now Instant) {
 	e := v.c.effect(ev.Factor, ev.Variant)
 	end := ev.Last + e.silent
 	v.hushed, v.hushEnd = e.becomes, max(v.hushEnd, end)
-	if now >= end && end > v.quiet.Start {
-		v.quiet = Evidence{Factor: e.becomes, Kind: BySignal, Start: end, Last: end}
-		v.quietFrom = ev.Factor
+	if now >= end && end > v.quiet.since {
+		v.quiet = silence{factor: e.becomes, from: ev.Factor, since: end}
 	}
 }
 

@@ -27,7 +27,10 @@ func (c *Catalogue) judgeRoom(r *RoomChart, now Instant, out *judged, rv *RoomVe
 		views = views[:i+1]
 		c.view(&r.Patients[i], now, &views[i])
 	}
+	first := len(out.evidence)
 	rv.Factors = c.active(views, now, out)
+	rv.evidence = out.evidence[first:len(out.evidence):len(out.evidence)]
+	rv.Next = out.loses
 	c.order(rv.Factors)
 
 	var total Demand
@@ -145,7 +148,7 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		fv := &rv.Factors[i]
 		rv.STAT = rv.STAT || fv.Severity == 4
 		rv.Stale = rv.Stale || fv.Stale
-		rv.Next = Soonest(rv.Next, Soonest(fv.Next, fv.loses))
+		rv.Next = Soonest(rv.Next, fv.Next)
 		e := &c.effects[fv.Factor][0]
 		rv.fatigue = rv.fatigue || e.fatigue
 		if e.boarder > 0 {

@@ -1,6 +1,7 @@
 package acuity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"testing"
@@ -216,13 +217,46 @@ func TestTheShownEvidence(t *testing.T) {
 		charted{factor: "high-hemorrhage", age: hours, kind: BySite, code: "X1"},
 		charted{factor: "high-hemorrhage", age: hours, kind: ByDiagnosis, code: "O72.1"},
 	)
-	f := judgeAt(r, now).Factors[0]
-	if f.Since != now.Add(-hours) || f.Kind != ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hours) || len(f.Sources) != 3 {
+	for i, rule := range []string{"first", "second", "third"} {
+		r.Patients[0].Evidence[i].AssignedBy = rule
+	}
+	v := judgeAt(r, now)
+	f := v.Factors[0]
+	if got := v.AssignedBy(&f); got != "third" {
+		t.Errorf("assigned by %q", got)
+	}
+	if f.Since != now.Add(-hours) || f.Kind != ByDiagnosis || f.Severity != 3 || f.Next != now.Add(3*hours) || len(v.Evidence(&f)) != 3 {
 		t.Errorf("%+v", f)
 	}
 	// At +3 h the two newer ones are of class 2 like the old one, which then shows as the earliest.
-	if f = judgeAt(r, now.Add(3*hours)).Factors[0]; f.Since != now.Add(-5*hours) || f.Severity != 2 {
-		t.Errorf("at 4 h: %+v", f)
+	v = judgeAt(r, now.Add(3*hours))
+	if f = v.Factors[0]; f.Since != now.Add(-5*hours) || f.Severity != 2 || v.AssignedBy(&f) != "first" {
+		t.Errorf("at 4 h: %+v, assigned by %q", f, v.AssignedBy(&f))
+	}
+}
+
+func TestEachFactorHasItsEvidence(t *testing.T) {
+	r := roomOf(t, testStart, charted{factor: "high-mag"}, charted{factor: "high-mag", kind: ByDiagnosis}, charted{factor: "labor-standard"}, charted{factor: "env-interpreter"})
+	list := r.Patients[0].Evidence
+	for i := range list {
+		list[i].AssignedBy, list[i].Source.Code = fmt.Sprint("rule ", i), fmt.Sprint("C", i)
+	}
+	v := judgeAt(r, testStart)
+	for i := range v.Factors {
+		f := &v.Factors[i]
+		var rule string // of the first: a signal shows before a diagnosis
+		var codes, got []string
+		for j := range list {
+			if list[j].Factor == f.Factor {
+				rule, codes = cmp.Or(rule, list[j].AssignedBy), append(codes, list[j].Source.Code)
+			}
+		}
+		for _, e := range v.Evidence(f) {
+			got = append(got, e.Source.Code)
+		}
+		if v.AssignedBy(f) != rule || !slices.Equal(got, codes) {
+			t.Errorf("%s is assigned by %q, with sources %q; want %q, %q", f.Factor.ID(), v.AssignedBy(f), got, rule, codes)
+		}
 	}
 }
 
@@ -273,10 +307,11 @@ func TestAHiddenSourceEnds(t *testing.T) {
 		if i != 1 {
 			want = 1
 		}
-		if f := unit.verdict.Rooms[0].factor(factor("labor-fhr-cat-ii")); f == nil || len(f.Sources) != want || f.Next != 0 || f.Since != clockAt(0) {
+		room := &unit.verdict.Rooms[0]
+		if f := room.factor(factor("labor-fhr-cat-ii")); f == nil || len(room.Evidence(f)) != want || f.Next != 0 || f.Since != clockAt(0) {
 			t.Errorf("step %d: %+v, want %d sources", i, f, want)
 		}
-		if next := unit.verdict.Rooms[0].Next; i == 1 && next != clockAt(250) {
+		if next := room.Next; i == 1 && next != clockAt(250) {
 			t.Errorf("the room changes at %v, want the end of the signal, %v", next, clockAt(250))
 		}
 	}
@@ -292,7 +327,7 @@ func TestTheSourceOfSilenceEnds(t *testing.T) {
 		)
 		v := judgeAt(r, testStart)
 		f := v.factor(mustFactor(t, "labor-fhr-cat-ii"))
-		if f == nil || len(f.Sources) != want {
+		if f == nil || len(v.Evidence(f)) != want {
 			t.Errorf("%v after it: %+v, want %d sources", age, f, want)
 		}
 	}

@@ -36,7 +36,7 @@ func (c *Catalogue) score(rv *RoomVerdict) int32 {
 	num, den, small := uint64(1), uint64(1), true
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
-		if fv.Severity == 0 || c.counted(rv.Factors, i) {
+		if fv.Severity == 0 || c.traits[fv.Factor]&traitTwin != 0 && c.counted(rv, i) {
 			continue
 		}
 		part := leaves[fv.Severity]
@@ -58,7 +58,7 @@ func (c *Catalogue) score(rv *RoomVerdict) int32 {
 func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
 	num, den := big.NewInt(1), big.NewInt(1)
 	for i := range rv.Factors {
-		if part := leaves[rv.Factors[i].Severity]; !c.counted(rv.Factors, i) {
+		if part := leaves[rv.Factors[i].Severity]; c.traits[rv.Factors[i].Factor]&traitTwin == 0 || !c.counted(rv, i) {
 			num.Mul(num, new(big.Int).SetUint64(part[0]))
 			den.Mul(den, new(big.Int).SetUint64(part[1]))
 		}
@@ -68,31 +68,29 @@ func (c *Catalogue) bigScore(rv *RoomVerdict, points uint64) int32 {
 	return int32(num.Div(num, den.Mul(den, big.NewInt(6))).Int64()) //nolint:gosec // 0 to 100
 }
 
-// counted reports whether the i-th factor says only what its twin says already:
+// counted reports whether the i-th factor, which has a twin, says only what its twin says already:
 // all sources of one are sources of the other. The graver of the two counts.
-func (c *Catalogue) counted(list []FactorVerdict, i int) bool {
-	a := &list[i]
-	if c.traits[a.Factor]&traitTwin == 0 {
-		return false
-	}
-	for j := range list {
-		b := &list[j]
+func (c *Catalogue) counted(rv *RoomVerdict, i int) bool {
+	a := &rv.Factors[i]
+	for j := range rv.Factors {
+		b := &rv.Factors[j]
 		if c.effects[a.Factor][0].twin != b.Factor && c.effects[b.Factor][0].twin != a.Factor {
 			continue
 		}
 		// The list is in order of severity: of two, the first is the graver.
-		return j < i && (within(a.Sources, b.Sources) || within(b.Sources, a.Sources))
+		mine, its := rv.Evidence(a), rv.Evidence(b)
+		return j < i && (within(mine, its) || within(its, mine))
 	}
 	return false
 }
 
 // within reports whether all codes of a are codes of b. A statement without a
 // code, such as a listing in a census, is about its own factor only.
-func within(a, b []Source) bool {
+func within(a, b []*Evidence) bool {
 	for i := range a {
 		found := false
 		for j := range b {
-			if a[i].Code != "" && a[i].Code == b[j].Code && a[i].System == b[j].System {
+			if s := &a[i].Source; s.Code != "" && s.Code == b[j].Source.Code && s.System == b[j].Source.System {
 				found = true
 				break
 			}

@@ -3,7 +3,6 @@ package acuity
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -262,14 +261,15 @@ func rendered(v any) string {
 
 // shown renders a verdict. Which factors make a room doubtful is not shown.
 func shown(v Verdict) string {
-	v.Rooms = slices.Clone(v.Rooms)
+	s := seenUnit{Verdict: v}
 	for i := range v.Rooms {
-		v.Rooms[i].Factors = slices.Clone(v.Rooms[i].Factors)
-		for j := range v.Rooms[i].Factors {
-			v.Rooms[i].Factors[j].Stale = false
+		r := seen(&v.Rooms[i])
+		for j := range r.Factors {
+			r.Factors[j].Stale = false
 		}
+		s.Rooms = append(s.Rooms, r)
 	}
-	return rendered(v)
+	return rendered(s)
 }
 
 // difference shows where two texts part.

@@ -108,25 +108,44 @@ type RoomVerdict struct {
 	listed  bool    // counts for capacity
 	fatigue bool    // a factor marks the nurse as tired
 	due     Instant // when Boarder or Double becomes true; 0: never
+
+	evidence []*Evidence // behind the factors, which say where
 }
 
-// FactorVerdict is one active factor of a room.
-type FactorVerdict struct {
-	Factor     Factor
-	Kind       EvidenceKind
-	Severity   uint8 // class now, 0 … 4
-	Stale      bool
-	Demand     Demand // own demand or floor now; of an ADD-only factor its ADD
-	Need       Demand // own demand or floor now; 0: it has none
-	add        Demand // own ADD
-	Since      Instant
-	AssignedBy string // of a primary
-	Next       Instant
-	Sources    []Source
+// Evidence returns what is behind a factor of the room: one piece for each source,
+// in the order of the sources.
+func (rv *RoomVerdict) Evidence(fv *FactorVerdict) []*Evidence {
+	return rv.evidence[fv.from : int(fv.from)+int(fv.sources)]
+}
 
+// AssignedBy returns the rule that chose a primary of the room, a stable code; ""
+// of a modifier.
+func (rv *RoomVerdict) AssignedBy(fv *FactorVerdict) string {
+	if int(fv.shown) < len(rv.evidence) && rv.evidence[fv.shown] != nil {
+		return rv.evidence[fv.shown].AssignedBy
+	}
+	return ""
+}
+
+// FactorVerdict is one active factor of a room. A unit has hundreds, so there is no
+// pointer in it, which the garbage collector would have to follow.
+type FactorVerdict struct {
+	Factor   Factor
+	Kind     EvidenceKind
+	Severity uint8 // class now, 0 … 4
+	Stale    bool
+	babies   uint8 // largest count of babies that an evidence gave
+
+	// Places in the evidence of the room, which has far less than 65,536 pieces:
+	// of the piece that is shown, and of the first of as many sources.
+	shown, from, sources uint16
+
+	Demand Demand // own demand or floor now; of an ADD-only factor its ADD
+	Need   Demand // own demand or floor now; 0: it has none
+	add    Demand // own ADD
+	Since  Instant
+	Next   Instant
 	doubt  Instant // when Stale becomes true; 0: never
-	loses  Instant // when one of several sources ends that another one hides; 0: never
-	babies uint8   // largest count of babies that an evidence gave
 }
 
 // Quality is a reason to trust the verdict less.

@@ -162,47 +162,66 @@ func TestTheOrderOfEvidenceIsIrrelevant(t *testing.T) {
 		for i := range r.Patients {
 			r.Patients[i].Evidence = rapid.Permutation(r.Patients[i].Evidence).Draw(t, "order")
 		}
-		if after := judgeAt(&r, testStart); !reflect.DeepEqual(seen(before), seen(after)) {
-			t.Fatalf("\n%+v\n%+v", seen(before), seen(after))
+		if after := judgeAt(&r, testStart); !reflect.DeepEqual(seen(&before), seen(&after)) {
+			t.Fatalf("\n%+v\n%+v", seen(&before), seen(&after))
 		}
 	})
 }
 
-// seen is what a partner sees of a room.
-func seen(v RoomVerdict) RoomVerdict {
-	v.due, v.listed, v.fatigue = 0, false, false
-	v.Factors = slices.Clone(v.Factors)
+// seenRoom is what a partner sees of a room, and seenFactor of a factor.
+type seenRoom struct {
+	RoomVerdict
+	Factors []seenFactor
+}
+
+type seenFactor struct {
+	FactorVerdict
+	AssignedBy string
+	Sources    []Source
+}
+
+func seen(v *RoomVerdict) seenRoom {
+	s := seenRoom{RoomVerdict: *v}
+	s.due, s.listed, s.fatigue, s.evidence, s.RoomVerdict.Factors = 0, false, false, nil, nil
 	for i := range v.Factors {
-		f := v.Factors[i]
-		v.Factors[i] = FactorVerdict{
-			Factor: f.Factor, Since: f.Since, Kind: f.Kind, AssignedBy: f.AssignedBy, Need: f.Need, Demand: f.Demand,
-			Severity: f.Severity, Stale: f.Stale, Next: f.Next, Sources: f.Sources,
+		f := &v.Factors[i]
+		of := seenFactor{FactorVerdict: FactorVerdict{
+			Factor: f.Factor, Since: f.Since, Kind: f.Kind, Need: f.Need, Demand: f.Demand,
+			Severity: f.Severity, Stale: f.Stale, Next: f.Next,
+		}, AssignedBy: v.AssignedBy(f)}
+		for _, e := range v.Evidence(f) {
+			of.Sources = append(of.Sources, e.Source)
 		}
+		s.Factors = append(s.Factors, of)
 	}
-	return v
+	return s
 }
 
 // still is a room without the instants of change and what only the program sees.
-func still(v RoomVerdict) RoomVerdict {
-	v = seen(v)
-	v.Next, v.Boarder, v.Double = 0, false, false
-	for i := range v.Factors {
-		v.Factors[i].Next, v.Factors[i].Stale = 0, false
+func still(v *RoomVerdict) seenRoom {
+	s := seen(v)
+	s.Next, s.Boarder, s.Double = 0, false, false
+	for i := range s.Factors {
+		s.Factors[i].Next, s.Factors[i].Stale = 0, false
 	}
-	return v
+	return s
 }
 
-func stillUnit(v Verdict) Verdict {
-	v.Next = 0
-	rooms := v.Rooms
-	v.Rooms = nil
-	for _, r := range rooms {
-		boarder, double := r.Boarder, r.Double
-		r = still(r)
-		r.Boarder, r.Double = boarder, double
-		v.Rooms = append(v.Rooms, r)
+// seenUnit is what a partner sees of a unit.
+type seenUnit struct {
+	Verdict
+	Rooms []seenRoom
+}
+
+func stillUnit(v *Verdict) seenUnit {
+	s := seenUnit{Verdict: *v}
+	s.Next, s.Verdict.Rooms = 0, nil
+	for i := range v.Rooms {
+		r := still(&v.Rooms[i])
+		r.Boarder, r.Double = v.Rooms[i].Boarder, v.Rooms[i].Double
+		s.Rooms = append(s.Rooms, r)
 	}
-	return v
+	return s
 }
 
 func TestNothingChangesBeforeNext(t *testing.T) {
@@ -213,8 +232,8 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 			v := c.Verdict(now)
 			if v.Next == 0 {
 				later := now.Add(time.Duration(rapid.IntRange(1, 5000).Draw(t, "later")) * time.Minute)
-				if then := c.Verdict(later); !reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
-					t.Fatalf("next never, but %v later\n%+v\n%+v", later.Sub(now), stillUnit(v), stillUnit(then))
+				if then := c.Verdict(later); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+					t.Fatalf("next never, but %v later\n%+v\n%+v", later.Sub(now), stillUnit(&v), stillUnit(&then))
 				}
 				return
 			}
@@ -223,12 +242,12 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 			}
 			between := now + Instant(rapid.Int64Range(0, int64(v.Next-now)-1).Draw(t, "between"))
 			for _, at := range []Instant{between, v.Next - 1} {
-				if then := c.Verdict(at); !reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
-					t.Fatalf("next in %v, but %v later\n%+v\n%+v", v.Next.Sub(now), at.Sub(now), stillUnit(v), stillUnit(then))
+				if then := c.Verdict(at); !reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+					t.Fatalf("next in %v, but %v later\n%+v\n%+v", v.Next.Sub(now), at.Sub(now), stillUnit(&v), stillUnit(&then))
 				}
 			}
-			if then := c.Verdict(v.Next); reflect.DeepEqual(stillUnit(v), stillUnit(then)) {
-				t.Fatalf("nothing changes at next, in %v\n%+v", v.Next.Sub(now), stillUnit(v))
+			if then := c.Verdict(v.Next); reflect.DeepEqual(stillUnit(&v), stillUnit(&then)) {
+				t.Fatalf("nothing changes at next, in %v\n%+v", v.Next.Sub(now), stillUnit(&v))
 			}
 			for i := range v.Rooms {
 				checkRoomNext(t, &c.Rooms[i], v.Rooms[i], now)
@@ -242,8 +261,8 @@ func TestNothingChangesBeforeNext(t *testing.T) {
 func checkRoomNext(t *rapid.T, r *RoomChart, v RoomVerdict, now Instant) {
 	if v.Next != 0 {
 		before, at := judgeAt(r, v.Next-1), judgeAt(r, v.Next)
-		if !reflect.DeepEqual(still(v), still(before)) || reflect.DeepEqual(still(v), still(at)) {
-			t.Fatalf("room: next in %v\n%+v\n%+v\n%+v", v.Next.Sub(now), still(v), still(before), still(at))
+		if !reflect.DeepEqual(still(&v), still(&before)) || reflect.DeepEqual(still(&v), still(&at)) {
+			t.Fatalf("room: next in %v\n%+v\n%+v\n%+v", v.Next.Sub(now), still(&v), still(&before), still(&at))
 		}
 	}
 	for _, f := range v.Factors {
@@ -277,7 +296,7 @@ func TestRoomsJudgedBeforeNextMakeTheSameUnit(t *testing.T) {
 			}
 		}
 		whole := c.Verdict(now)
-		if reused := Default().judgeUnit(&c.Unit, old, now); !reflect.DeepEqual(stillUnit(whole), stillUnit(reused)) || whole.Next != reused.Next {
+		if reused := Default().judgeUnit(&c.Unit, old, now); !reflect.DeepEqual(stillUnit(&whole), stillUnit(&reused)) || whole.Next != reused.Next {
 			t.Fatalf("\n%+v\n%+v", whole, reused)
 		}
 	})
@@ -294,10 +313,10 @@ func BenchmarkVerdict(b *testing.B) {
 func BenchmarkRoom(b *testing.B) {
 	c := benchChart(b)
 	catalogue := Default()
-	out := judged{factors: make([]FactorVerdict, 0, 8), sources: make([]Source, 0, 8)}
+	out := judgedOf(8)
 	b.ReportAllocs()
 	for b.Loop() {
-		out.factors, out.sources = out.factors[:0], out.sources[:0]
+		out.clear()
 		var v RoomVerdict
 		catalogue.judgeRoom(&c.Rooms[0], testStart, &out, &v)
 	}

@@ -29,6 +29,10 @@ func TestEncodersWriteTheStructs(t *testing.T) {
 		for i := range v.Rooms {
 			one := roomOf(&v.Rooms[i])
 			rooms[i] = same(t, one.append(nil), one)
+			for _, bare := range one.Factors {
+				bare.Sources = bare.Sources[:0]
+				same(t, bare.append(nil), bare)
+			}
 		}
 		same(t, UnitState(v), unitStateOf(v, rooms))
 	})
@@ -50,30 +54,38 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 		return acuity.Instant(rapid.OneOf(rapid.Just[int64](0), rapid.Int64Range(0, 1<<42)).Draw(t, "at"))
 	})
 	demand := rapid.Custom(func(t *rapid.T) acuity.Demand { return acuity.Demand(rapid.Int32Range(0, 600).Draw(t, "demand")) })
-	factorOf := rapid.Custom(func(t *rapid.T) acuity.FactorVerdict {
-		return acuity.FactorVerdict{
-			Factor:   acuity.Factor(rapid.IntRange(1, acuity.Default().Len()).Draw(t, "factor")),
-			Kind:     acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")),
-			Severity: rapid.Uint8().Draw(t, "severity"), Since: at.Draw(t, "since"), Next: at.Draw(t, "next"),
-			Need:       demand.Draw(t, "need"),
+	evidenceOf := rapid.Custom(func(t *rapid.T) acuity.Evidence {
+		return acuity.Evidence{
+			Factor:     acuity.Factor(rapid.IntRange(1, acuity.Default().Len()).Draw(t, "factor")),
+			Kind:       acuity.EvidenceKind(rapid.IntRange(1, 6).Draw(t, "kind")),
 			AssignedBy: rapid.SampledFrom([]string{"", "table"}).Draw(t, "assigned by"),
-			Sources: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) acuity.Source {
-				return acuity.Source{
-					Feed:   acuity.ChannelADT,
-					System: rapid.SampledFrom([]acuity.System{acuity.ICD10CM, acuity.RxNorm, ""}).Draw(t, "system"),
-					Code:   text.Draw(t, "code"),
-				}
-			}), 0, 3).Draw(t, "sources"),
+			Source: acuity.Source{
+				Feed:   acuity.ChannelADT,
+				System: rapid.SampledFrom([]acuity.System{acuity.ICD10CM, acuity.RxNorm, ""}).Draw(t, "system"),
+				Code:   text.Draw(t, "code"),
+			},
 		}
 	})
 	roomOf := rapid.Custom(func(t *rapid.T) acuity.RoomVerdict {
-		return acuity.RoomVerdict{
-			ID: rapid.Int32().Draw(t, "id"), Label: text.Draw(t, "label"), Area: text.Draw(t, "area"),
-			Status: acuity.RoomStatus(rapid.IntRange(0, 3).Draw(t, "status")), Color: acuity.Color(rapid.IntRange(0, 4).Draw(t, "color")),
-			Score: rapid.Int32().Draw(t, "score"), Demand: demand.Draw(t, "demand"),
-			Primary: acuity.Factor(rapid.IntRange(0, acuity.Default().Len()).Draw(t, "primary")),
-			Factors: rapid.SliceOfN(factorOf, 0, 3).Draw(t, "factors"), Next: at.Draw(t, "next"), Stale: rapid.Bool().Draw(t, "stale"),
+		list := rapid.SliceOfN(evidenceOf, 0, 3).Draw(t, "evidence")
+		for i := range list {
+			if i > 0 && rapid.Bool().Draw(t, "one more source") {
+				list[i].Factor = list[i-1].Factor
+			}
 		}
+		chart := acuity.RoomChart{Patients: []acuity.PatientChart{{Evidence: list}}}
+		v := acuity.Default().RoomVerdict(&chart, 0)
+		v.ID, v.Label, v.Area = rapid.Int32().Draw(t, "id"), text.Draw(t, "label"), text.Draw(t, "area")
+		v.Status, v.Color = acuity.RoomStatus(rapid.IntRange(0, 3).Draw(t, "status")), acuity.Color(rapid.IntRange(0, 4).Draw(t, "color"))
+		v.Score, v.Demand = rapid.Int32().Draw(t, "score"), demand.Draw(t, "demand")
+		v.Primary = acuity.Factor(rapid.IntRange(0, acuity.Default().Len()).Draw(t, "primary"))
+		v.Next, v.Stale = at.Draw(t, "next"), rapid.Bool().Draw(t, "stale")
+		for i := range v.Factors {
+			f := &v.Factors[i]
+			f.Severity, f.Need = rapid.Uint8().Draw(t, "severity"), demand.Draw(t, "need")
+			f.Since, f.Next = at.Draw(t, "since"), at.Draw(t, "next")
+		}
+		return v
 	})
 	v := &acuity.Verdict{
 		Level: acuity.Level(rapid.IntRange(0, 3).Draw(t, "level")), Driving: acuity.Axis(rapid.IntRange(0, 6).Draw(t, "driving")),

@@ -162,26 +162,27 @@ func roomOf(v *acuity.RoomVerdict) room {
 		r.PrimaryFactor = &id
 	}
 	for i := range v.Factors {
-		r.Factors[i] = factorOf(&v.Factors[i])
+		r.Factors[i] = factorOf(v, &v.Factors[i])
 	}
 	return r
 }
 
-func factorOf(v *acuity.FactorVerdict) factor {
+func factorOf(r *acuity.RoomVerdict, v *acuity.FactorVerdict) factor {
+	evidence := r.Evidence(v)
 	f := factor{
 		ID: v.Factor.ID(), Label: v.Factor.Label(), Kind: "modifier", Section: v.Factor.Section().String(),
 		Since: instant(v.Since), Evidence: v.Kind.String(), Severity: v.Severity,
-		NextChangeAt: instant(v.Next), Sources: make([]source, len(v.Sources)),
+		NextChangeAt: instant(v.Next), Sources: make([]source, len(evidence)),
 	}
 	if v.Factor.IsPrimary() {
 		f.Kind = "primary"
-		if v.AssignedBy != "" {
-			f.AssignedBy = &v.AssignedBy
+		if by := r.AssignedBy(v); by != "" {
+			f.AssignedBy = &by
 		}
 	}
 	f.Ratio = ratioOf(v.Need)
-	for i, s := range v.Sources {
-		f.Sources[i] = source{string(s.Feed), string(s.System), s.Written()}
+	for i, e := range evidence {
+		f.Sources[i] = source{string(e.Source.Feed), string(e.Source.System), e.Source.Written()}
 	}
 	return f
 }
