@@ -60,9 +60,9 @@ type intake struct {
 	room    *room // of a clinical request
 	// versions are those of Encounters.
 	versions []intakeVersion
-	unsaid   []Location // places of events that a version replaced
-	census   bool       // a census was taken
-	present  int        // rooms in the unit before it
+	unsaid   []*Location // places of events that a version replaced
+	census   bool        // a census was taken
+	present  int         // rooms in the unit before it
 }
 
 func (in *intake) warn(code, path string) {

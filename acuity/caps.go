@@ -46,6 +46,10 @@ const (
 	capPlaces = 5000
 )
 
+// usualEvents is how many events a visit has room for when its first one comes: few
+// have less.
+const usualEvents = 4
+
 // The spans after which facts settle or are forgotten.
 const (
 	// settleAfter is how long a late ADT message may still change whose a

@@ -58,10 +58,7 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 			k.v, k.outcome = nil, Duplicate
 			return k
 		}
-		for i := range stored {
-			in.unsaid = append(in.unsaid, *stored[i].Place)
-			u.table.unsee(*stored[i].Place)
-		}
+		in.unsaid = u.unsee(stored, in.unsaid)
 		u.dropEvents(holder, e.Resource)
 		u.mergeNames(holder, k.v)
 	}
@@ -144,9 +141,22 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 	u.markVisit(v, markState|markRetell)
 }
 
+// unsee notes that events are no more, and appends their places, of a run of equal
+// ones the first.
+func (u *Unit) unsee(events []event, places []*Location) []*Location {
+	for i := range events {
+		p := events[i].Place
+		u.table.unsee(*p)
+		if i == 0 || p != events[i-1].Place {
+			places = append(places, p)
+		}
+	}
+	return places
+}
+
 // unsay learns the rooms anew if one of these places is named by no event any more.
-func (u *Unit) unsay(places []Location) {
-	if !slices.ContainsFunc(places, u.table.lacks) {
+func (u *Unit) unsay(places []*Location) {
+	if !slices.ContainsFunc(places, func(l *Location) bool { return u.table.lacks(*l) }) {
 		return
 	}
 	u.table = roomTable{}

@@ -24,7 +24,7 @@ func (in *intake) eventPath(i int) string {
 // takeEvents adds the events to the sets of their visits.
 func (u *Unit) takeEvents(in *intake) {
 	in.Items = make([]ItemResult, len(in.o.Events))
-	in.events = make([]intakeEvent, len(in.o.Events))
+	in.events = append(u.work.events[:0], make([]intakeEvent, len(in.o.Events))...)
 	for i := range in.o.Events {
 		e := &in.o.Events[i]
 		for _, w := range e.Warnings {
@@ -91,6 +91,11 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	stored := u.shared.keepEvent(&said, v.newest())
 	if s := u.seen[said.ID]; s != nil {
 		stored.ID = s.ID // one text for both
+	} else {
+		stored.ID = strings.Clone(said.ID)
+	}
+	if v.events == nil {
+		v.events = make([]event, 0, usualEvents)
 	}
 	v.events = append(tight(v.events, 4), stored)
 	u.call(v, stored.Encounter)
@@ -132,9 +137,9 @@ func (u *Unit) remember(e *Event, at Instant) {
 	if e.ID == "" || u.isPast {
 		return
 	}
-	s := &SeenState{ID: strings.Clone(e.ID), Digest: strings.Clone(e.Digest), At: at}
-	if s.Digest == s.ID {
-		s.Digest = s.ID
+	s := &SeenState{ID: strings.Clone(e.ID), At: at}
+	if s.Digest = s.ID; e.Digest != e.ID {
+		s.Digest = strings.Clone(e.Digest)
 	}
 	u.note(s)
 }
@@ -182,6 +187,9 @@ func (u *Unit) answerEvents(in *intake) {
 			in.Outcome = Duplicate
 		}
 		in.Reason = in.Items[0].Reason
+	}
+	if len(in.events) > 0 {
+		u.work.events = emptied(in.events)
 	}
 }
 

@@ -75,15 +75,12 @@ func (u *Unit) forgetVisits(now Instant) {
 		due = append(due, u.looks[hour]...)
 		delete(u.looks, hour)
 	}
-	var places []Location
+	var places []*Location
 	for _, v := range due {
 		switch {
 		case u.visits[v.ID] != v: // it is forgotten already
 		case u.isOver(v, now):
-			for i := range v.events {
-				u.table.unsee(*v.events[i].Place)
-				places = append(places, *v.events[i].Place)
-			}
+			places = u.unsee(v.events, places)
 			u.forget(v)
 		case v.isName():
 			u.noteName(v)
@@ -138,7 +135,7 @@ func (u *Unit) forget(v *visit) {
 	}
 	u.stir(v)
 	u.stirListed(v)
-	u.unseat(v)
+	u.unseat(v, v.spans)
 	u.markNames(v)
 	u.delist(v)
 	u.turnOver(v, false)
@@ -239,11 +236,7 @@ func (v *visit) fold(u *Unit) {
 		n++
 	}
 	old, rest := order[:n], order[n:]
-	var places []Location
-	for i := range old {
-		u.table.unsee(*old[i].Place)
-		places = append(places, *old[i].Place)
-	}
+	places := u.unsee(old, nil)
 	until := max(v.FoldAt, old[n-1].At)
 	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents

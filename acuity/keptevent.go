@@ -52,15 +52,15 @@ func (x *extra) isZero() bool {
 	return x.Digest == "" && x.Cancels == 0 && x.Reasons == 0 && x.UpdatedAt == 0 && len(x.Diagnoses) == 0
 }
 
-// keepEvent returns an event as it is kept, with texts of its own, so that it does
-// not hold the whole observation or record in which they came. It shares what it can
-// with the one before it of its visit; nil: it is the first.
+// keepEvent returns an event as it is kept, with texts of its own but for the identity,
+// so that it does not hold the whole observation or record in which they came. It shares
+// what it can with the one before it of its visit; nil: it is the first.
 func (s *shared) keepEvent(e *Event, before *event) event {
 	if before == nil {
 		before = &noEvent
 	}
 	return event{
-		ID: strings.Clone(e.ID), At: e.At, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
+		ID: e.ID, At: e.At, RecordedAt: e.RecordedAt, ReceivedAt: e.ReceivedAt,
 		Place: s.place(&e.Place), Prior: s.place(&e.Prior),
 		naming: s.naming(e, before.naming), extra: s.extra(e, before.extra),
 		Type: e.Type, Precision: e.Precision, CancelsPrecision: e.CancelsPrecision,
@@ -82,6 +82,7 @@ func (s *shared) keepEvents(list []Event) []event {
 	for i := range list {
 		events[i] = s.keepEvent(&list[i], before)
 		before = &events[i]
+		before.ID = strings.Clone(before.ID)
 	}
 	return events
 }
@@ -148,10 +149,11 @@ func (s *shared) text(text string) string {
 
 // naming returns that of an event, which is nearly always the one before.
 func (s *shared) naming(e *Event, before *naming) *naming {
-	n := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject}
-	if n == *before {
+	said := naming{e.Feed, e.Patient, e.MotherVisit, e.MotherPatient, e.Service, e.Resource, e.Encounter, e.Subject}
+	if said == *before {
 		return before
 	}
+	n := said
 	n.Service = s.text(n.Service)
 	for _, p := range [...]struct{ to, from *string }{
 		{&n.Patient, &before.Patient},
@@ -172,10 +174,11 @@ func (s *shared) naming(e *Event, before *naming) *naming {
 
 // extra returns that of an event; a feed says the same diagnoses again and again.
 func (s *shared) extra(e *Event, before *extra) *extra {
-	x := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.Diagnoses}
-	if x.isZero() {
+	said := extra{e.Digest, e.Cancels, e.Reasons, e.UpdatedAt, e.Diagnoses}
+	if said.isZero() {
 		return noExtra
 	}
+	x := said
 	x.Digest = strings.Clone(x.Digest)
 	if x.Diagnoses = before.Diagnoses; slices.Equal(e.Diagnoses, before.Diagnoses) {
 		return &x

@@ -41,11 +41,12 @@ type work struct {
 	layout  bool     // rooms came or went
 	known   bool     // rooms were made known, or named by a census
 
-	said    []Heard    // memory of the statements of an input
-	settled []Heard    // memory of those of a room that are settled
-	written HeardState // memory of a record
-	order   []int      // memory of an order of statements
-	active  []Factor   // memory of the factors of a room
+	events  []intakeEvent // memory of the events of an input
+	said    []Heard       // memory of the statements of an input
+	settled []Heard       // memory of those of a room that are settled
+	written HeardState    // memory of a record
+	order   []int         // memory of an order of statements
+	active  []Factor      // memory of the factors of a room
 	weaving weaving
 	spans   []sojourn
 	own     []sojourn

@@ -138,9 +138,9 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 	if len(u.identities) >= capReadouts || len(*m) >= capReadouts || first.many() || *m == nil {
 		*m, u.identities, first = readouts{}, map[identity]*identity{}, nil
 	}
-	w.System, w.Code, w.Display = System(strings.Clone(string(w.System))), strings.Clone(w.Code), strings.Clone(w.Display)
-	w.Feed = Channel(strings.Clone(string(w.Feed)))
-	w.Value.Unit, w.Value.Words = strings.Clone(w.Value.Unit), strings.Clone(w.Value.Words)
+	w.System, w.Code, w.Display = System(u.shared.text(string(w.System))), u.shared.text(w.Code), u.shared.text(w.Display)
+	w.Feed = Channel(u.shared.text(string(w.Feed)))
+	w.Value.Unit, w.Value.Words = u.shared.text(w.Value.Unit), u.shared.text(w.Value.Words)
 	w.also = codings(strings.Clone(string(w.also)))
 	r := u.cat.readout(w, u.maps)
 	if known := u.identities[*r.identity]; known != nil {

@@ -118,7 +118,7 @@ func (u *Unit) move(v *visit, to []sojourn) {
 	}
 	u.stir(v)
 	u.stirListed(v)
-	u.unseat(v)
+	u.reseat(v, to)
 	v.spans = append(v.spans[:0], to...)
 	if v.folds.forget(); u.whereIs(v) == nil {
 		v.folds = nil // there is no chart of it any more
@@ -131,7 +131,29 @@ func (u *Unit) move(v *visit, to []sojourn) {
 			u.unplaced--
 		}
 	}
-	for _, s := range v.spans {
+	u.stir(v)
+}
+
+// reseat takes a visit out of the rooms of its stays, and puts it into those of its
+// new ones. Who goes on from room to room was in the rooms before as before, and the
+// stay that ends is changed in its place: in a week hundreds are in a room.
+func (u *Unit) reseat(v *visit, to []sojourn) {
+	was, n := v.spans, 0
+	for n < len(was) && n < len(to) && was[n] == to[n] {
+		n++
+	}
+	if !ascend(was) || !ascend(to) { // then a stay is not told by its begin
+		n = 0
+	}
+	was, to = was[n:], to[n:]
+	if len(was) > 0 && len(to) > 0 && was[0].placement == to[0].placement && was[0].From == to[0].From {
+		if r := u.room(was[0].Room); was[0].Kind == inRoom && r != nil {
+			r.leave(v, was[0], to[0].To)
+		}
+		was, to = was[1:], to[1:]
+	}
+	u.unseat(v, was)
+	for _, s := range to {
 		r := u.roomOf(s.placement)
 		if r == nil {
 			continue
@@ -142,7 +164,27 @@ func (u *Unit) move(v *visit, to []sojourn) {
 			r.here = seated(r.here, n)
 		}
 	}
-	u.stir(v)
+}
+
+// ascend reports whether no two stays begin at the same time.
+func ascend(spans []sojourn) bool {
+	for i := 1; i < len(spans); i++ {
+		if spans[i-1].From >= spans[i].From {
+			return false
+		}
+	}
+	return true
+}
+
+// leave changes the end of a stay; 0: it goes on.
+func (r *room) leave(v *visit, s sojourn, to Instant) {
+	n := sit{v: v, From: s.From, To: to}
+	if i, ok := slices.BinarySearchFunc(r.sits, n, compareSits); ok {
+		r.sits[i].To = to
+	}
+	if r.here = unseated(r.here, n); to == 0 {
+		r.here = seated(r.here, n)
+	}
 }
 
 // isLost reports whether the visit is in the unit, but in no room.
@@ -167,9 +209,9 @@ func (u *Unit) roomOf(p placement) *room {
 	return u.addRoom(s)
 }
 
-// unseat takes a visit out of all rooms.
-func (u *Unit) unseat(v *visit) {
-	for _, s := range v.spans {
+// unseat takes a visit out of the rooms of stays.
+func (u *Unit) unseat(v *visit, stays []sojourn) {
+	for _, s := range stays {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
 			n := sit{v: v, From: s.From}
 			r.sits, r.here = unseated(r.sits, n), unseated(r.here, n)

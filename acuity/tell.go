@@ -62,7 +62,7 @@ func (n *narrator) line(events []event) {
 	}
 	slices.SortFunc(order, compareEvents)
 	if len(order) > cap(n.told) {
-		n.told = make([]told, 0, len(order)+len(order)/4)
+		n.told = make([]told, 0, max(len(order)+len(order)/4, usualEvents))
 	}
 	clear(n.told[len(order):cap(n.told)]) // events that were folded away go
 	n.told = n.told[:len(order)]
