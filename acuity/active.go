@@ -133,8 +133,8 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 	fv := &out.factors[at]
 	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.class, ev.Start, o.next
 	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
-	fv.Stale, fv.doubt = false, o.staleAt
-	if o.staleAt != 0 && now >= o.staleAt {
+	fv.Stale, fv.doubt = false, c.staleAt(ev)
+	if fv.doubt != 0 && now >= fv.doubt {
 		fv.Stale, fv.doubt = true, 0
 	}
 	fv.Demand = o.need
@@ -194,11 +194,12 @@ func (fv *settled) take(v *patient, ev *Evidence, now Instant, active *bool) (sh
 		}
 		return false
 	}
-	stale := o.staleAt != 0 && now >= o.staleAt
+	doubt := v.c.staleAt(ev)
+	stale := doubt != 0 && now >= doubt
 	fv.Stale = fv.Stale && stale
 	fv.breaks = Soonest(fv.breaks, o.next)
-	if o.staleAt != 0 && !stale {
-		fv.breaks = Soonest(fv.breaks, o.staleAt)
+	if !stale {
+		fv.breaks = Soonest(fv.breaks, doubt)
 	}
 	graver := cmp.Or(
 		cmp.Compare(fv.Severity, o.class), cmp.Compare(fv.held, o.need),

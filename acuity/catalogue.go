@@ -136,8 +136,9 @@ type effect struct {
 	twin    Factor
 }
 
-// traits are what scoring asks of every evidence before it judges any.
-type traits uint8
+// traits are what scoring asks of every factor; what they do not tell is asked of
+// its effects, which are far larger.
+type traits uint16
 
 const (
 	traitMaternal   traits = 1 << iota // a primary factor that is not of a newborn
@@ -147,6 +148,11 @@ const (
 	traitInside                        // at 2.0 a nurse of the baby is inside
 	traitSilent                        // becomes another when it is silent
 	traitTwin                          // counts once with another in the score
+	traitTrackFloor                    // asks for something for all newborns together
+	traitPerBaby                       // asks for something for each baby beyond the first
+	traitUntilBirth                    // its ADD ends with the birth
+	traitBoarder                       // a patient waits for a room
+	traitFatigue                       // marks the nurse as tired
 )
 
 // floorRule is a further floor of a modifier in some sections; it has no steps.

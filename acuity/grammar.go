@@ -60,6 +60,11 @@ func traitsOf(s *Spec) traits {
 		{plain.birth, traitBirth},
 		{plain.inside, traitInside},
 		{plain.silent > 0, traitSilent},
+		{plain.trackFloor > 0, traitTrackFloor},
+		{plain.perBaby > 0, traitPerBaby},
+		{plain.addUntilBirth, traitUntilBirth},
+		{plain.boarder > 0, traitBoarder},
+		{plain.fatigue, traitFatigue},
 	} {
 		if has.it {
 			t |= has.t

@@ -102,7 +102,6 @@ type outcome struct {
 	need, add Demand
 	class     uint8
 	next      Instant // when that changes; 0: never
-	staleAt   Instant // when it is doubtful; 0: never
 }
 
 // judge says what an evidence asks for; false: it does not count now.
@@ -156,13 +155,19 @@ func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
 	if e.add > 0 && (e.addIn == 0 || v.in&e.addIn != 0) && !(e.addUntilBirth && v.birth != 0 && now >= v.birth) {
 		o.add = e.add
 	}
-	if e.stale > 0 {
-		o.staleAt = ev.Start + e.stale
-		if e.staleFromLast {
-			o.staleAt = ev.Last + e.stale
-		}
-	}
 	return o, true
+}
+
+// staleAt returns when an evidence is doubtful; 0: never.
+func (c *Catalogue) staleAt(ev *Evidence) Instant {
+	switch e := c.effect(ev.Factor, ev.Variant); {
+	case e.stale == 0:
+		return 0
+	case e.staleFromLast:
+		return ev.Last + e.stale
+	default:
+		return ev.Start + e.stale
+	}
 }
 
 // track is what the newborns need together: each its greatest demand, their

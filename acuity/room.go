@@ -93,23 +93,21 @@ func (c *Catalogue) weigh(v *patient, factors []FactorVerdict, now Instant, rv *
 	for i := range factors {
 		fv := &factors[i]
 		t := c.traits[fv.Factor]
-		if t&traitNewborn != 0 {
-			continue
-		}
-		plain := &c.effects[fv.Factor][0]
 		switch {
-		case plain.trackFloor > 0:
+		case t&traitNewborn != 0:
+			continue
+		case t&traitTrackFloor != 0:
 			trackFloor = max(trackFloor, fv.Need)
 		case t&traitInside != 0 && fv.Need >= 2*Nurse:
 			inside = max(inside, fv.Need)
 		default:
 			other = max(other, fv.Need)
 		}
-		if plain.perBaby > 0 && v.delivering {
-			babies = max(babies, plain.perBaby*Demand(max(fv.babies, 2)-1))
+		if t&traitPerBaby != 0 && v.delivering {
+			babies = max(babies, c.effects[fv.Factor][0].perBaby*Demand(max(fv.babies, 2)-1))
 		}
 		add += fv.add
-		if plain.addUntilBirth && fv.add > 0 && v.birth > now {
+		if t&traitUntilBirth != 0 && fv.add > 0 && v.birth > now {
 			rv.Next = Soonest(rv.Next, v.birth)
 		}
 	}
@@ -144,15 +142,16 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
 	}
+	next, doubt := rv.Next, Instant(0)
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
 		rv.STAT = rv.STAT || fv.Severity == 4
 		rv.Stale = rv.Stale || fv.Stale
-		rv.Next = Soonest(rv.Next, fv.Next)
-		e := &c.effects[fv.Factor][0]
-		rv.fatigue = rv.fatigue || e.fatigue
-		if e.boarder > 0 {
-			c.board(rv, views, fv.Factor, e.boarder, now)
+		next, doubt = Soonest(next, fv.Next), Soonest(doubt, fv.doubt)
+		t := c.traits[fv.Factor]
+		rv.fatigue = rv.fatigue || t&traitFatigue != 0
+		if t&traitBoarder != 0 {
+			c.board(rv, views, fv.Factor, now)
 		}
 	}
 	if first := c.leading(rv.Factors); first != nil {
@@ -162,13 +161,11 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 		if at := r.NewestSignal + signalsStale; now >= at {
 			rv.Stale = true
 		} else {
-			rv.Next = Soonest(rv.Next, c.doubts(rv, at))
+			doubt = Soonest(doubt, at)
 		}
 	}
-	if !rv.Stale {
-		for i := range rv.Factors {
-			rv.Next = Soonest(rv.Next, rv.Factors[i].doubt)
-		}
+	if rv.Next = next; !rv.Stale {
+		rv.Next = Soonest(next, doubt)
 	}
 	mothers, second := 0, Instant(0)
 	for i := range views {
@@ -208,16 +205,9 @@ func (c *Catalogue) leading(list []FactorVerdict) *FactorVerdict {
 	return first
 }
 
-// doubts returns at unless the room is doubtful already.
-func (c *Catalogue) doubts(rv *RoomVerdict, at Instant) Instant {
-	if rv.Stale {
-		return 0
-	}
-	return at
-}
-
 // board notes a patient who waits too long for a room.
-func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, after, now Instant) {
+func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, now Instant) {
+	after := c.effects[f][0].boarder
 	for i := range views {
 		for j := range views[i].evidence {
 			if ev := &views[i].evidence[j]; ev.Factor == f {
@@ -237,25 +227,21 @@ func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, after, now
 // order sorts by severity, then own demand, then id.
 func (c *Catalogue) order(list []FactorVerdict) {
 	for i := 1; i < len(list); i++ {
-		if !c.before(&list[i], &list[i-1]) {
+		own := c.weight(&list[i])
+		if own <= c.weight(&list[i-1]) {
 			continue
 		}
 		fv := list[i]
 		j := i
-		for ; j > 0 && c.before(&fv, &list[j-1]); j-- {
+		for ; j > 0 && own > c.weight(&list[j-1]); j-- {
 			list[j] = list[j-1]
 		}
 		list[j] = fv
 	}
 }
 
-func (c *Catalogue) before(a, b *FactorVerdict) bool {
-	switch {
-	case a.Severity != b.Severity:
-		return a.Severity > b.Severity
-	case a.Demand != b.Demand:
-		return a.Demand > b.Demand
-	default:
-		return c.rank[a.Factor] < c.rank[b.Factor]
-	}
+// weight is severity, demand and place in the order of ids as one number, the
+// largest of which comes first.
+func (c *Catalogue) weight(fv *FactorVerdict) uint64 {
+	return uint64(fv.Severity)<<40 | uint64(fv.Demand)<<8 | uint64(^c.rank[fv.Factor]) //nolint:gosec // never negative
 }
