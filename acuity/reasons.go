@@ -18,7 +18,7 @@ const (
 // ParseReasons reduces the text of a reason to the hints that it holds. A hint
 // that is denied ("no leaking"), taken back ("ROM ruled out") or of the past
 // ("previous cesarean") is none. It does not allocate.
-func ParseReasons(text string) Reasons {
+func ParseReasons[Text string | []byte](text Text) Reasons {
 	var buffer [maxReasonText]byte
 	var words [maxReasonWords]reasonWord
 	n := splitReason(buffer[:0], words[:], text)
@@ -32,17 +32,13 @@ type reasonWord struct {
 }
 
 // splitReason writes the words of text to buffer and where they are to words.
-func splitReason(buffer []byte, words []reasonWord, text string) int {
+func splitReason[Text string | []byte](buffer []byte, words []reasonWord, text Text) int {
 	n, in, starts := 0, false, true
 	for i := range min(len(text), maxReasonText) {
-		c := text[i]
-		switch {
-		case c >= 'A' && c <= 'Z':
-			c += 'a' - 'A'
-		case isLetter(c), isDigit(c), c == '&', c == '<', c >= 0x80:
-		default:
+		c := reasonBytes[text[i]]
+		if c == 0 {
 			in = false
-			switch c {
+			switch text[i] {
 			case ',', ';', '.', '!', '?', '(', ')', '\n', '\r':
 				starts = true
 			}
@@ -60,6 +56,19 @@ func splitReason(buffer []byte, words []reasonWord, text string) int {
 	}
 	return n
 }
+
+// reasonBytes are the bytes of words, in lower case; 0 is one between words.
+var reasonBytes = func() (all [256]byte) {
+	for i := range all {
+		switch c := byte(i); {
+		case c >= 'A' && c <= 'Z':
+			all[c] = c + 'a' - 'A'
+		case isLetter(c), isDigit(c), c == '&', c == '<', c >= 0x80:
+			all[c] = c
+		}
+	}
+	return all
+}()
 
 // readReason finds the phrases among the words.
 func readReason(b *placeBook, buffer []byte, words []reasonWord) Reasons {

@@ -149,7 +149,7 @@ const maskedRun = 5
 // also when written with points, dashes or slashes (a date, a telephone number),
 // replaced by "#".
 func MaskDisplay(s string) string {
-	if isKept(s) {
+	if IsDisplay(s) {
 		return s
 	}
 	s = cleanDisplay(s)
@@ -179,9 +179,9 @@ func MaskDisplay(s string) string {
 	return masked
 }
 
-// isKept reports whether a display name is as it is kept: short, printable ASCII,
-// white space single, and not even as many digits as would be masked.
-func isKept(s string) bool {
+// IsDisplay reports whether a display name is as [MaskDisplay] keeps it: short,
+// printable ASCII, white space single, and not even as many digits as would be masked.
+func IsDisplay[Text string | []byte](s Text) bool {
 	if len(s) > maxDisplay {
 		return false
 	}

@@ -218,7 +218,7 @@ func (w *writer) component(s string) {
 }
 
 // field copies a field of the message as it was sent, in UTF-8.
-func (w *writer) field(b []byte) { w.text(w.m.charset.decode(oneLine(b))) }
+func (w *writer) field(b []byte) { w.text(w.m.charset.decode(w.m.oneLine(b))) }
 
 // or copies a field, or writes a text of our own in its place.
 func (w *writer) or(field []byte, s string) {

@@ -147,7 +147,7 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true
 	}
-	field := oneLine(m.header(18))
+	field := m.oneLine(m.header(18))
 	if blank(field) {
 		return Charset{}, true
 	}

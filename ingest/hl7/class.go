@@ -30,23 +30,25 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 	if blank(field) {
 		return 0
 	}
-	d.scratch = d.scratch[:0]
-	for _, n := range [...]int{1, 2, 4, 5} {
-		if b := d.at(field, n); d.plain(b) {
-			if !isNull(b) {
-				d.scratch = append(d.scratch, b...)
-			}
-		} else {
-			d.scratch = append(d.scratch, d.text(b)...)
+	var parts [5][]byte
+	d.split(field, parts[:])
+	text := d.scratch[:0]
+	for _, b := range [...][]byte{parts[0], parts[1], parts[3], parts[4]} {
+		switch {
+		case !d.plain(b):
+			text = append(text, d.text(b)...)
+		case !isNull(b):
+			text = append(text, b...)
 		}
-		d.scratch = append(d.scratch, ' ')
+		text = append(text, ' ')
 	}
-	return acuity.ParseReasons(string(d.scratch))
+	d.scratch = text
+	return acuity.ParseReasons(text)
 }
 
 // initial reads a table value of one letter.
 func (d *decoder) initial(field []byte, n int) byte {
-	b := oneLine(d.at(field, 1))
+	b := d.oneLine(d.at(field, 1))
 	switch {
 	case blank(b):
 		return 0
@@ -77,7 +79,7 @@ func spelledOut(b []byte) bool {
 // infant reports whether the patient is a newborn by age. The birth date itself
 // goes no further.
 func (d *decoder) infant() bool {
-	born, ok := d.parse(oneLine(d.at(d.field(d.pid, 7), 1)))
+	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
 	if !ok || born.precision > acuity.Day {
 		return false
 	}

@@ -1,6 +1,8 @@
 package hl7
 
 import (
+	"bytes"
+
 	"svc/acuity"
 )
 
@@ -16,15 +18,17 @@ func (d *decoder) diagnoses() {
 	d.event.Diagnoses = make([]acuity.Diagnosis, 0, len(d.dg1))
 	cleared, delta := false, false
 	for i, s := range d.dg1 {
-		if isNull(d.field(s, 3)) {
+		field := d.field(s, 3)
+		if isNull(field) {
 			cleared = true
 			continue
 		}
 		before := len(d.event.Diagnoses)
 		action := d.at(d.field(s, 21), 1)
-		for _, triplet := range [...]int{1, 4} {
-			d.diagnosis(s, triplet, i+1, string(action) == "D")
-		}
+		var parts [6][]byte // two triplets of code, text and system
+		d.split(field, parts[:])
+		d.diagnosis(s, parts[:3], true, i+1, string(action) == "D")
+		d.diagnosis(s, parts[3:], false, i+1, string(action) == "D")
 		if len(d.event.Diagnoses) == before || blank(action) {
 			continue
 		}
@@ -47,9 +51,8 @@ func (d *decoder) diagnoses() {
 }
 
 // diagnosis reads one of the two triplets (code, text, system) of DG1-3.
-func (d *decoder) diagnosis(s segment, triplet, repeat int, gone bool) {
-	field := d.field(s, 3)
-	b := d.id(d.at(field, triplet), position{"DG1", repeat, 3})
+func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int, gone bool) {
+	b := d.id(triplet[0], position{"DG1", repeat, 3})
 	if len(b) == 0 {
 		return
 	}
@@ -58,12 +61,12 @@ func (d *decoder) diagnosis(s segment, triplet, repeat int, gone bool) {
 		return
 	}
 	code := d.keep(b)
-	display := d.display(d.at(field, triplet+1))
-	if display == "" && triplet == 1 {
+	display := d.display(triplet[1])
+	if display == "" && first {
 		display = d.display(d.first(d.field(s, 4)))
 	}
-	name := d.id(d.at(field, triplet+2), position{"DG1", repeat, 3})
-	if len(name) == 0 && triplet == 1 {
+	name := d.id(triplet[2], position{"DG1", repeat, 3})
+	if len(name) == 0 && first {
 		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the coding method of old; I9 is no system we know
 	}
 	system, guessed := acuity.NormalSystem(string(name), code)
@@ -76,24 +79,18 @@ func (d *decoder) diagnosis(s segment, triplet, repeat int, gone bool) {
 	})
 }
 
-// display keeps a name for people. Only one with hardly a digit is kept before it
-// is masked: what is masked must not stay in memory.
+// display keeps a name for people. Only one that need not be masked is kept at
+// once: what is masked must not stay in memory.
 func (d *decoder) display(b []byte) string {
-	if !d.plain(b) {
-		return acuity.MaskDisplay(d.text(b))
-	}
-	digits := 0
-	for _, c := range b {
-		if digit(c) {
-			digits++
+	switch text := trim(b); {
+	case acuity.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0:
+		if isNull(text) {
+			return ""
 		}
-	}
-	switch {
-	case blank(b):
-		return ""
-	case digits > 4:
-		return acuity.MaskDisplay(string(b))
+		return d.keep(text)
+	case d.plain(b):
+		return acuity.MaskDisplay(string(text))
 	default:
-		return acuity.MaskDisplay(d.keep(trim(b)))
+		return acuity.MaskDisplay(d.text(b))
 	}
 }

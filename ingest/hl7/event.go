@@ -55,7 +55,8 @@ type decoder struct {
 // gets a fault instead, which [Message.Ack] writes down. An ADT event without an
 // effect is [acuity.EventOther]: accepted and counted.
 func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
-	if fault := m.check(o.Sender); fault != nil {
+	trigger := m.trigger()
+	if fault := m.check(trigger, o.Sender); fault != nil {
 		return acuity.Event{}, fault
 	}
 	m.settle()
@@ -64,14 +65,14 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	if m.guess != "" {
 		d.warn(m.guess, "MSH", 18)
 	}
-	d.event.Type = d.effect()
+	d.event.Type = effect(trigger)
 	d.identify()
 	d.times()
 	if !d.production() {
 		d.warn(warnNotProduction, "MSH", 11)
 	}
 	if d.event.Type == acuity.EventOther {
-		if code := d.unheeded(); code != "" {
+		if code := unheeded(trigger); code != "" {
 			d.warn(code, "MSH", 9)
 		}
 		return d.event, nil
@@ -98,7 +99,7 @@ const (
 // ControlID returns MSH-10 as it was sent, first line only, in UTF-8.
 func (m *Message) ControlID() string {
 	m.settle()
-	return m.charset.decode(oneLine(m.header(10)))
+	return m.charset.decode(m.oneLine(m.header(10)))
 }
 
 func (d *decoder) warn(code, segment string, field int) {
@@ -114,14 +115,13 @@ func (d *decoder) warnAt(code string, at position) {
 // id reads an identifier or code, and warns of an escape that it does not know.
 // The bytes are valid until the next call.
 func (d *decoder) id(b []byte, at position) []byte {
-	b = trim(oneLine(b))
-	if d.plain(b) {
-		if isNull(b) {
+	if d.plain(b) { // in one line, therefore
+		if b = trim(b); isNull(b) {
 			return nil
 		}
 		return b
 	}
-	s, clean := d.identifier(b)
+	s, clean := d.identifier(trim(d.oneLine(b)))
 	if !clean {
 		d.warnAt(warnEscape, at)
 	}
@@ -192,7 +192,7 @@ func (d *decoder) time(field []byte, at position) (stamp, bool) {
 	if blank(field) {
 		return stamp{}, false
 	}
-	t, ok := d.parse(oneLine(d.Message.at(field, 1)))
+	t, ok := d.parse(d.oneLine(d.Message.at(field, 1)))
 	if !ok {
 		d.warnAt(warnTime, at)
 	}

@@ -1,5 +1,7 @@
 package hl7
 
+import "bytes"
+
 // Raw returns a field as it was sent, escapes and all; nil if it is not there.
 // Segments are named as in "PV1"; only MSH, EVN, PID, PV1 and PV2 can be asked.
 func (m *Message) Raw(name string, field int) []byte {
@@ -33,12 +35,8 @@ func (m *Message) field(s segment, n int) []byte {
 	if n < 1 || at >= int(s.last) {
 		return nil
 	}
-	end := s.end
-	if at+1 < int(s.last) {
-		end = m.marks[at+1]
-	}
-	b := m.raw[m.marks[at]+1 : end]
-	for len(b) > 0 && isTerminator(b[len(b)-1]) { // between the lines of a segment
+	b := m.raw[m.marks[at]+1 : m.marks[at+1]]
+	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // between the lines of a segment
 		b = b[:len(b)-1]
 	}
 	return b
@@ -95,6 +93,28 @@ func (m *Message) at(field []byte, n int) []byte {
 	return field[start:]
 }
 
+// split writes the first components of a field's first repetition to parts; those
+// that are not there stay nil.
+func (m *Message) split(field []byte, parts [][]byte) {
+	if field == nil {
+		return
+	}
+	start, n := 0, 0
+	for i, c := range field {
+		if c == m.component {
+			parts[n] = field[start:i]
+			start = i + 1
+			if n++; n == len(parts) {
+				return
+			}
+		} else if c == m.repetition {
+			field = field[:i]
+			break
+		}
+	}
+	parts[n] = field[start:]
+}
+
 // isNull reports whether a field says "delete what you know": "".
 func isNull(field []byte) bool { return string(field) == `""` }
 
@@ -119,10 +139,11 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// oneLine cuts at the first line break: no identifier has one.
-func oneLine(b []byte) []byte {
-	for i, c := range b {
-		if c < ' ' && isTerminator(c) {
+// oneLine cuts at the first line break, which only a segment of several lines has:
+// no identifier has one.
+func (m *Message) oneLine(b []byte) []byte {
+	if m.continued {
+		if i := bytes.IndexAny(b, terminators); i >= 0 {
 			return b[:i]
 		}
 	}

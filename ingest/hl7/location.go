@@ -29,18 +29,23 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 		}
 		return d.keep(b)
 	}
+	var parts [4][]byte
+	d.split(field, parts[:])
 	return acuity.Location{
-		PointOfCare: read(d.pointOfCare(d.at(field, 1))),
-		Room:        read(d.at(field, 2)),
-		Bed:         read(d.at(field, 3)),
-		Facility:    read(part(d.at(field, 4), d.subcomponent, 1)),
+		PointOfCare: read(d.pointOfCare(parts[0])),
+		Room:        read(parts[1]),
+		Bed:         read(parts[2]),
+		Facility:    read(part(parts[3], d.subcomponent, 1)),
 	}
 }
 
 // pointOfCare tells an HD (name & id & type), of which the name counts, from a
 // name with an unescaped ampersand, as in L&D.
 func (d *decoder) pointOfCare(b []byte) []byte {
-	if d.subcomponent == 0 || hierarchic[string(part(b, d.subcomponent, 3))] || isOID(part(b, d.subcomponent, 2)) {
+	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
+		return b
+	}
+	if hierarchic[string(part(b, d.subcomponent, 3))] || isOID(part(b, d.subcomponent, 2)) {
 		return part(b, d.subcomponent, 1)
 	}
 	return b

@@ -34,7 +34,7 @@ var ErrNoHeader = errors.New("no usable MSH segment")
 type Message struct {
 	raw   []byte  // as UTF-8 if it came in a character set with delimiters in its characters
 	sent  []byte  // as it came
-	marks []int32 // field separators of the segments in use, by segment
+	marks []int32 // field separators and end of the segments in use, by segment
 
 	charset Charset
 	guess   string // warning about the character set
@@ -42,7 +42,8 @@ type Message struct {
 
 	separator, component, repetition, escape, subcomponent byte
 
-	encoding int // characters in MSH-2
+	encoding  int  // characters in MSH-2
+	continued bool // a segment in use has several lines
 
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
@@ -53,11 +54,10 @@ type Message struct {
 	made    []byte // a pseudonym
 }
 
-// segment is where a segment lies. The zero value is a segment that is absent.
-type segment struct {
-	end         int32 // in raw; continuation lines included
-	first, last int32 // its separators: marks[first:last]
-}
+// segment is where a segment lies: its separators are marks[first:last], and
+// marks[last] is its end, continuation lines included. The zero value is a segment
+// that is absent.
+type segment struct{ first, last int32 }
 
 // Scan makes m the view of the message in raw, which must not change while m is
 // used. MLLP framing and a byte order mark are skipped. The character set is that
@@ -106,12 +106,16 @@ func (m *Message) scan(raw []byte) error {
 	var open *segment // the one in use that a continuation line belongs to
 	segments := 0
 	for pos := 0; pos < len(raw); {
-		end := text.end(pos)
-		switch m.kind(raw[pos:end]) {
+		end := pos
+		switch m.kind(raw[pos:]) {
 		case lineBlank:
 		case lineContinued:
-			if open != nil {
-				m.mark(open, pos, end)
+			if open == nil {
+				end = text.end(pos)
+			} else {
+				m.continued = true
+				m.marks = m.marks[:open.last] // its end is no more
+				end = m.mark(open, pos)
 			}
 		case lineSegment:
 			if segments++; segments > MaxSegments && m.size == nil {
@@ -119,8 +123,8 @@ func (m *Message) scan(raw []byte) error {
 			}
 			if open = m.slot(raw[pos], raw[pos+1], raw[pos+2]); open != nil {
 				open.first = int32(len(m.marks)) //nolint:gosec // a body is far below 2 GiB
-				m.mark(open, pos, end)
-			} else if end-pos > MaxField {
+				end = m.mark(open, pos)
+			} else if end = text.end(pos); end-pos > MaxField {
 				m.measure(string(raw[pos:pos+3]), raw[pos:end])
 			}
 		}
@@ -170,13 +174,13 @@ const (
 	lineSegment
 )
 
-// kind tells a segment from a continuation of the field before: it has a name
-// and then a separator, or nothing but the name.
-func (m *Message) kind(line []byte) lineKind {
+// kind tells a segment from a continuation of the field before: the line that text
+// begins with has a name and then a separator, or nothing but the name.
+func (m *Message) kind(text []byte) lineKind {
 	switch {
-	case len(line) == 0:
+	case isTerminator(text[0]):
 		return lineBlank
-	case len(line) >= 3 && isName(line) && (len(line) == 3 || line[3] == m.separator):
+	case len(text) >= 3 && isName(text) && (len(text) == 3 || text[3] == m.separator || isTerminator(text[3])):
 		return lineSegment
 	default:
 		return lineContinued
@@ -221,32 +225,48 @@ func (m *Message) slot(a, b, c byte) *segment {
 	return s
 }
 
-// mark notes the separators of one line of a segment in use.
-func (m *Message) mark(s *segment, pos, end int) {
+// mark notes the separators of the line of a segment in use that begins at pos, and
+// returns where the line ends.
+func (m *Message) mark(s *segment, pos int) (end int) {
+	// Fields are short: a search per field costs more than looking at all bytes,
+	// eight at a time. In found the high bit of each byte that is a separator is set
+	// (Warren, Hacker's Delight, 6-1, the exact form); in control those of all bytes
+	// below a space, of which line ends are some, and perhaps those of spaces behind.
+	const (
+		each  = 0x0101010101010101
+		low7  = 0x7f * each
+		high  = 0x80 * each
+		space = ' ' * each
+	)
+	pattern := uint64(m.separator) * each
+	marks := m.marks
+	at, rest := pos, m.raw[pos:]
+words:
+	for ; len(rest) >= 8; rest, at = rest[8:], at+8 {
+		word := binary.LittleEndian.Uint64(rest)
+		x := word ^ pattern
+		found := high &^ ((x&low7 + low7) | x)
+		for control := (word - space) &^ word & high; control != 0; control &= control - 1 {
+			if n := bits.TrailingZeros64(control) >> 3; isTerminator(rest[n]) {
+				rest = rest[:n]
+				break words
+			}
+		}
+		for ; found != 0; found &= found - 1 {
+			marks = append(marks, int32(at+bits.TrailingZeros64(found)>>3)) //nolint:gosec // a body is far below 2 GiB
+		}
+	}
+	for end = at; len(rest) > 0 && !isTerminator(rest[0]); rest, end = rest[1:], end+1 {
+		if rest[0] == m.separator {
+			marks = append(marks, int32(end)) //nolint:gosec // as above
+		}
+	}
+	s.last = int32(len(marks))          //nolint:gosec // as above
+	m.marks = append(marks, int32(end)) //nolint:gosec // as above
 	if end-pos > MaxField {
 		m.measure(string(m.raw[pos:pos+3]), m.raw[pos:end])
 	}
-	// Fields are short: a search per field costs more than looking at all bytes,
-	// eight at a time. In found the high bit of each byte that is a separator is
-	// set (Warren, Hacker's Delight, 6-1, the exact form).
-	const low7 = 0x7f7f7f7f7f7f7f7f
-	pattern := uint64(m.separator) * 0x0101010101010101
-	marks := m.marks
-	line := m.raw[pos:end]
-	at := int32(pos) //nolint:gosec // a body is far below 2 GiB
-	for ; len(line) >= 8; line, at = line[8:], at+8 {
-		x := binary.LittleEndian.Uint64(line) ^ pattern
-		for found := ^((x&low7 + low7) | x | low7); found != 0; found &= found - 1 {
-			marks = append(marks, at+int32(bits.TrailingZeros64(found)>>3)) //nolint:gosec // 0 to 7
-		}
-	}
-	for i, c := range line {
-		if c == m.separator {
-			marks = append(marks, at+int32(i))
-		}
-	}
-	m.marks = marks
-	s.end, s.last = int32(end), int32(len(marks)) //nolint:gosec // as above
+	return end
 }
 
 // measure looks for a field beyond the bound.

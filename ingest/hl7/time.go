@@ -35,35 +35,36 @@ type zones struct {
 // parse reads YYYY[MM[DD[HH[MM[SS[.S…]]]]]][±ZZZZ]; ok is false for anything else.
 func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	b = trim(b)
+	var pairs [7]int // century, year, month, day, hour, minute, second
 	n := 0
-	for n < len(b) && digit(b[n]) {
+	for n < len(pairs) && 2*n+1 < len(b) {
+		pair, digits := two(b[2*n:])
+		if !digits {
+			break
+		}
+		pairs[n] = pair
 		n++
 	}
+	w := Wall{pairs[0]*100 + pairs[1], pairs[2], pairs[3], pairs[4], pairs[5], pairs[6], 0}
 	switch n {
-	case 4:
+	case 2:
 		t.precision = acuity.Year
-	case 6:
+		w.Month, w.Day = 1, 1
+	case 3:
 		t.precision = acuity.Month
-	case 8:
+		w.Day = 1
+	case 4:
 		t.precision = acuity.Day
-	case 10:
+	case 5:
 		t.precision = acuity.Hour
-	case 12:
+	case 6:
 		t.precision = acuity.Minute
-	case 14:
+	case 7:
 		t.precision = acuity.Second
 	default:
 		return stamp{}, false
 	}
-	w := Wall{Month: 1, Day: 1}
-	w.Year = two(b)*100 + two(b[2:])
-	for i, field := range []*int{&w.Month, &w.Day, &w.Hour, &w.Minute, &w.Second} {
-		if n < 6+2*i {
-			break
-		}
-		*field = two(b[4+2*i:])
-	}
-	rest := b[n:]
+	rest := b[2*n:]
 	if len(rest) > 0 && rest[0] == '.' {
 		digits := 1
 		scale := int(100 * time.Millisecond)
@@ -71,7 +72,7 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 			w.Nanosecond += int(rest[digits]-'0') * scale
 			scale /= 10
 		}
-		if n != 14 || digits == 1 {
+		if n != len(pairs) || digits == 1 {
 			return stamp{}, false
 		}
 		t.precision = acuity.Millisecond
@@ -85,15 +86,17 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	if !w.Valid() {
 		return stamp{}, false
 	}
-	t.at = z.instant(w, t.offset)
+	if t.at = w.utc(); t.offset.known {
+		t.at -= acuity.Instant(t.offset.seconds) * 1000
+	} else {
+		t.at = z.instant(w, t.at)
+	}
 	return t, true
 }
 
-func (z *zones) instant(w Wall, sent offset) acuity.Instant {
-	utc := w.utc()
-	if sent.known {
-		return utc - acuity.Instant(sent.seconds)*1000
-	}
+// instant returns the instant of a time without an offset; utc is what it would be
+// in UTC.
+func (z *zones) instant(w Wall, utc acuity.Instant) acuity.Instant {
 	if z.own.known {
 		if at := utc - acuity.Instant(z.own.seconds)*1000; at.Sub(z.near).Abs() <= week {
 			return at
@@ -110,13 +113,9 @@ func parseOffset(b []byte) (offset, bool) {
 	if len(b) != 5 || b[0] != '+' && b[0] != '-' {
 		return offset{}, false
 	}
-	for _, c := range b[1:] {
-		if !digit(c) {
-			return offset{}, false
-		}
-	}
-	hours, minutes := two(b[1:]), two(b[3:])
-	if hours > 14 || minutes > 59 {
+	hours, ok1 := two(b[1:])
+	minutes, ok2 := two(b[3:])
+	if !ok1 || !ok2 || hours > 14 || minutes > 59 {
 		return offset{}, false
 	}
 	seconds := int32(hours*3600 + minutes*60) //nolint:gosec // below 15 hours
@@ -126,8 +125,11 @@ func parseOffset(b []byte) (offset, bool) {
 	return offset{true, seconds}, true
 }
 
-// two returns the number that the first two digits of b are.
-func two(b []byte) int { return int(b[0]-'0')*10 + int(b[1]-'0') }
+// two returns the number that the first two characters of b are, if they are digits.
+func two(b []byte) (n int, ok bool) {
+	tens, ones := b[0]-'0', b[1]-'0'
+	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
+}
 
 // Wall is a date and time of day as a clock on the wall shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }

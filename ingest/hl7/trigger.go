@@ -2,9 +2,10 @@ package hl7
 
 import "svc/acuity"
 
-// check finds what makes a message unacceptable whatever it is about.
-func (m *Message) check(sender Sender) *Fault {
-	kind := oneLine(m.at(m.header(9), 1))
+// check finds what makes a message with this trigger event unacceptable whatever it
+// is about.
+func (m *Message) check(trigger []byte, sender Sender) *Fault {
+	kind := m.oneLine(m.at(m.header(9), 1))
 	header := func(code AckCode, condition, field int) *Fault {
 		return &Fault{Code: code, Condition: condition, Segment: "MSH", Sequence: 1, Field: field}
 	}
@@ -13,7 +14,7 @@ func (m *Message) check(sender Sender) *Fault {
 		return m.size
 	case string(kind) != "ADT":
 		return header(AR, 200, 9)
-	case m.trigger() == nil:
+	case trigger == nil:
 		return header(AR, 201, 9)
 	case sender.ProductionOnly && !m.production():
 		return header(AR, 202, 11)
@@ -30,7 +31,7 @@ func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P
 // trigger returns MSH-9.2 if it could be an event; nil if not. EVN-1 is never
 // looked at: senders disagree with themselves there.
 func (m *Message) trigger() []byte {
-	b := oneLine(m.at(m.header(9), 2))
+	b := m.oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {
 		return nil
 	}
@@ -46,9 +47,9 @@ func (m *Message) trigger() []byte {
 // could be one.
 func (m *Message) Type() string { return string(m.trigger()) }
 
-// effect is what the trigger event does.
-func (m *Message) effect() acuity.EventType {
-	switch string(m.trigger()) {
+// effect is what a trigger event does.
+func effect(trigger []byte) acuity.EventType {
+	switch string(trigger) {
 	case "A01":
 		return acuity.A01
 	case "A02":
@@ -78,8 +79,8 @@ func (m *Message) effect() acuity.EventType {
 // hospital: where the patient is, or what the visit is called, may be another from
 // then on. "" if there is none. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and
 // A39 to A42 merge; A43 to A45 move; A46 to A51 change an identifier.)
-func (m *Message) unheeded() string {
-	event := string(m.trigger())
+func unheeded(trigger []byte) string {
+	event := string(trigger)
 	switch {
 	case event == "A17":
 		return warnSwap

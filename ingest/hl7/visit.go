@@ -40,7 +40,7 @@ func (d *decoder) subjects() bool {
 
 // cx returns the number itself of an identifier with check digit.
 func (d *decoder) cx(field []byte) []byte {
-	return part(d.at(oneLine(field), 1), d.subcomponent, 1)
+	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
 // medicalRecord returns the number by which the hospital knows the patient: that of
@@ -48,7 +48,7 @@ func (d *decoder) cx(field []byte) []byte {
 // first that is not a number of another authority, so that the order of a list which
 // changes from message to message makes no second patient; else the first.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
-	field = oneLine(field)
+	field = d.oneLine(field)
 	if len(field) == 0 {
 		return nil
 	}
