@@ -1,6 +1,7 @@
 package readapi
 
 import (
+	"bytes"
 	"strconv"
 	"time"
 
@@ -19,7 +20,26 @@ func (l *level) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-func (u *unitState) append(b []byte) []byte {
+// bytes joins the answer of its pieces: to append them to a slice would first clear
+// the tens of kilobytes that they fill.
+func (u *unitState) bytes() []byte {
+	b := u.beforeRooms(make([]byte, 0, unitBytes))
+	rooms := len(b)
+	b = u.afterRooms(b)
+	pieces := make([][]byte, 0, 2*len(u.Rooms)+2)
+	pieces = append(pieces, b[:rooms])
+	for i, room := range u.Rooms {
+		if i > 0 {
+			pieces = append(pieces, comma)
+		}
+		pieces = append(pieces, room)
+	}
+	return bytes.Join(append(pieces, b[rooms:]), nil)
+}
+
+var comma = []byte{','}
+
+func (u *unitState) beforeRooms(b []byte) []byte {
 	b = appendText(append(b, `{"level":`...), u.Level)
 	b = appendInt(append(b, `,"levelRank":`...), u.LevelRank)
 	b = appendText(append(b, `,"drivingAxis":`...), u.DrivingAxis)
@@ -37,8 +57,11 @@ func (u *unitState) append(b []byte) []byte {
 	} else {
 		b = u.Roster.append(b)
 	}
-	b = appendList(append(b, `,"rooms":`...), u.Rooms, appendRaw)
-	b = appendInt(append(b, `,"unplacedPatients":`...), u.UnplacedPatients)
+	return append(b, `,"rooms":[`...)
+}
+
+func (u *unitState) afterRooms(b []byte) []byte {
+	b = appendInt(append(b, `],"unplacedPatients":`...), u.UnplacedPatients)
 	b = appendList(append(b, `,"dataQuality":`...), u.DataQuality, (*quality).append)
 	b = appendInt(append(b, `,"version":`...), u.Version)
 	b = appendTime(append(b, `,"asOf":`...), u.AsOf)
@@ -138,8 +161,6 @@ func (q *quality) append(b []byte) []byte {
 	b = appendText(append(b, `,"message":`...), q.Message)
 	return append(b, '}')
 }
-
-func appendRaw(raw *raw, b []byte) []byte { return append(b, *raw...) }
 
 // appendList writes an array, whose slice is never nil in an answer.
 func appendList[T any](b []byte, list []T, one func(*T, []byte) []byte) []byte {

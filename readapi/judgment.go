@@ -1,6 +1,7 @@
 package readapi
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"sync"
@@ -72,13 +73,11 @@ func (j *judgment) judged(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.
 
 // write returns the data of a unit-state answer.
 func (j *judgment) write(v *acuity.Verdict) []byte {
-	size := unitBytes
 	rooms := make([]raw, len(j.parts))
 	for i, p := range j.parts {
 		rooms[i] = p.written()
-		size += len(rooms[i]) + 1
 	}
-	return unitStateOf(v, rooms).append(make([]byte, 0, size))
+	return unitStateOf(v, rooms).bytes()
 }
 
 // bytes is about what the judgment takes with its chart, verdict and answers.
@@ -111,31 +110,36 @@ type sheet struct {
 	chart   acuity.RoomChart
 }
 
-// decode reads a state; of its rooms only those that the chart before, nil if
-// there is none, does not have.
-func decode(charts Charts, state *State, before *chart) (*chart, error) {
-	c := &chart{token: state.Token, rooms: make([]*sheet, len(state.Rooms))}
+// compare orders by id.
+func (s *sheet) compare(id int32) int { return cmp.Compare(s.id, id) }
+
+// decode reads a state; of its rooms only those that are not as before.
+func decode(charts Charts, state *State, before []*sheet) (*chart, error) {
+	c := &chart{token: state.Token, rooms: make([]*sheet, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
 	c.rules = c.head.Catalogue()
-	var old []*sheet
-	if before != nil {
-		old = before.rooms
-	}
-	for i, r := range state.Rooms {
-		for len(old) > 0 && old[0].id < r.ID {
-			old = old[1:]
-		}
-		if len(old) > 0 && old[0].id == r.ID && old[0].encoded == r.Chart {
-			c.rooms[i] = old[0]
+	for _, r := range state.Rooms {
+		if at, known := slices.BinarySearchFunc(before, r.ID, (*sheet).compare); known && before[at].encoded == r.Chart {
+			c.rooms = append(c.rooms, before[at])
 			continue
 		}
-		c.rooms[i] = &sheet{id: r.ID, encoded: r.Chart}
-		if err := charts.DecodeRoom(r.Chart, &c.rooms[i].chart); err != nil {
+		s := &sheet{id: r.ID, encoded: r.Chart}
+		if err := charts.DecodeRoom(r.Chart, &s.chart); err != nil {
 			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
+		c.rooms = append(c.rooms, s)
 	}
+	if !state.Partial {
+		return c, nil
+	}
+	for _, s := range before {
+		if !slices.Contains(state.Gone, s.id) && !slices.ContainsFunc(state.Rooms, func(r Room) bool { return r.ID == s.id }) {
+			c.rooms = append(c.rooms, s)
+		}
+	}
+	slices.SortFunc(c.rooms, func(a, b *sheet) int { return a.compare(b.id) })
 	return c, nil
 }
 
@@ -204,7 +208,7 @@ func UnitState(v *acuity.Verdict) []byte {
 		all = r.append(all)
 		rooms[i] = all[from:]
 	}
-	return unitStateOf(v, rooms).append(make([]byte, 0, len(all)+unitBytes))
+	return unitStateOf(v, rooms).bytes()
 }
 
 // About what the parts of an answer take, so that it is allocated once.

@@ -91,7 +91,7 @@ func BenchmarkReadChanged(b *testing.B) {
 
 // sheets is a chart as if it were decoded.
 func sheets(c *acuity.Chart) *chart {
-	all := &chart{head: c.Unit}
+	all := &chart{head: c.Unit, rules: c.Unit.Catalogue()}
 	for _, r := range c.Rooms {
 		all.rooms = append(all.rooms, &sheet{id: r.ID, chart: r})
 	}

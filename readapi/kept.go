@@ -126,21 +126,20 @@ func (s *server) renew(ctx context.Context, hospital string, u *unit) (*judgment
 			return s.again(u.last), nil
 		}
 	}
-	state, err := s.charts.Read(ctx, hospital)
+	before := &chart{} // none
+	if u.last != nil {
+		before = u.last.chart
+	}
+	state, err := s.charts.Read(ctx, hospital, before.token)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
-	if u.last == nil {
-		c, malformed := decode(s.charts, &state, nil)
-		if malformed != nil {
-			return nil, malformed
+	if u.last != nil {
+		if u.moving = state.Token != before.token; !u.moving {
+			return s.again(u.last), nil
 		}
-		return judge(c, nil, acuity.At(s.shell.Now())), nil
 	}
-	if u.moving = state.Token != u.last.token; !u.moving {
-		return s.again(u.last), nil
-	}
-	c, err := decode(s.charts, &state, u.last.chart)
+	c, err := decode(s.charts, &state, before.rooms)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,9 @@ type Charts interface {
 	// Token names the state that a hospital is in.
 	Token(ctx context.Context, hospital string) (Token, error)
 	// Read returns the state that a hospital is in: that of an earlier Token, or
-	// one that came after it.
-	Read(ctx context.Context, hospital string) (State, error)
+	// one that came after it. It may be told from the state since, which the caller
+	// has; the zero Token: he has none.
+	Read(ctx context.Context, hospital string, since Token) (State, error)
 	// DecodeUnit and DecodeRoom read what a State holds. Equal texts give equal
 	// charts, and what is read is not changed by anybody afterwards.
 	DecodeUnit(encoded string, u *acuity.UnitChart) error
@@ -48,6 +49,11 @@ type State struct {
 	Token
 	Unit  string
 	Rooms []Room // ascending by ID
+	// Partial says that rooms are told from the state that the caller has: Rooms are
+	// those that changed since, Gone those that are no more; all others are as they
+	// were.
+	Partial bool
+	Gone    []int32
 }
 
 // Room is the encoded chart of a room.

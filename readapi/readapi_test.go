@@ -58,7 +58,7 @@ func (h *house) fault(hospital string) error {
 	return nil
 }
 
-func (h *house) Read(_ context.Context, hospital string) (readapi.State, error) {
+func (h *house) Read(_ context.Context, hospital string, _ readapi.Token) (readapi.State, error) {
 	h.given.Add(1)
 	if err := h.fault(hospital); err != nil {
 		return readapi.State{}, err

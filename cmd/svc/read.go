@@ -39,12 +39,15 @@ func (c charts) Token(ctx context.Context, hospital string) (readapi.Token, erro
 }
 
 // Read implements [readapi.Charts].
-func (c charts) Read(ctx context.Context, hospital string) (readapi.State, error) {
-	s, err := c.board.Read(ctx, hospital)
+func (c charts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
+	s, err := c.board.ReadSince(ctx, hospital, board.Token(since))
 	if err != nil {
 		return readapi.State{}, away(err)
 	}
-	state := readapi.State{Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms))}
+	state := readapi.State{
+		Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms)),
+		Partial: s.Partial, Gone: s.Gone,
+	}
 	for i, r := range s.Rooms {
 		state.Rooms[i] = readapi.Room(r)
 	}

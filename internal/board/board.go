@@ -3,7 +3,8 @@
 //
 // The view is derived: it can be thrown away at any time and is made anew from
 // the log. Per hospital it is one hash (the encoded unit chart, one encoded
-// chart per room, version and input position), and two beside it that no read of
+// chart per room, the rooms that changed lately once more, version and input
+// position), and two beside it that no read of
 // a unit touches, of the same version (what administrators see in lists, and the
 // codes of the worklist); per partition of the log one
 // sentinel, which says that all hospitals of the partition are in the view, of
@@ -197,12 +198,14 @@ func (b *Board) codesKey(partition int32, hospital string) string {
 func (b *Board) channel() string { return b.cfg.Prefix + "at" }
 
 // The fields. A sentinel has generation, whole and position; the hash of a
-// hospital has generation, version, position, chart, and one field per room.
+// hospital has generation, version, position, chart, what changed lately, and
+// one field per room.
 const (
 	fieldGeneration = "g"
 	fieldVersion    = "v"
 	fieldPosition   = "p"
 	fieldWhole      = "w"
 	fieldChart      = "u"
+	fieldRecent     = "d" // what changed lately, see recent
 	fieldRoom       = "r" // and the room's id
 )

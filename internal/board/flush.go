@@ -49,6 +49,9 @@ func (p *Projector) take() []load {
 		if !l.dirty || l.asked {
 			continue
 		}
+		for hospital, u := range l.pending {
+			u.recent = l.last[hospital].encode()
+		}
 		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending})
 		l.pending, l.dirty, l.seal = map[string]*change{}, false, false
 	}

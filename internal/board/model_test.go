@@ -92,18 +92,34 @@ func TestViewIsAlwaysOneCommittedVersion(t *testing.T) {
 			versions = append(versions, show())
 			projector.Put(board.Projection{Position: version, Units: []board.Unit{u}})
 		}
+		// A reader of all rooms, and one who follows what changes.
+		type reader struct {
+			last  board.Token
+			rooms map[int32]string
+		}
+		readers := map[string]*reader{"all": {rooms: map[int32]string{}}, "changes": {rooms: map[int32]string{}}}
 		check := func() {
-			s, err := b.Read(t.Context(), "north")
-			if err != nil {
-				return
-			}
-			got := make([]string, len(s.Rooms))
-			for i := range s.Rooms {
-				got[i] = s.Rooms[i].Chart
-			}
-			slices.Sort(got)
-			if s.Version >= int64(len(versions)) || strings.Join(got, " ") != versions[s.Version] {
-				rt.Fatalf("version %d shows %q, was %q", s.Version, got, versions[s.Version])
+			for name, r := range readers {
+				s, err := b.ReadSince(t.Context(), "north", r.last)
+				if err != nil {
+					continue
+				}
+				if !s.Partial {
+					clear(r.rooms)
+				}
+				for _, id := range s.Gone {
+					delete(r.rooms, id)
+				}
+				for _, room := range s.Rooms {
+					r.rooms[room.ID] = room.Chart
+				}
+				if name == "changes" {
+					r.last = s.Token
+				}
+				got := strings.Join(slices.Sorted(maps.Values(r.rooms)), " ")
+				if s.Version >= int64(len(versions)) || got != versions[s.Version] {
+					rt.Fatalf("reader of %s: version %d shows %q, was %q", name, s.Version, got, versions[s.Version])
+				}
 			}
 		}
 		whole()

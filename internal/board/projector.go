@@ -49,7 +49,7 @@ type Projector struct {
 
 // lane is what is not written yet of one partition.
 type lane struct {
-	last     map[string]int64 // version handed over last, per hospital; nil before the first whole projection
+	last     map[string]*recent // what was handed over last, per hospital; nil before the first whole projection
 	pending  map[string]*change
 	position int64 // to be announced
 	dirty    bool  // there is something to write or announce
@@ -66,6 +66,7 @@ type change struct {
 	chart         []byte
 	rooms         map[int32][]byte
 	site          map[string][]byte
+	recent        []byte // encoded, once it is to be written
 }
 
 // The pace of the projector.
@@ -100,7 +101,7 @@ func (p *Projector) Put(projection Projection) {
 		p.partitions[projection.Partition] = l
 	}
 	if projection.Whole {
-		l.last, l.pending = make(map[string]int64, len(projection.Units)), make(map[string]*change, len(projection.Units))
+		l.last, l.pending = make(map[string]*recent, len(projection.Units)), make(map[string]*change, len(projection.Units))
 		p.epochs++
 		l.seal, l.asked, l.epoch = true, false, p.epochs
 		l.position, l.written = projection.Position, -1
@@ -109,13 +110,17 @@ func (p *Projector) Put(projection Projection) {
 		return // not the whole yet, so of no use; the next look asks for it
 	}
 	for _, unit := range projection.Units {
-		base, known := l.last[unit.Hospital]
-		if !known {
-			base = noBase // a new hospital: these are all its rooms
+		base, last := noBase, l.last[unit.Hospital]
+		if last != nil {
+			base = last.to
+			last.add(unit.Version, unit.Rooms)
+		} else { // a new hospital: these are all its rooms
+			l.last[unit.Hospital] = &recent{from: unit.Version, to: unit.Version}
 		}
-		l.last[unit.Hospital] = unit.Version
 		if !l.asked {
-			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{unit.Hospital, base, unit.Version, unit.Chart, unit.Rooms, unit.Site})
+			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{
+				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, site: unit.Site,
+			})
 		}
 	}
 	l.position, l.dirty = max(l.position, projection.Position), true
@@ -127,7 +132,10 @@ func (c *change) then(newer *change) *change {
 	if c == nil || newer.base == noBase {
 		return newer
 	}
-	return &change{c.hospital, c.base, newer.version, newer.chart, both(c.rooms, newer.rooms), both(c.site, newer.site)}
+	return &change{
+		hospital: c.hospital, base: c.base, version: newer.version, chart: newer.chart,
+		rooms: both(c.rooms, newer.rooms), site: both(c.site, newer.site),
+	}
 }
 
 // both returns what two changes say together.

@@ -24,6 +24,10 @@ type Snapshot struct {
 	Position int64  // of the last input in it
 	Chart    string // encoded
 	Rooms    []Room // ascending by ID
+	// Partial says that rooms are told from an earlier state: Rooms are those that
+	// changed since, Gone those that are no more; all others are as they were.
+	Partial bool
+	Gone    []int32
 }
 
 // Room is one room of a hospital in the view.
@@ -52,7 +56,12 @@ func (b *Board) token(ctx context.Context, pipe redis.Pipeliner, partition int32
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Token{}, err
 	}
-	whole, at := sentinel.Val(), unit.Val()
+	return tokenOf(sentinel.Val(), unit.Val())
+}
+
+// tokenOf takes generation and whole of the sentinel, and the fields of the
+// hospital that begin with generation and version.
+func tokenOf(whole, at []any) (Token, error) {
 	generation, known := at[0].(string)
 	text, _ := at[1].(string) //nolint:errcheck // absent is no number
 	switch {

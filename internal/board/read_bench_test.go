@@ -33,9 +33,12 @@ func (c charts) Token(ctx context.Context, hospital string) (readapi.Token, erro
 	return readapi.Token(token), err
 }
 
-func (c charts) Read(ctx context.Context, hospital string) (readapi.State, error) {
-	s, err := c.Board.Read(ctx, hospital)
-	state := readapi.State{Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms))}
+func (c charts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
+	s, err := c.ReadSince(ctx, hospital, board.Token(since))
+	state := readapi.State{
+		Token: readapi.Token(s.Token), Unit: s.Chart, Rooms: make([]readapi.Room, len(s.Rooms)),
+		Partial: s.Partial, Gone: s.Gone,
+	}
 	for i, r := range s.Rooms {
 		state.Rooms[i] = readapi.Room(r)
 	}
@@ -51,7 +54,8 @@ func (charts) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 }
 
 // changing is a view in which the unit has changed whenever it is asked for: it
-// is one hospital of Redis, then the other, as versions that follow each other.
+// is one hospital of Redis, then the other, as versions that follow each other. The
+// two were the same at version 7, so each may be told from there to who has the other.
 type changing struct {
 	charts
 	hospitals [2]string
@@ -65,21 +69,23 @@ func (c changing) Token(ctx context.Context, _ string) (readapi.Token, error) {
 	return token, err
 }
 
-func (c changing) Read(ctx context.Context, _ string) (readapi.State, error) {
+func (c changing) Read(ctx context.Context, _ string, since readapi.Token) (readapi.State, error) {
 	n := c.version.Add(1)
-	s, err := c.charts.Read(ctx, c.hospitals[n%2])
+	if since.Version > 0 {
+		since.Version = 7
+	}
+	s, err := c.charts.Read(ctx, c.hospitals[n%2], since)
 	s.Version = n
 	return s, err
 }
 
-// unit40 is a busy unit of 40 rooms, five factors each. The first so many are
-// others than those of a unit of none.
-func unit40(b *testing.B, hospital string, now acuity.Instant, others int32) board.Unit {
+// busy is a unit at a version, with so many busy rooms of five factors each.
+func busy(b *testing.B, hospital string, version int64, now, arrived acuity.Instant, rooms int32) board.Unit {
 	b.Helper()
-	u := board.Unit{Hospital: hospital, Version: 7, Rooms: map[int32][]byte{}}
+	u := board.Unit{Hospital: hospital, Version: version, Rooms: map[int32][]byte{}}
 	var err error
 	u.Chart, err = schemas.EncodeUnitChart(nil, &acuity.UnitChart{
-		Version: 7, Since: now, Clock: now, HasCensus: true, CensusAt: now, TotalRooms: 48,
+		Version: version, Since: now, Clock: now, HasCensus: true, CensusAt: now, TotalRooms: 48,
 		Staffing: []acuity.Staffing{{AsOf: now, Nurses: 24, Call: acuity.Yes}},
 	})
 	if err != nil {
@@ -92,11 +98,7 @@ func unit40(b *testing.B, hospital string, now acuity.Instant, others int32) boa
 			signals = append(signals, acuity.Evidence{Factor: f, Kind: acuity.BySignal, Start: now, Last: now, Source: acuity.Source{Feed: acuity.ChannelClinical, System: acuity.RxNorm, Code: "6585"}})
 		}
 	}
-	for id := range int32(40) {
-		arrived := now
-		if id < others {
-			arrived--
-		}
+	for id := range rooms {
 		u.Rooms[id], err = schemas.EncodeRoomChart(nil, &acuity.RoomChart{
 			ID: id, Label: fmt.Sprintf("LDR %d", id), Area: "LDR", Status: acuity.RoomOccupied, Listed: true,
 			Patients: []acuity.PatientChart{{Visit: "0123456789abcdef0123456789abcdef", Mother: true, Arrived: arrived, Evidence: append([]acuity.Evidence{
@@ -144,10 +146,15 @@ func BenchmarkRead(b *testing.B) {
 		<-done
 	})
 	now := time.Now()
-	projector.Put(board.Projection{Whole: true, Position: 1, Units: []board.Unit{
-		unit40(b, "north", acuity.At(now), 0), unit40(b, "one", acuity.At(now), 1), unit40(b, "all", acuity.At(now), 40),
-	}})
-	if err = bd.Follow().Wait(ctx, 0, 1); err != nil {
+	at := acuity.At(now)
+	units := []board.Unit{busy(b, "north", 7, at, at, 40)}
+	changes := []board.Unit{busy(b, "one-a", 8, at, at-1, 1), busy(b, "one-b", 8, at, at-2, 1), busy(b, "all-a", 8, at, at-1, 40), busy(b, "all-b", 8, at, at-2, 40)}
+	for _, u := range changes {
+		units = append(units, busy(b, u.Hospital, 7, at, at, 40))
+	}
+	projector.Put(board.Projection{Whole: true, Position: 1, Units: units})
+	projector.Put(board.Projection{Position: 2, Units: changes})
+	if err = bd.Follow().Wait(ctx, 0, 2); err != nil {
 		b.Fatal(err)
 	}
 	register := access.NewRegister(time.Now)
@@ -155,8 +162,8 @@ func BenchmarkRead(b *testing.B) {
 	register.SetKey(key)
 	shell := &api.Shell{Now: time.Now, Lookup: register.Lookup, Log: log}
 	warm := readapi.New(readapi.Config{Charts: charts{bd}, Shell: shell})
-	changed := func(other string) http.Handler {
-		return readapi.New(readapi.Config{Charts: changing{charts{bd}, [2]string{"north", other}, new(atomic.Int64)}, Shell: shell})
+	changed := func(one, other string) http.Handler {
+		return readapi.New(readapi.Config{Charts: changing{charts{bd}, [2]string{one, other}, new(atomic.Int64)}, Shell: shell})
 	}
 
 	options, err := redis.ParseURL(url)
@@ -199,8 +206,8 @@ func BenchmarkRead(b *testing.B) {
 		{"level/ours", "/api/v1/level", warm},
 		{"unit-state/bare", "/api/v1/unit-state", bare("/api/v1/unit-state", all)},
 		{"unit-state/ours", "/api/v1/unit-state", warm},
-		{"unit-state/one-changed", "/api/v1/unit-state", changed("one")},
-		{"unit-state/all-changed", "/api/v1/unit-state", changed("all")},
+		{"unit-state/one-changed", "/api/v1/unit-state", changed("one-a", "one-b")},
+		{"unit-state/all-changed", "/api/v1/unit-state", changed("all-a", "all-b")},
 	} {
 		ask := func(b *testing.B) {
 			w := &discard{header: http.Header{}}

@@ -33,7 +33,7 @@ func (b *Board) Whole(ctx context.Context, hospital string) (*Whole, error) {
 	w := &Whole{Snapshot: s, Site: site.Val()}
 	maps.Copy(w.Site, codes.Val())
 	for name := range fields.Val() {
-		if !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart}, name) && !isRoom(name) {
+		if !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent}, name) && !isRoom(name) {
 			w.Foreign = append(w.Foreign, name)
 		}
 	}

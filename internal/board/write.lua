@@ -1,7 +1,7 @@
 -- Writes one hospital: all fields of one version, or none.
 -- KEYS sentinel, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
---      number of rooms, of rooms that are gone and of records of the site,
+--      what changed lately, number of rooms, of rooms that are gone and of records of the site,
 --      field and value of each room, fields of rooms that are gone,
 --      name and value of each record of the site, then names of those that are gone
 local generation, base, version = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -22,14 +22,14 @@ elseif not stored or stored < base then
   redis.call('HSET', KEYS[1], 'w', '0')
   return -1
 end
-redis.call('HSET', KEYS[2], 'g', generation, 'v', ARGV[4], 'p', ARGV[5], 'u', ARGV[6])
-local at = 10
-local till = at + 2 * tonumber(ARGV[7])
+redis.call('HSET', KEYS[2], 'g', generation, 'v', ARGV[4], 'p', ARGV[5], 'u', ARGV[6], 'd', ARGV[7])
+local at = 11
+local till = at + 2 * tonumber(ARGV[8])
 while at < till do
   redis.call('HSET', KEYS[2], ARGV[at], ARGV[at + 1])
   at = at + 2
 end
-till = at + tonumber(ARGV[8])
+till = at + tonumber(ARGV[9])
 while at < till do
   redis.call('HDEL', KEYS[2], ARGV[at])
   at = at + 1
@@ -40,7 +40,7 @@ local function list(name)
   end
   return KEYS[4]
 end
-till = at + 2 * tonumber(ARGV[9])
+till = at + 2 * tonumber(ARGV[10])
 while at < till do
   redis.call('HSET', list(ARGV[at]), ARGV[at], ARGV[at + 1])
   at = at + 2
