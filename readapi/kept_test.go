@@ -69,8 +69,8 @@ func plain(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
 	return &v
 }
 
-// A kept answer is the fresh one, at any instant and after any change; and what
-// has not changed is not decoded again.
+// A kept answer is the fresh one, at any instant and after any change, whether that
+// is told or the whole; and what has not changed is not decoded again.
 func TestKeptAnswersAreFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		later := func(label string, from, to int) time.Duration {
@@ -94,6 +94,7 @@ func TestKeptAnswersAreFresh(t *testing.T) {
 				}
 			}
 			kept.decoded.Store(0)
+			kept.partial = rapid.Bool().Draw(t, "partial")
 			fresh := newHouse(kept.chart)
 			fresh.now = kept.now
 			for _, path := range []string{"/api/v1/level", "/api/v1/unit-state"} {

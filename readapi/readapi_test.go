@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,9 +39,11 @@ type house struct {
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	given   atomic.Int32 // how often the whole state was handed out
-	decoded atomic.Int32 // how many rooms were decoded
-	reading func()       // called when a state was read, if set
+	partial bool          // a state is told from the one that the reader has
+	last    readapi.State // that was handed out, whole
+	given   atomic.Int32  // how often a state was handed out
+	decoded atomic.Int32  // how many rooms were decoded
+	reading func()        // called when a state was read, if set
 	learned learned
 }
 
@@ -58,7 +61,7 @@ func (h *house) fault(hospital string) error {
 	return nil
 }
 
-func (h *house) Read(_ context.Context, hospital string, _ readapi.Token) (readapi.State, error) {
+func (h *house) Read(_ context.Context, hospital string, since readapi.Token) (readapi.State, error) {
 	h.given.Add(1)
 	if err := h.fault(hospital); err != nil {
 		return readapi.State{}, err
@@ -74,7 +77,24 @@ func (h *house) Read(_ context.Context, hospital string, _ readapi.Token) (reada
 	if h.reading != nil {
 		h.reading()
 	}
+	last := h.last
+	h.last = s
+	if h.partial && since == last.Token {
+		return told(s, last), err
+	}
 	return s, err
+}
+
+// told is a state as told from an earlier one.
+func told(s, last readapi.State) readapi.State {
+	s.Partial = true
+	for _, room := range last.Rooms {
+		if !slices.ContainsFunc(s.Rooms, func(r readapi.Room) bool { return r.ID == room.ID }) {
+			s.Gone = append(s.Gone, room.ID)
+		}
+	}
+	s.Rooms = slices.DeleteFunc(slices.Clone(s.Rooms), func(r readapi.Room) bool { return slices.Contains(last.Rooms, r) })
+	return s
 }
 
 func (h *house) DecodeUnit(encoded string, u *acuity.UnitChart) error {
