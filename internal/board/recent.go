@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strconv"
 )
@@ -89,12 +90,13 @@ func decodeRecent(b []byte) (recent, bool) {
 	r := recent{from: signed()}
 	r.to = signed()
 	for ok && len(b) > 0 {
-		room := recentRoom{id: int32(signed())}
+		id := signed()
 		length, size := binary.Uvarint(b)
 		b = b[max(size, 0):]
-		if size <= 0 || length > uint64(len(b))+1 {
+		if id < math.MinInt32 || id > math.MaxInt32 || size <= 0 || length > uint64(len(b))+1 {
 			return r, false
 		}
+		room := recentRoom{id: int32(id)}
 		if length > 0 {
 			room.chart, b = b[:length-1], b[length-1:]
 		}

@@ -58,7 +58,9 @@ func (f *follower) show() string {
 // since: what changed since a state is told as long as it is known, else all.
 func since(t *testing.T, s Server) {
 	v := start(t, s.URL, "g1")
-	at := func(generation string, version int64) board.Token { return board.Token{Generation: generation, Version: version} }
+	at := func(generation string, version int64) board.Token {
+		return board.Token{Generation: generation, Version: version}
+	}
 	want := func(from board.Token, want string) {
 		t.Helper()
 		got, err := v.ReadSince(t.Context(), "north", from)
@@ -186,11 +188,10 @@ func followed(t *testing.T, s Server) {
 	owner := owners[0]
 	owner.whole(0, wholes[0])
 	for n := 1; n <= versions; n++ {
-		switch {
-		case n%120 == 0: // the other one takes over
+		if n%120 == 0 { // the other one takes over
 			owner = owners[n/120%2]
 			owner.whole(int64(n), wholes[n])
-		default:
+		} else {
 			owner.change(int64(n), log[n])
 		}
 		if n%170 == 0 {
