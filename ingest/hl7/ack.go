@@ -1,6 +1,7 @@
 package hl7
 
 import (
+	"slices"
 	"strconv"
 	"time"
 )
@@ -81,7 +82,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 		return dst
 	}
 	m.settle()
-	w := writer{dst, m}
+	w := writer{slices.Grow(dst, usualAck), m}
 	w.text("MSH")
 	w.put(m.raw[3 : 4+m.encoding])
 	w.next(1)
@@ -124,6 +125,9 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	}
 	return w.b
 }
+
+// usualAck is longer than most acknowledgments without an error, in bytes.
+const usualAck = 192
 
 const hl7Time = "20060102150405-0700"
 
@@ -218,7 +222,13 @@ func (w *writer) component(s string) {
 }
 
 // field copies a field of the message as it was sent, in UTF-8.
-func (w *writer) field(b []byte) { w.text(w.m.charset.decode(w.m.oneLine(b))) }
+func (w *writer) field(b []byte) {
+	if b = w.m.oneLine(b); isASCII(b) {
+		w.put(b)
+		return
+	}
+	w.text(w.m.charset.decode(b))
+}
 
 // or copies a field, or writes a text of our own in its place.
 func (w *writer) or(field []byte, s string) {
