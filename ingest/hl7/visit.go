@@ -52,7 +52,7 @@ func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	if len(field) == 0 {
 		return nil
 	}
-	chosen, best := d.first(field), recordForeign
+	chosen, best := field, recordNone
 	rest := field
 	for range maxRepetitions {
 		i := bytes.IndexByte(rest, d.repetition)
@@ -72,7 +72,8 @@ func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 }
 
 const (
-	recordForeign = iota
+	recordNone = iota
+	recordForeign
 	recordOther
 	recordMRN
 	recordOfHospital
