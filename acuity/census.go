@@ -285,9 +285,10 @@ func (u *Unit) unlist(r *room) {
 	list := r.threads.byArrival(func(*Heard) bool { return true })
 	r.threads = threads{}
 	for i := range list {
-		if h := &list[i]; h.visit != nil {
-			u.hearFor(h.visit, *h)
-			h.visit.folds.forget()
+		h := &list[i]
+		if v := u.visitOfHeard(h); v != nil {
+			u.hearFor(v, *h)
+			v.folds.forget()
 		} else {
 			u.lose(h)
 		}

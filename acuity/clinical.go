@@ -80,7 +80,8 @@ func (u *Unit) hearFor(v *visit, h Heard) {
 
 // entrust has a visit keep a statement. It asks for nothing anew.
 func (u *Unit) entrust(v *visit, h *Heard) {
-	h.Settled, h.visit, h.to = true, v, toVisit
+	h.bind(binding{v, toVisit})
+	h.Settled = true
 	u.reread(h)
 	u.keep(&v.threads, *h, v.ID)
 }
@@ -137,8 +138,9 @@ func (u *Unit) settle(r *room, now Instant) {
 	})
 	slices.SortFunc(list, compareArrival)
 	for i := range list {
-		if h := &list[i]; h.visit != nil {
-			u.entrust(h.visit, h) // whose it was: nothing new comes of it
+		h := &list[i]
+		if v := u.visitOfHeard(h); v != nil {
+			u.entrust(v, h) // whose it was: nothing new comes of it
 		} else {
 			u.lose(h)
 		}

@@ -40,7 +40,7 @@ func (u *Unit) rebind(r *room) {
 
 // give makes a statement somebody's.
 func (u *Unit) give(r *room, h *Heard, b binding) {
-	was := h.binding()
+	was := u.bindingOf(h)
 	if was == b {
 		return
 	}
@@ -49,7 +49,7 @@ func (u *Unit) give(r *room, h *Heard, b binding) {
 		u.foldsOf(h).forget()
 		u.stirOwner(r, was)
 	}
-	h.visit, h.to = b.v, b.kind
+	h.bind(b)
 	if fresh {
 		u.stirEvidence(h, false)
 		return
@@ -61,8 +61,8 @@ func (u *Unit) give(r *room, h *Heard, b binding) {
 // foldsOf returns where it is kept what the statements of the owner of one amount
 // to; nil: nowhere.
 func (u *Unit) foldsOf(h *Heard) *folds {
-	if h.visit != nil {
-		return h.visit.folds
+	if v := u.visitOfHeard(h); v != nil {
+		return v.folds
 	}
 	if r := u.room(h.Room); r != nil {
 		return r.folds
@@ -76,14 +76,15 @@ func (u *Unit) stirEvidence(h *Heard, lost bool) {
 	if h.to == notBound {
 		return
 	}
-	if !u.foldsOf(h).stir(h, lost) && h.visit != nil {
+	v := u.visitOfHeard(h)
+	if !u.foldsOf(h).stir(h, lost) && v != nil {
 		return
 	}
-	if r := u.whereIs(h.visit); r != nil && r.lone == h.visit && !lost {
+	if r := u.whereIs(v); r != nil && r.lone == v && !lost {
 		u.markRoom(r, markProgress)
 		return
 	}
-	u.stirOwner(u.room(h.Room), h.binding())
+	u.stirOwner(u.room(h.Room), u.bindingOf(h))
 }
 
 // stirOwner asks for the chart of the room where those are to whom statements

@@ -146,14 +146,14 @@ func TestKeptEvidenceIsThatMadeAnew(t *testing.T) {
 				if said = said[1:]; rapid.IntRange(0, 4).Draw(t, "of another") == 0 {
 					h.to = theirs.kind
 				}
-				if l.add(h); h.binding() == kept.of {
+				if l.add(h); h.isOf(kept.of) {
 					kept.folds.stir(&h, false)
 				}
 			case 0: // one is lost
 				if l.size > 0 {
 					th := &l.list[rapid.IntRange(0, len(l.list)-1).Draw(t, "thread")]
 					i := rapid.IntRange(0, len(th.said)-1).Draw(t, "lost")
-					if h := th.said[i]; h.binding() == kept.of {
+					if h := th.said[i]; h.isOf(kept.of) {
 						kept.folds.stir(&h, true)
 					}
 					l.drop(th, i)

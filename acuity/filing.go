@@ -88,7 +88,7 @@ func (u *Unit) take(from, to holder, whole string) {
 	var taken, left []filed
 	for _, h := range from.filed() {
 		if h.whole() == whole {
-			u.stirBound(h.binding())
+			u.stirBound(u.bindingOf(&h.Heard))
 			taken = append(taken, h)
 		} else {
 			left = append(left, h)
@@ -109,23 +109,26 @@ func (u *Unit) file(to holder, h filed) {
 	u.waits = u.waits || to.v == nil || to.v.isName()
 	switch v := to.v; {
 	case v == nil:
-		h.visit, h.to, h.Settled = nil, notBound, false
+		h.bind(binding{kind: notBound})
+		h.Settled = false
 		to.ref.said = u.keepFiled(to.ref.said, h, owner{referralName: to.ref.referralName})
 		u.markReferral(to.ref)
 	case h.version == nil:
 		u.hearFor(v, h.Heard)
 	default:
-		h.visit, h.to, h.Settled = v, toVisit, true
+		h.bind(binding{v, toVisit})
+		h.Settled = true
 		v.filed = u.keepFiled(v.filed, h, owner{visit: v.ID})
-		u.stirBound(h.binding())
+		u.stirBound(u.bindingOf(&h.Heard))
 	}
 }
 
 // unbind makes statements of a visit nobody's.
 func (u *Unit) unbind(r *referral, v *visit) {
 	for i := range r.said {
-		if h := &r.said[i]; h.visit == v {
-			h.visit, h.to, u.waits = nil, notBound, true
+		if h := &r.said[i]; h.slot == v.slot {
+			h.bind(binding{kind: notBound})
+			u.waits = true
 			u.markReferral(r)
 		}
 	}
@@ -143,7 +146,7 @@ func (u *Unit) gatherFiled(e *episode, v *visit) {
 	}
 	for _, r := range u.referralsOf(v) {
 		for i := range r.said {
-			if h := &r.said[i]; h.visit == v {
+			if h := &r.said[i]; h.slot == v.slot {
 				add(h)
 			}
 		}

@@ -196,7 +196,7 @@ func (d *folds) open() *folded {
 // there are none.
 func (f *folder) conceptOf(t *thread) (concept Factor, said bool) {
 	for i := range t.said {
-		if h := &t.said[i]; h.binding() == f.e.of {
+		if h := &t.said[i]; h.isOf(f.e.of) {
 			concept, said = max(concept, h.concept), true
 		}
 	}
@@ -313,7 +313,7 @@ func (f *folder) statements(kept *folds, d *folded, after int64) []statement {
 				begin--
 			}
 			for j := begin; j < len(t.said); j++ {
-				if h := &t.said[j]; h.binding() == f.e.of && h.counts() {
+				if h := &t.said[j]; h.isOf(f.e.of) && h.counts() {
 					list = append(list, f.statement(d, h))
 					d.upTo = max(d.upTo, h.number)
 				}

@@ -11,14 +11,65 @@ type Heard struct {
 	ReceivedAt Instant
 	ObservedAt Instant
 	StartedAt  Instant
-	visit      *visit // with to: whose it is
+	slot       int32 // with to: whose it is, see slots
 	Room       int32
 	to         bindingKind
 	Settled    bool
 }
 
-// binding returns whose the statement is.
-func (h *Heard) binding() binding { return binding{h.visit, h.to} }
+// isOf reports whether the statement is somebody's.
+func (h *Heard) isOf(b binding) bool { return h.to == b.kind && h.slot == b.v.inSlot() }
+
+// bind makes the statement somebody's.
+func (h *Heard) bind(b binding) { h.slot, h.to = b.v.inSlot(), b.kind }
+
+// slots are the visits of a unit by number. A statement has the number of its visit
+// instead of a pointer: a hospital keeps thousands of statements, and the garbage
+// collector follows each pointer in them. The first slot is nobody's.
+type slots struct {
+	visits []*visit
+	vacant []int32
+}
+
+// take gives a visit a slot.
+func (s *slots) take(v *visit) {
+	if n := len(s.vacant); n > 0 {
+		v.slot, s.vacant = s.vacant[n-1], s.vacant[:n-1]
+		s.visits[v.slot] = v
+		return
+	}
+	if len(s.visits) == 0 {
+		s.visits = append(s.visits, nil)
+	}
+	v.slot = int32(len(s.visits)) //nolint:gosec // the visits of a week
+	s.visits = append(tight(s.visits, 4), v)
+}
+
+// leave gives the slot of a visit free: no statement has its number any more.
+func (s *slots) leave(v *visit) {
+	s.visits[v.slot] = nil
+	s.vacant = append(s.vacant, v.slot)
+	v.slot = 0
+}
+
+// inSlot returns the number of a visit; 0 of nobody.
+func (v *visit) inSlot() int32 {
+	if v == nil {
+		return 0
+	}
+	return v.slot
+}
+
+// visitOfHeard returns the visit whose a statement is; nil: it is no visit's.
+func (u *Unit) visitOfHeard(h *Heard) *visit {
+	if h.slot == 0 {
+		return nil
+	}
+	return u.slots.visits[h.slot]
+}
+
+// bindingOf returns whose a statement is.
+func (u *Unit) bindingOf(h *Heard) binding { return binding{u.visitOfHeard(h), h.to} }
 
 // heardRecord is a statement as its record has it.
 type heardRecord struct {

@@ -163,8 +163,8 @@ func (u *Unit) forget(v *visit) {
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
-			if h.visit == v {
-				h.visit, h.to = nil, toNobody
+			if h.slot == v.slot {
+				h.bind(binding{kind: toNobody})
 			}
 		}
 	}
@@ -179,6 +179,7 @@ func (u *Unit) forget(v *visit) {
 	}
 	v.filed = nil
 	delete(u.visits, v.ID)
+	u.slots.leave(v)
 	v.marks |= markRetell | markWeave | markState // it is on no list from now on
 	gone := func(o *visit) bool { return o == v }
 	u.work.visits = slices.DeleteFunc(u.work.visits, gone)

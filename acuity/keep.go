@@ -188,7 +188,13 @@ func (u *Unit) Restore(key string, s State) error {
 		i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
 		u.rooms = slices.Insert(u.rooms, i, &room{RoomState: *s})
 	case *VisitState:
-		u.visits[s.ID] = &visit{visitFacts: u.keepVisit(s)}
+		v := u.visits[s.ID]
+		if v == nil {
+			v = &visit{}
+			u.slots.take(v)
+		}
+		*v = visit{visitFacts: u.keepVisit(s), slot: v.slot}
+		u.visits[v.ID] = v
 	case *HeardState:
 		u.save(s)
 	case *SeenState:
@@ -224,7 +230,10 @@ func (u *Unit) drop(kind, id string) error {
 		}
 		u.rooms = slices.DeleteFunc(u.rooms, func(r *room) bool { return int64(r.ID) == n })
 	case kindVisit:
-		delete(u.visits, id)
+		if v := u.visits[id]; v != nil {
+			delete(u.visits, id)
+			u.slots.leave(v)
+		}
 	case kindMapping:
 		delete(u.mappings, id)
 	case kindRule:
@@ -273,7 +282,7 @@ func (u *Unit) hearAgain() {
 	for _, n := range slices.Sorted(maps.Keys(u.saved)) {
 		s := u.saved[n]
 		if v := u.visits[s.owner.visit]; v != nil {
-			s.visit, s.to = v, toVisit
+			s.bind(binding{v, toVisit})
 			if s.version != nil {
 				v.filed = append(v.filed, filed{s.Heard, s.version})
 			} else {

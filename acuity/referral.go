@@ -97,7 +97,7 @@ func (u *Unit) refer() {
 		r.marked = false
 		for i := range r.said {
 			h := &r.said[i]
-			was, is := h.binding(), binding{kind: toNobody}
+			was, is := u.bindingOf(&h.Heard), binding{kind: toNobody}
 			if v := u.bindPatient(r, r.newestOf(h)); v != nil {
 				is = binding{v, toVisit}
 			}
@@ -105,7 +105,8 @@ func (u *Unit) refer() {
 				continue
 			}
 			u.stirBound(was)
-			h.visit, h.to, u.waits = is.v, is.kind, true
+			h.bind(is)
+			u.waits = true
 			u.stirBound(is)
 		}
 	}
@@ -235,12 +236,13 @@ func (u *Unit) settleReferrals(now Instant) {
 			u.dismiss(r)
 		}
 		for _, h := range old {
-			if h.visit == nil {
+			v := u.visitOfHeard(&h.Heard)
+			if v == nil {
 				u.unfile(&h)
 				continue
 			}
-			u.file(holder{v: h.visit}, h)
-			u.markVisit(h.visit, markState)
+			u.file(holder{v: v}, h)
+			u.markVisit(v, markState)
 		}
 	}
 	for v := range u.nameOnly {

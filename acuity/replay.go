@@ -60,11 +60,11 @@ const recallDaily = 2000
 func (u *Unit) forgetDerived() {
 	past := u.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, threads: v.threads, filed: v.filed, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, marks: v.marks & (markState | markRetell | markWeave)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
-			h.visit, h.to = nil, notBound
+			h.bind(binding{kind: notBound})
 		}
 		*r = room{
 			RoomState: r.RoomState,
@@ -75,7 +75,7 @@ func (u *Unit) forgetDerived() {
 	u.newborns, u.parts, u.patients = nil, nil, map[string][]*visit{}
 	for _, r := range u.referrals {
 		for i := range r.said {
-			r.said[i].visit, r.said[i].to = nil, notBound
+			r.said[i].bind(binding{kind: notBound})
 		}
 	}
 	u.waits, u.cancels = true, nil

@@ -135,7 +135,7 @@ func (e *episode) sift() {
 			s.courses = append(s.courses, h)
 		default:
 			p := h.plain()
-			p.visit, p.to = e.of.v, e.of.kind
+			p.bind(e.of)
 			s.observations.add(p)
 		}
 	}

@@ -46,7 +46,7 @@ func (f *folder) first(kept *folds, d *folded) (first statement, alone bool) {
 			}
 			for j := range t.said {
 				h := &t.said[j]
-				if h.binding() != f.e.of || !h.counts() {
+				if !h.isOf(f.e.of) || !h.counts() {
 					continue
 				}
 				s := f.statement(d, h)

@@ -20,6 +20,7 @@ type Unit struct {
 	site
 	facts  UnitState
 	shared shared
+	slots  slots
 	rooms  []*room // ascending by id
 	visits map[string]*visit
 	seen   map[string]*SeenState
@@ -94,6 +95,7 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	visitFacts
+	slot    int32   // see slots
 	threads threads // statements settled with it
 	filed   []filed // statements of resources, in order of arrival
 	story   story
@@ -266,6 +268,7 @@ func (u *Unit) visit(id string) *visit {
 	if v == nil {
 		v = &visit{visitFacts: visitFacts{ID: strings.Clone(id)}} // not the observation that named it
 		u.visits[v.ID] = v
+		u.slots.take(v)
 		u.fresh = append(u.fresh, v)
 		u.markVisit(v, markState|markRetell)
 	}

@@ -242,4 +242,7 @@ func TestVisitIsForgottenAfterAWeek(t *testing.T) {
 	if u.visits["w"] != nil {
 		t.Error("a visit is there after the first step of the hour in which it may be forgotten")
 	}
+	if len(u.slots.visits) != 2 || u.slots.visits[1] != nil || len(u.slots.vacant) != 1 {
+		t.Errorf("one slot after the other: %d for two visits, of which %d are vacant", len(u.slots.visits)-1, len(u.slots.vacant))
+	}
 }

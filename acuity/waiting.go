@@ -44,7 +44,7 @@ func (u *Unit) countWaiting() {
 	}
 	for _, r := range u.referrals {
 		for i := range r.said {
-			if r.said[i].visit == nil {
+			if r.said[i].slot == 0 {
 				statements++
 			}
 		}
