@@ -1,7 +1,6 @@
 package readapi
 
 import (
-	"bytes"
 	"strconv"
 	"time"
 
@@ -20,9 +19,9 @@ func (l *level) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// bytes joins the answer of its pieces: to append them to a slice would first clear
-// the tens of kilobytes that they fill.
-func (u *unitState) bytes() []byte {
+// pieces are the answer in order: each room, and what is before, between and after
+// them.
+func (u *unitState) pieces() [][]byte {
 	b := u.beforeRooms(make([]byte, 0, unitBytes))
 	rooms := len(b)
 	b = u.afterRooms(b)
@@ -34,7 +33,7 @@ func (u *unitState) bytes() []byte {
 		}
 		pieces = append(pieces, room)
 	}
-	return bytes.Join(append(pieces, b[rooms:]), nil)
+	return append(pieces, b[rooms:])
 }
 
 var comma = []byte{','}

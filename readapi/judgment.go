@@ -1,7 +1,9 @@
 package readapi
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/json"
 	"net/http"
 	"slices"
 	"sync"
@@ -21,7 +23,7 @@ type judgment struct {
 
 	verdict *acuity.Verdict // at from
 
-	unit, level func() rendered // made at most once, when first asked for
+	unit, level func() *rendered // made at most once, when first asked for
 }
 
 // holds reports whether the judgment is that of an instant, too.
@@ -53,8 +55,8 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 		v.AsOf = j.from
 	}
 	j.until, j.size, j.verdict = v.Next, j.bytes(), &v
-	j.unit = sync.OnceValue(func() rendered { return tagged(j.write(&v)) })
-	j.level = sync.OnceValue(func() rendered { return tagged(levelOf(&v).append(nil)) })
+	j.unit = sync.OnceValue(func() *rendered { return tagged(j.pieces(&v)...) })
+	j.level = sync.OnceValue(func() *rendered { return tagged(levelOf(&v).append(nil)) })
 	return j
 }
 
@@ -71,13 +73,13 @@ func (j *judgment) judged(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.
 	return j.head.Verdict(rooms, at)
 }
 
-// write returns the data of a unit-state answer.
-func (j *judgment) write(v *acuity.Verdict) []byte {
+// pieces are the data of a unit-state answer, in order.
+func (j *judgment) pieces(v *acuity.Verdict) [][]byte {
 	rooms := make([]raw, len(j.parts))
 	for i, p := range j.parts {
 		rooms[i] = p.written()
 	}
-	return unitStateOf(v, rooms).bytes()
+	return unitStateOf(v, rooms).pieces()
 }
 
 // bytes is about what the judgment takes with its chart, verdict and answers.
@@ -208,7 +210,7 @@ func UnitState(v *acuity.Verdict) []byte {
 		all = r.append(all)
 		rooms[i] = all[from:]
 	}
-	return unitStateOf(v, rooms).bytes()
+	return bytes.Join(unitStateOf(v, rooms).pieces(), nil)
 }
 
 // About what the parts of an answer take, so that it is allocated once.
@@ -219,8 +221,7 @@ const (
 )
 
 // answer sends what was rendered, or 304 if the client has it.
-func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {
-	body := get()
+func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	h := w.Header()
 	h["Etag"] = body.etag
 	h["Cache-Control"] = privateNoCache
@@ -229,7 +230,11 @@ func answer(w http.ResponseWriter, r *http.Request, get func() rendered) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	api.OK(w, r, body.data)
+	if r.ProtoMajor != 1 { // HTTP/2 may still be sending when it says that it has sent
+		api.OK(w, r, body.whole())
+		return
+	}
+	body.lend(func(data json.RawMessage) { api.OK(w, r, data) })
 }
 
 // Shared header values, so that an answer does not allocate them anew.

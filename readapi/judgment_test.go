@@ -1,6 +1,7 @@
 package readapi
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -74,7 +75,7 @@ func BenchmarkReadChanged(b *testing.B) {
 			changed := *next.rooms[one%40]
 			next.rooms[one%40] = &changed
 			known = judge(&next, known, c.Unit.Clock)
-			known.unit()
+			known.unit().lend(func(json.RawMessage) {})
 		},
 		"level":         func() { tagged(levelOf(&v).append(nil)) },
 		"written":       func() { tagged(UnitState(&v)) },

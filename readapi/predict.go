@@ -118,7 +118,7 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	missing := (*forecast.InsufficientError)(nil)
 	switch {
 	case err == nil:
-		answer(w, r, func() rendered { return body })
+		answer(w, r, body)
 	case errors.As(err, &missing):
 		api.Fail(w, r, api.Problem{
 			Kind: api.Unprocessable, Message: missing.Error(),
@@ -135,10 +135,10 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 // forecast returns the answer for a hospital. It is of the full minute, or of the
 // last change since, so that it does not differ from one request to the next; of
 // that instant on the unit has stood as it stands now.
-func (s *server) forecast(ctx context.Context, hospital string) (rendered, error) {
+func (s *server) forecast(ctx context.Context, hospital string) (*rendered, error) {
 	model, err := s.forecasts.Model(ctx, hospital)
 	if err != nil {
-		return rendered{}, fmt.Errorf("read model: %w", err)
+		return nil, fmt.Errorf("read model: %w", err)
 	}
 	now := acuity.At(s.shell.Now())
 	j, err := s.current(ctx, hospital)
@@ -146,7 +146,7 @@ func (s *server) forecast(ctx context.Context, hospital string) (rendered, error
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return rendered{}, err //nolint:wrapcheck // it says all
+		return nil, err //nolint:wrapcheck // it says all
 	}
 	at := max(PredictAt(s.shell.Now()), j.from)
 	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
@@ -155,11 +155,11 @@ func (s *server) forecast(ctx context.Context, hospital string) (rendered, error
 	}
 	f, err := forecast.Predict(model, forecast.UnitOf(&chart, at, s.forecasts.Zone(hospital)))
 	if err != nil {
-		return rendered{}, err //nolint:wrapcheck // it says all
+		return nil, err //nolint:wrapcheck // it says all
 	}
 	data, err := json.Marshal(predictOf(j.verdict, &f))
 	if err != nil {
-		return rendered{}, fmt.Errorf("write forecast: %w", err)
+		return nil, fmt.Errorf("write forecast: %w", err)
 	}
 	return tagged(data), nil
 }

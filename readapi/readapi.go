@@ -102,13 +102,13 @@ func Mount(r chi.Router, cfg Config) {
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
-		answer(w, r, j.unit)
+		answer(w, r, j.unit())
 	}
 }
 
 func (s *server) level(w http.ResponseWriter, r *http.Request) {
 	if j, ok := s.judge(w, r); ok {
-		answer(w, r, j.level)
+		answer(w, r, j.level())
 	}
 }
 

@@ -149,7 +149,7 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
 		api.Fail(w, r, api.Problem{Kind: api.Internal})
 		return
 	}
-	answer(w, r, func() rendered { return tagged(body) })
+	answer(w, r, tagged(body))
 }
 
 type ruleItem struct {

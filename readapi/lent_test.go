@@ -1,0 +1,47 @@
+package readapi_test
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+// keeper is a connection that goes on with what it was given after it took it.
+type keeper struct {
+	http.ResponseWriter
+	given, then [][]byte
+}
+
+func (k *keeper) Write(b []byte) (int, error) {
+	k.given, k.then = append(k.given, b), append(k.then, bytes.Clone(b))
+	return len(b), nil
+}
+
+// TestNothingIsLentToHTTP2: there a write may return before its bytes are sent, when
+// the stream was ended; they must stay as they are.
+func TestNothingIsLentToHTTP2(t *testing.T) {
+	h := newHouse(worked(t))
+	var all []*keeper
+	for range 8 {
+		r := httptest.NewRequest(http.MethodGet, "/api/v1/unit-state", nil)
+		r.Header.Set("Authorization", "Bearer svc_north")
+		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
+		k := &keeper{ResponseWriter: httptest.NewRecorder()}
+		h.ServeHTTP(k, r)
+		all = append(all, k)
+		next := *h.chart
+		next.Unit.Version++
+		h.chart, h.token.Version = &next, h.token.Version+1
+	}
+	for i, k := range all {
+		if len(k.given) < 2 {
+			t.Fatalf("answer %d is written in %d pieces: too small to be lent", i, len(k.given))
+		}
+		for n := range k.given {
+			if !bytes.Equal(k.given[n], k.then[n]) {
+				t.Errorf("answer %d was changed after it was written", i)
+			}
+		}
+	}
+}
