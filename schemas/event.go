@@ -81,11 +81,13 @@ func (w *writer) events(list []acuity.Event) {
 }
 
 func (r *reader) events() (list []acuity.Event) {
+	_, memory := r.memory()
+	list = listAgain(memory)
 	for l := r.items(); l.next(r); {
 		list = extend(list, l)
 		r.event(&list[len(list)-1])
 	}
-	return list
+	return listRead(memory, list, keptEvents)
 }
 
 func (w *writer) location(l *acuity.Location) {

@@ -9,39 +9,51 @@ type Intake struct {
 	observation acuity.Observation
 	room        acuity.RoomRef
 	signals     []acuity.Signal
+	events      []acuity.Event
 }
 
-// keptSignals is how many signals there is memory for between two inputs: a
-// request has one or a few, a bundle thousands.
-const keptSignals = 16
+// How many signals and events, which are large, there is memory for between two
+// inputs: a request has one or a few, a bundle thousands.
+const (
+	keptSignals = 16
+	keptEvents  = 4
+)
 
-// Read is [ReadInput]. The observation, its room and the list of its signals
-// hold until the next call; all else that it points to stays.
+// Read is [ReadInput]. The observation, its room and the lists of its signals
+// and events hold until the next call; all else that it points to stays.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
 	return readInput(key, value, &in.observation, in)
 }
 
-// list returns an empty list with the room that there is.
-func (in *Intake) list() []acuity.Signal {
-	if in == nil {
+// listAgain returns an empty list in the memory that there is; nil: none.
+func listAgain[T any](memory *[]T) []T {
+	if memory == nil {
 		return nil
 	}
-	clear(in.signals)
-	return in.signals[:0]
+	clear(*memory)
+	return (*memory)[:0]
 }
 
-// listed takes the list that was read, and returns it.
-func (in *Intake) listed(list []acuity.Signal) []acuity.Signal {
+// listRead keeps the list that was read, unless it is long, and returns it.
+func listRead[T any](memory *[]T, list []T, atMost int) []T {
 	switch {
-	case in == nil:
+	case memory == nil:
 		return list
 	case len(list) == 0:
 		return nil
-	case cap(list) <= keptSignals:
-		in.signals = list
+	case cap(list) <= atMost:
+		*memory = list
 	}
 	return list
+}
+
+// memory returns where lists are kept for the next input; nil: nowhere.
+func (r *reader) memory() (signals *[]acuity.Signal, events *[]acuity.Event) {
+	if r.again == nil {
+		return nil, nil
+	}
+	return &r.again.signals, &r.again.events
 }
 
 // newRoom returns a reference with nothing in it.

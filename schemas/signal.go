@@ -47,12 +47,13 @@ func (w *writer) signals(list []acuity.Signal) {
 }
 
 func (r *reader) signals() (list []acuity.Signal) {
-	list = r.again.list()
+	memory, _ := r.memory()
+	list = listAgain(memory)
 	for l := r.items(); l.next(r); {
 		list = extend(list, l)
 		r.signal(&list[len(list)-1])
 	}
-	return r.again.listed(list)
+	return listRead(memory, list, keptSignals)
 }
 
 func (w *writer) value(v *acuity.Value) {
