@@ -12,8 +12,8 @@ const rosterLasts = 12 * time.Hour
 // hospital.
 func (c *Chart) Verdict(now Instant) Verdict { return c.Unit.Catalogue().Verdict(c, now) }
 
-// Verdict judges a chart at an instant. The verdict shares the roster with the
-// chart and nothing else that changes.
+// Verdict judges a chart at an instant. The verdict shares the roster and the
+// evidence with the chart, which may not change while they are read.
 func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 	evidence := 0
 	for i := range chart.Rooms {

@@ -38,6 +38,9 @@ func (u *Unit) judgeAll(now Instant) {
 	next := w.rooms[:0]
 	if u.plain {
 		next = u.chart.Verdict(now).Rooms
+		for i := range next {
+			new(judged).keep(&next[i])
+		}
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]

@@ -8,8 +8,8 @@ package acuity
 // the rules of its hospital. Charts with equal rules have the same one.
 func (u *UnitChart) Catalogue() *Catalogue { return Default().With(u.Rules) }
 
-// RoomVerdict judges a room at an instant. The verdict shares nothing with the
-// chart that changes.
+// RoomVerdict judges a room at an instant. The verdict shares the evidence with the
+// chart, which may not change while it is read.
 func (c *Catalogue) RoomVerdict(r *RoomChart, now Instant) RoomVerdict {
 	var rv RoomVerdict
 	out := judgedOf(r.size())

@@ -317,6 +317,28 @@ func TestAHiddenSourceEnds(t *testing.T) {
 	}
 }
 
+// A source that takes the place of another is a change, although nothing else is.
+func TestAnotherSourceIsAChange(t *testing.T) {
+	row := func(code string) *Census {
+		return &Census{TotalRooms: 9, Rooms: []CensusRoom{{
+			ID: 4, Label: "L4", Status: RoomOccupied, Primary: factor("labor-standard"), HasDiagnoses: true,
+			Diagnoses: []Diagnosis{{System: ICD10CM, Code: code, OnsetAt: clockAt(0)}},
+		}}}
+	}
+	for name, u := range map[string]*Unit{"unit": NewUnit(testHospital), "plain": NewPlainUnit(testHospital)} {
+		feed(u, Observation{ReceivedAt: clockAt(10), Channel: ChannelCensus, Census: row("O68")})
+		feed(u, Observation{ReceivedAt: clockAt(20), Channel: ChannelCensus, Census: row("O68.1")})
+		room := &u.verdict.Rooms[0]
+		f := room.factor(factor("labor-fhr-cat-ii"))
+		if f == nil || f.Since != clockAt(0) || len(room.Evidence(f)) != 1 || room.Evidence(f)[0].Source.Code != "O681" {
+			t.Errorf("%s: %+v", name, f)
+		}
+		if u.verdict.AsOf != clockAt(20) {
+			t.Errorf("%s: as of %v, want %v", name, u.verdict.AsOf, clockAt(20))
+		}
+	}
+}
+
 // What a silent Category III became ends with its window, and its source with it.
 func TestTheSourceOfSilenceEnds(t *testing.T) {
 	for age, want := range map[time.Duration]int{4 * hours: 3, 5 * hours: 2} {

@@ -87,17 +87,17 @@ type AxisVerdict struct {
 // RoomVerdict is one room judged.
 type RoomVerdict struct {
 	ID      int32
-	Label   string
-	Area    string
 	Status  RoomStatus
 	Color   Color
+	Primary Factor // 0: none
+	Stale   bool
 	Score   int32 // 0 … 100
 	Demand  Demand
-	Primary Factor // 0: none
+	Label   string
+	Area    string
 
 	Factors []FactorVerdict // by severity, then demand, then id
 	Next    Instant
-	Stale   bool
 
 	STAT    bool // a factor of class 4 is active
 	Assumed bool // the demand is a default because no primary is known
