@@ -46,11 +46,11 @@ type rewrite struct {
 	from int64 // offset of the first record written; 0: none yet
 	live int64 // bytes written
 
-	first, count int // what the transaction under way writes of it
+	first *kgo.Record // of what the transaction under way writes of it; nil: none yet
 }
 
-// slice emits the next pieces.
-func (w *rewrite) slice(task Task, emit func(key, value []byte)) error {
+// slice emits the next pieces; emit says where it put the record.
+func (w *rewrite) slice(task Task, emit func(key, value []byte) *kgo.Record) error {
 	if w.next == nil {
 		w.next = task.Live()
 	}
@@ -58,7 +58,9 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte)) error {
 	for n < sliceBytes && !w.over {
 		more, err := w.next(func(key, value []byte) {
 			n += len(key) + len(value)
-			emit(key, value)
+			if r := emit(key, value); w.first == nil {
+				w.first = r
+			}
 		})
 		if err != nil {
 			return err
@@ -69,11 +71,15 @@ func (w *rewrite) slice(task Task, emit func(key, value []byte)) error {
 	return nil
 }
 
-// written learns where the rewrite begins from the records of a transaction.
-func (w *rewrite) written(records []kgo.Record) {
-	if w != nil && w.from == 0 && w.count > 0 {
-		w.from = records[w.first].Offset
+// written learns where the rewrite begins, once what a transaction writes is stored.
+func (w *rewrite) written() {
+	if w == nil || w.first == nil {
+		return
 	}
+	if w.from == 0 {
+		w.from = w.first.Offset
+	}
+	w.first = nil // its memory is of the transaction
 }
 
 func (w *rewrite) done() bool { return w != nil && w.over }

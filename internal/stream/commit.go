@@ -14,10 +14,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-const (
-	maxFaults   = 5   // transactions given up in a row, in one session
-	keptRecords = 256 // that a partition has memory for between transactions
-)
+const maxFaults = 5 // transactions given up in a row, in one session
 
 var errAborted = errors.New("the transaction was aborted")
 
@@ -85,22 +82,16 @@ func (l *loop) produce(free context.Context) error {
 		}
 	}
 	// Each partition is handed to the client as soon as it is gathered, which
-	// sends it while others are gathered still. The records must not move from
-	// then on: the client keeps their addresses until the promise.
+	// sends it while others are gathered still.
 	wait := workers()
 	now := time.Now()
 	for n, p := range l.parts {
 		if p.dirty || p.rewrite != nil {
-			if last := len(l.spare) - 1; p.records == nil && last >= 0 {
-				p.records, l.spare = l.spare[last], l.spare[:last]
-			}
 			wait.Go(func() error {
 				if err := l.gather(n, p, now); err != nil {
 					return err
 				}
-				for i := range p.records {
-					l.session.Produce(free, &p.records[i], promise)
-				}
+				p.out.each(func(r *kgo.Record) { l.session.Produce(free, r, promise) })
 				return nil
 			})
 		}
@@ -117,7 +108,7 @@ func (l *loop) produce(free context.Context) error {
 		return fmt.Errorf("produce: %w", failed)
 	}
 	for _, p := range l.parts {
-		p.rewrite.written(p.records)
+		p.rewrite.written()
 	}
 	return nil
 }
@@ -141,7 +132,6 @@ func (l *loop) schedule() {
 
 // gather collects what one partition has to write, written now.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
-	p.records = p.records[:0]
 	if p.dirty {
 		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
@@ -153,21 +143,19 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 			if topic == l.cfg.Changelog {
 				p.grown += int64(len(key) + len(value))
 			}
-			p.records = append(p.records, kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
+			p.out.add(kgo.Record{Topic: topic, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
 		if err != nil {
 			return err
 		}
 	}
 	if p.rewrite != nil {
-		p.rewrite.first = len(p.records)
-		err := p.rewrite.slice(p.task, func(key, value []byte) {
-			p.records = append(p.records, kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
+		err := p.rewrite.slice(p.task, func(key, value []byte) *kgo.Record {
+			return p.out.add(kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
 		})
 		if err != nil {
 			return err
 		}
-		p.rewrite.count = len(p.records) - p.rewrite.first
 	}
 	return nil
 }
@@ -224,11 +212,7 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 	stats.Records.Add(int64(l.applied))
 	stats.LastCommit.Store(l.last.UnixMilli())
 	for n, p := range l.parts {
-		clear(p.records) // durable: free their bytes
-		if p.records = p.records[:0]; cap(p.records) > keptRecords {
-			l.spare = append(l.spare, p.records)
-			p.records = nil
-		}
+		p.out.reset() // durable
 		if p.dirty {
 			p.dirty = false
 			p.task.Committed()
@@ -239,9 +223,6 @@ func (l *loop) keep(ctx context.Context, begun time.Time) {
 			l.log.InfoContext(ctx, "checkpoint written", "partition", n, "offset", p.mark.from, "bytes", p.mark.live)
 			l.trim(ctx, n, p.mark.from)
 		}
-	}
-	if !l.behind() {
-		l.spare = nil
 	}
 	l.schedule()
 }

@@ -41,10 +41,9 @@ type loop struct {
 	took    time.Duration   // by the last commit
 	second  bool            // the transaction waits for a second fetch
 	commits int
-	faults  int            // transactions given up since the last commit
-	shrunk  bool           // a partition was revoked since the last transaction
-	applied int            // inputs of the transaction
-	spare   [][]kgo.Record // memory for the outputs of any partition, when behind
+	faults  int  // transactions given up since the last commit
+	shrunk  bool // a partition was revoked since the last transaction
+	applied int  // inputs of the transaction
 
 	mu     sync.Mutex
 	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
@@ -67,7 +66,7 @@ type part struct {
 	grown   int64    // bytes written to the changelog since its checkpoint
 	rewrite *rewrite // a checkpoint under way
 
-	records []kgo.Record // of the transaction, reused
+	out outbox // of the transaction
 }
 
 // run opens the session and turns until it breaks or ctx ends.
