@@ -23,9 +23,9 @@ type DeliveryRow struct {
 	Channel       string       `parquet:"channel,dict" json:"channel" about:"webhook, email or sms"`
 	Endpoint      string       `parquet:"endpoint,dict" json:"endpoint" about:"id of the webhook or recipient"`
 	State         string       `parquet:"state,dict" json:"state" about:"pending, delivered, rejected, expired, poison, cancelled, failed, suppressed or superseded"`
-	Reason        string       `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of a state that is not delivered"`
-	OccurredAt    Moment       `parquet:"occurred_at,timestamp(millisecond),optional" json:"occurred_at,omitzero" about:"when the event was"`
-	NextAttemptAt Moment       `parquet:"next_attempt_at,timestamp(millisecond),optional" json:"next_attempt_at,omitzero" about:"null: none"`
+	Reason        *string      `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of a state that is not delivered"`
+	OccurredAt    *Moment      `parquet:"occurred_at,timestamp(millisecond),optional" json:"occurred_at,omitzero" about:"when the event was"`
+	NextAttemptAt *Moment      `parquet:"next_attempt_at,timestamp(millisecond),optional" json:"next_attempt_at,omitzero" about:"null: none"`
 	Attempts      []AttemptRow `parquet:"attempts,list" json:"attempts,omitempty" about:"oldest first, the last ones that are kept"`
 }
 
@@ -46,8 +46,8 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 	d := &e.Delivery
 	*row = DeliveryRow{
 		Hospital: d.Hospital, Delivery: d.ID, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
-		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: d.Reason,
-		OccurredAt: momentOf(d.OccurredAt), NextAttemptAt: momentOf(d.NextAttemptAt),
+		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: some(d.Reason),
+		OccurredAt: some(momentOf(d.OccurredAt)), NextAttemptAt: some(momentOf(d.NextAttemptAt)),
 		Attempts: rowsOf(row.Attempts, d.Attempts, attemptRow),
 	}
 	return ""

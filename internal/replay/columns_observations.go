@@ -9,26 +9,26 @@ import (
 // ObservationRow is one accepted request. The tag about is its line in the
 // dictionary of columns.
 type ObservationRow struct {
-	Hospital   string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Partition  int32  `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
-	Offset     int64  `parquet:"offset,delta" json:"offset" about:"in the partition; the order in which the hospital was told"`
-	At         Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
-	Key        string `parquet:"key,dict" json:"key" about:"key of the record: the hospital, or hospital/room/id"`
-	ReceivedAt Moment `parquet:"received_at,timestamp(millisecond)" json:"received_at" about:"clock of the ingest that accepted the request"`
-	Channel    string `parquet:"channel,dict" json:"channel" about:"feed: adt, batch, census, clinical, fhir, hl7, roster, staffing; or administration: terminology, rules, locations, settings"`
-	Source     string `parquet:"source,dict,optional" json:"source,omitempty" about:"id of the API key that sent it, or of the first of its rotations"`
-	RoomID     *int32 `parquet:"room_id,optional" json:"room_id,omitempty" about:"room that a clinical request is about"`
-	RoomLabel  string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the request called it"`
+	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
+	Partition  int32   `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
+	Offset     int64   `parquet:"offset,delta" json:"offset" about:"in the partition; the order in which the hospital was told"`
+	At         Moment  `parquet:"at,timestamp(millisecond)" json:"at" about:"timestamp of the record"`
+	Key        string  `parquet:"key,dict" json:"key" about:"key of the record: the hospital, or hospital/room/id"`
+	ReceivedAt Moment  `parquet:"received_at,timestamp(millisecond)" json:"received_at" about:"clock of the ingest that accepted the request"`
+	Channel    string  `parquet:"channel,dict" json:"channel" about:"feed: adt, batch, census, clinical, fhir, hl7, roster, staffing; or administration: terminology, rules, locations, settings"`
+	Source     *string `parquet:"source,dict,optional" json:"source,omitempty" about:"id of the API key that sent it, or of the first of its rotations"`
+	RoomID     *int32  `parquet:"room_id,optional" json:"room_id,omitempty" about:"room that a clinical request is about"`
+	RoomLabel  *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the request called it"`
 
 	Events  []EventRow  `parquet:"events,list" json:"events,omitempty" about:"ADT events, in the order of the request"`
 	Signals []SignalRow `parquet:"signals,list" json:"signals,omitempty" about:"clinical statements, in the order of the request"`
 	Census  []CensusRow `parquet:"census,list" json:"census,omitempty" about:"rooms that a census lists"`
 
-	CensusAt     Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"time of the census"`
-	StaffingAt   Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"from when the staffing holds"`
-	Nurses       *int32 `parquet:"nurses,optional" json:"nurses,omitempty" about:"assignable nurses on duty, without the charge nurse"`
-	Call         string `parquet:"call,dict,optional" json:"call,omitempty" about:"call staff available: yes or no"`
-	RosterNurses *int32 `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"nurses that a roster lists"`
+	CensusAt     *Moment `parquet:"census_at,timestamp(millisecond),optional" json:"census_at,omitzero" about:"time of the census"`
+	StaffingAt   *Moment `parquet:"staffing_at,timestamp(millisecond),optional" json:"staffing_at,omitzero" about:"from when the staffing holds"`
+	Nurses       *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"assignable nurses on duty, without the charge nurse"`
+	Call         *string `parquet:"call,dict,optional" json:"call,omitempty" about:"call staff available: yes or no"`
+	RosterNurses *int32  `parquet:"roster_nurses,optional" json:"roster_nurses,omitempty" about:"nurses that a roster lists"`
 
 	Record []byte `parquet:"record" json:"record" about:"the record as stored (Avro single object; in text base64): all that was said, and what svc import writes"`
 }
@@ -36,44 +36,44 @@ type ObservationRow struct {
 // EventRow is one ADT event.
 type EventRow struct {
 	Type        string   `parquet:"type,dict" json:"type" about:"A01 A02 A03 A04 A06 A07 A08 A11 A12 A13, or other"`
-	At          Moment   `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"event time"`
-	Visit       string   `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit"`
-	Patient     string   `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient"`
-	PointOfCare string   `parquet:"point_of_care,dict,optional" json:"point_of_care,omitempty" about:"PV1-3.1"`
-	Room        string   `parquet:"room,dict,optional" json:"room,omitempty" about:"PV1-3.2"`
+	At          *Moment  `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"event time"`
+	Visit       *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit"`
+	Patient     *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient"`
+	PointOfCare *string  `parquet:"point_of_care,dict,optional" json:"point_of_care,omitempty" about:"PV1-3.1"`
+	Room        *string  `parquet:"room,dict,optional" json:"room,omitempty" about:"PV1-3.2"`
 	RoomID      *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"our id of the room, if the sender knows it"`
-	Class       string   `parquet:"class,dict,optional" json:"class,omitempty" about:"patient class, PV1-2"`
-	Service     string   `parquet:"service,dict,optional" json:"service,omitempty" about:"hospital service, PV1-10"`
-	Primary     string   `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
+	Class       *string  `parquet:"class,dict,optional" json:"class,omitempty" about:"patient class, PV1-2"`
+	Service     *string  `parquet:"service,dict,optional" json:"service,omitempty" about:"hospital service, PV1-10"`
+	Primary     *string  `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
 	Diagnoses   []string `parquet:"diagnoses,list" json:"diagnoses,omitempty" about:"system and code of each, with a blank between"`
 }
 
 // SignalRow is one clinical statement.
 type SignalRow struct {
 	RoomID     int32    `parquet:"room_id" json:"room_id" about:"room that it was reported for"`
-	Visit      string   `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit, if it names one"`
-	Patient    string   `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient, if it names one"`
+	Visit      *string  `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit, if it names one"`
+	Patient    *string  `parquet:"patient,optional" json:"patient,omitempty" about:"pseudonym of the patient, if it names one"`
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"medication, observation, lab, device or condition"`
-	System     string   `parquet:"system,dict,optional" json:"system,omitempty" about:"code system"`
-	Code       string   `parquet:"code,dict,optional" json:"code,omitempty" about:"code"`
-	Display    string   `parquet:"display,dict,optional" json:"display,omitempty" about:"display of the code, at most 80 characters, long runs of digits masked"`
+	System     *string  `parquet:"system,dict,optional" json:"system,omitempty" about:"code system"`
+	Code       *string  `parquet:"code,dict,optional" json:"code,omitempty" about:"code"`
+	Display    *string  `parquet:"display,dict,optional" json:"display,omitempty" about:"display of the code, at most 80 characters, long runs of digits masked"`
 	Status     string   `parquet:"status,dict" json:"status" about:"active, ended, on-hold or retracted"`
-	Comparator string   `parquet:"comparator,dict,optional" json:"comparator,omitempty" about:"of the number: < <= > >=, none if it is equal"`
+	Comparator *string  `parquet:"comparator,dict,optional" json:"comparator,omitempty" about:"of the number: < <= > >=, none if it is equal"`
 	Number     *float64 `parquet:"number,optional" json:"number,omitempty" about:"value, if it is a number; to the thousandth"`
-	Unit       string   `parquet:"unit,dict,optional" json:"unit,omitempty" about:"unit of the number"`
-	Words      string   `parquet:"words,dict,optional" json:"words,omitempty" about:"value, if it is words of the closed vocabulary"`
-	ObservedAt Moment   `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"when it was observed, or ended"`
-	StartedAt  Moment   `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"start of a medication, onset of a condition"`
+	Unit       *string  `parquet:"unit,dict,optional" json:"unit,omitempty" about:"unit of the number"`
+	Words      *string  `parquet:"words,dict,optional" json:"words,omitempty" about:"value, if it is words of the closed vocabulary"`
+	ObservedAt *Moment  `parquet:"observed_at,timestamp(millisecond),optional" json:"observed_at,omitzero" about:"when it was observed, or ended"`
+	StartedAt  *Moment  `parquet:"started_at,timestamp(millisecond),optional" json:"started_at,omitzero" about:"start of a medication, onset of a condition"`
 }
 
 // CensusRow is one room of a census.
 type CensusRow struct {
-	RoomID  int32  `parquet:"room_id" json:"room_id" about:"id of the room"`
-	Label   string `parquet:"label,dict,optional" json:"label,omitempty" about:"what it is called"`
-	Area    string `parquet:"area,dict,optional" json:"area,omitempty" about:"part of the unit"`
-	Status  string `parquet:"status,dict" json:"status" about:"occupied, empty, blocked or unknown"`
-	Visit   string `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit in it"`
-	Primary string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
+	RoomID  int32   `parquet:"room_id" json:"room_id" about:"id of the room"`
+	Label   *string `parquet:"label,dict,optional" json:"label,omitempty" about:"what it is called"`
+	Area    *string `parquet:"area,dict,optional" json:"area,omitempty" about:"part of the unit"`
+	Status  string  `parquet:"status,dict" json:"status" about:"occupied, empty, blocked or unknown"`
+	Visit   *string `parquet:"visit,optional" json:"visit,omitempty" about:"pseudonym of the visit in it"`
+	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
 }
 
 // readObservation fills a row; a reason says why it cannot.
@@ -86,18 +86,18 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 	o := in.Observation
 	*row = ObservationRow{
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: Moment(in.At), Key: string(r.Key),
-		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: o.Source,
+		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: some(o.Source),
 		Record: r.Value,
 		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
 	}
 	if o.Room != nil {
-		row.RoomID, row.RoomLabel = &o.Room.ID, o.Room.Label
+		row.RoomID, row.RoomLabel = &o.Room.ID, some(o.Room.Label)
 	}
 	if o.Census != nil {
-		row.CensusAt, row.Census = Moment(o.Census.AsOf), rowsOf(row.Census, o.Census.Rooms, censusRow)
+		row.CensusAt, row.Census = some(Moment(o.Census.AsOf)), rowsOf(row.Census, o.Census.Rooms, censusRow)
 	}
 	if o.Staffing != nil {
-		row.StaffingAt, row.Nurses, row.Call = Moment(o.Staffing.AsOf), &o.Staffing.Nurses, word(tristateWords[:], o.Staffing.Call)
+		row.StaffingAt, row.Nurses, row.Call = some(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, some(word(tristateWords[:], o.Staffing.Call))
 	}
 	if o.Roster != nil {
 		n := int32(len(o.Roster.Nurses)) //nolint:gosec // bounded by the size of a record
@@ -108,8 +108,9 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 
 func eventRow(e *acuity.Event) EventRow {
 	row := EventRow{
-		Type: word(eventWords[:], e.Type), At: Moment(e.At), Visit: e.Visit, Patient: e.Patient,
-		PointOfCare: e.Place.PointOfCare, Room: e.Place.Room, Class: letter(e.Class), Service: e.Service, Primary: factorID(e.Primary),
+		Type: word(eventWords[:], e.Type), At: some(Moment(e.At)), Visit: some(e.Visit), Patient: some(e.Patient),
+		PointOfCare: some(e.Place.PointOfCare), Room: some(e.Place.Room), Class: some(letter(e.Class)), Service: some(e.Service),
+		Primary: some(factorID(e.Primary)),
 	}
 	if e.Place.HasRoomID {
 		row.RoomID = &e.Place.RoomID
@@ -121,19 +122,20 @@ func eventRow(e *acuity.Event) EventRow {
 }
 
 func censusRow(c *acuity.CensusRoom) CensusRow {
-	return CensusRow{c.ID, c.Label, c.Area, c.Status.String(), c.Visit, factorID(c.Primary)}
+	return CensusRow{c.ID, some(c.Label), some(c.Area), c.Status.String(), some(c.Visit), some(factorID(c.Primary))}
 }
 
 func signalRow(s *acuity.Signal) SignalRow {
 	row := SignalRow{
-		RoomID: s.Room, Visit: s.Visit, Patient: s.Patient, Kind: word(signalWords[:], s.Kind), System: string(s.System), Code: s.Code,
-		Display: s.Display, Status: word(statusWords[:], s.Status), ObservedAt: Moment(s.ObservedAt), StartedAt: Moment(s.StartedAt),
+		RoomID: s.Room, Visit: some(s.Visit), Patient: some(s.Patient), Kind: word(signalWords[:], s.Kind),
+		System: some(string(s.System)), Code: some(s.Code), Display: some(s.Display), Status: word(statusWords[:], s.Status),
+		ObservedAt: some(Moment(s.ObservedAt)), StartedAt: some(Moment(s.StartedAt)),
 	}
 	if s.Value.Kind == acuity.ValueNumber {
 		n := float64(s.Value.Number) / 1000
-		row.Number, row.Comparator, row.Unit = &n, word(comparatorWords[:], s.Value.Op), s.Value.Unit
+		row.Number, row.Comparator, row.Unit = &n, some(word(comparatorWords[:], s.Value.Op)), some(s.Value.Unit)
 	}
-	row.Words = s.Value.Words
+	row.Words = some(s.Value.Words)
 	return row
 }
 

@@ -27,7 +27,7 @@ type SnapshotRow struct {
 	Rooms    *int32  `parquet:"rooms,optional" json:"rooms,omitempty" about:"of the last census, without those that are blocked; null: unknown"`
 	Boarders int32   `parquet:"boarders" json:"boarders" about:"boarders, as the axes count them"`
 	Nurses   *int32  `parquet:"nurses,optional" json:"nurses,omitempty" about:"on duty; null: unknown"`
-	Call     string  `parquet:"call,dict,optional" json:"call,omitempty" about:"whether call staff is available: yes or no; null: unknown"`
+	Call     *string `parquet:"call,dict,optional" json:"call,omitempty" about:"whether call staff is available: yes or no; null: unknown"`
 	Moves    int32   `parquet:"moves" json:"moves" about:"admissions, transfers and discharges of the last 120 minutes"`
 	Class4   []int32 `parquet:"class4,list" json:"class4" about:"rooms with an emergency: now, and at each of the next 8 hours if nothing happens but that time goes on"`
 
@@ -70,7 +70,7 @@ func readSnapshot(r *stream.Record, row *SnapshotRow) (reason string) {
 	*row = SnapshotRow{
 		Hospital: e.Hospital, Hour: Moment(s.Hour) * hourMS, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
 		Generation: s.Generation, Backfill: s.Backfill, Position: s.Position, RulesVersion: s.RulesVersion, Observed: s.Observed,
-		Level: s.Level.String(), Occupied: s.Occupied, Boarders: s.Boarders, Call: word(tristateWords[:], s.Call), Moves: s.Moves,
+		Level: s.Level.String(), Occupied: s.Occupied, Boarders: s.Boarders, Call: some(word(tristateWords[:], s.Call)), Moves: s.Moves,
 		Class4: s.Class4[:],
 	}
 	if s.Rooms > 0 {

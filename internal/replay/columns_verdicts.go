@@ -8,17 +8,17 @@ import (
 
 // VerdictRow is one change of a unit: what one input, or one due instant, did.
 type VerdictRow struct {
-	Hospital    string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
-	Version     int64  `parquet:"version,delta" json:"version" about:"one counter per hospital, + 1 each"`
-	Partition   int32  `parquet:"partition" json:"partition" about:"of the verdicts and of the observations"`
-	Offset      *int64 `parquet:"offset,optional" json:"offset,omitempty" about:"in the topic of the verdicts; null in a replay"`
-	At          Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"timestamp of the record; null in a replay"`
-	InputOffset int64  `parquet:"input_offset,delta" json:"input_offset" about:"offset of the observation; of a change by time the last one again"`
-	Cause       string `parquet:"cause,dict" json:"cause" about:"ingest or time"`
-	AppliedAt   Moment `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"clock of the hospital at this change"`
-	Outcome     string `parquet:"outcome,dict" json:"outcome" about:"applied, duplicate, ignored, rejected; time without an input"`
-	Reason      string `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of an outcome that needs one"`
-	Level       string `parquet:"level,dict" json:"level" about:"of the unit after the change: green, yellow, orange, red"`
+	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
+	Version     int64   `parquet:"version,delta" json:"version" about:"one counter per hospital, + 1 each"`
+	Partition   int32   `parquet:"partition" json:"partition" about:"of the verdicts and of the observations"`
+	Offset      *int64  `parquet:"offset,optional" json:"offset,omitempty" about:"in the topic of the verdicts; null in a replay"`
+	At          *Moment `parquet:"at,timestamp(millisecond),optional" json:"at,omitzero" about:"timestamp of the record; null in a replay"`
+	InputOffset int64   `parquet:"input_offset,delta" json:"input_offset" about:"offset of the observation; of a change by time the last one again"`
+	Cause       string  `parquet:"cause,dict" json:"cause" about:"ingest or time"`
+	AppliedAt   Moment  `parquet:"applied_at,timestamp(millisecond)" json:"applied_at" about:"clock of the hospital at this change"`
+	Outcome     string  `parquet:"outcome,dict" json:"outcome" about:"applied, duplicate, ignored, rejected; time without an input"`
+	Reason      *string `parquet:"reason,dict,optional" json:"reason,omitempty" about:"stable code of an outcome that needs one"`
+	Level       string  `parquet:"level,dict" json:"level" about:"of the unit after the change: green, yellow, orange, red"`
 
 	Effects   []EffectRow `parquet:"effects,list" json:"effects,omitempty" about:"what partners are told: the level, then rooms by id"`
 	Activated []FactorRow `parquet:"activated,list" json:"activated,omitempty" about:"factors that became active"`
@@ -33,26 +33,26 @@ type VerdictRow struct {
 // EffectRow is one thing that partners are told.
 type EffectRow struct {
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"surge.level_changed or room.rescored"`
-	Level      string   `parquet:"level,dict,optional" json:"level,omitempty" about:"of the unit; of surge.level_changed"`
-	PriorLevel string   `parquet:"prior_level,dict,optional" json:"prior_level,omitempty" about:"before"`
-	Axis       string   `parquet:"axis,dict,optional" json:"axis,omitempty" about:"that drives the level"`
+	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"of the unit; of surge.level_changed"`
+	PriorLevel *string  `parquet:"prior_level,dict,optional" json:"prior_level,omitempty" about:"before"`
+	Axis       *string  `parquet:"axis,dict,optional" json:"axis,omitempty" about:"that drives the level"`
 	Shortfall  int32    `parquet:"shortfall" json:"shortfall" about:"nurses short, whole"`
 	RoomID     *int32   `parquet:"room_id,optional" json:"room_id,omitempty" about:"of room.rescored"`
-	RoomLabel  string   `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the room is called"`
-	Color      string   `parquet:"color,dict,optional" json:"color,omitempty" about:"of the room: gray, green, yellow, orange, red"`
-	PriorColor string   `parquet:"prior_color,dict,optional" json:"prior_color,omitempty" about:"before"`
+	RoomLabel  *string  `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what the room is called"`
+	Color      *string  `parquet:"color,dict,optional" json:"color,omitempty" about:"of the room: gray, green, yellow, orange, red"`
+	PriorColor *string  `parquet:"prior_color,dict,optional" json:"prior_color,omitempty" about:"before"`
 	Score      *int32   `parquet:"score,optional" json:"score,omitempty" about:"of the room, 0 to 100"`
 	Factors    []string `parquet:"factors,list" json:"factors,omitempty" about:"active in the room, gravest first"`
 }
 
 // FactorRow is a factor that came or went.
 type FactorRow struct {
-	RoomID    int32  `parquet:"room_id" json:"room_id" about:"room"`
-	RoomLabel string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what it is called"`
-	Factor    string `parquet:"factor,dict" json:"factor" about:"id in the catalogue"`
-	Ratio     string `parquet:"ratio,dict,optional" json:"ratio,omitempty" about:"nurses to patients that it asks for"`
-	Since     Moment `parquet:"since,timestamp(millisecond),optional" json:"since,omitzero" about:"start of the unbroken run"`
-	Evidence  string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"where it comes from: signal, diagnosis, site, manual, adt, census"`
+	RoomID    int32   `parquet:"room_id" json:"room_id" about:"room"`
+	RoomLabel *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what it is called"`
+	Factor    string  `parquet:"factor,dict" json:"factor" about:"id in the catalogue"`
+	Ratio     *string `parquet:"ratio,dict,optional" json:"ratio,omitempty" about:"nurses to patients that it asks for"`
+	Since     *Moment `parquet:"since,timestamp(millisecond),optional" json:"since,omitzero" about:"start of the unbroken run"`
+	Evidence  *string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"where it comes from: signal, diagnosis, site, manual, adt, census"`
 }
 
 // of fills a row with a change of a partition.
@@ -60,7 +60,7 @@ func (row *VerdictRow) of(partition int32, c *acuity.Change) {
 	*row = VerdictRow{
 		Hospital: c.Hospital, Version: c.Version, Partition: partition, InputOffset: c.Offset,
 		Cause: word(causeWords[:], c.Cause), AppliedAt: Moment(c.AppliedAt), Outcome: word(outcomeWords[:], c.Outcome),
-		Reason: c.Reason, Level: c.Level.String(), Removed: c.Removed,
+		Reason: some(c.Reason), Level: c.Level.String(), Removed: c.Removed,
 		Effects:   rowsOf(row.Effects, c.Effects, effectRow),
 		Activated: rowsOf(row.Activated, c.Activated, factorRow), Expired: rowsOf(row.Expired, c.Expired, factorRow),
 		Warnings: rowsOf(row.Warnings, c.Warnings, func(w *acuity.Warning) string { return w.Code }),
@@ -74,17 +74,18 @@ func effectRow(e *acuity.Effect) EffectRow {
 	row := EffectRow{Kind: word(effectWords[:], e.Kind)}
 	switch e.Kind {
 	case acuity.LevelChanged:
-		row.Level, row.PriorLevel, row.Axis, row.Shortfall = e.Level.String(), e.Prior.String(), e.Driving.String(), e.Shortfall
+		row.Level, row.PriorLevel = some(e.Level.String()), some(e.Prior.String())
+		row.Axis, row.Shortfall = some(e.Driving.String()), e.Shortfall
 	case acuity.RoomRescored:
-		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, e.RoomLabel, &e.Score
-		row.Color, row.PriorColor, row.Factors = e.Color.String(), e.PriorColor.String(), factorIDs(e.Factors)
+		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, some(e.RoomLabel), &e.Score
+		row.Color, row.PriorColor, row.Factors = some(e.Color.String()), some(e.PriorColor.String()), factorIDs(e.Factors)
 	default: // of a newer release: the record has it
 	}
 	return row
 }
 
 func factorRow(f *acuity.FactorChange) FactorRow {
-	return FactorRow{f.RoomID, f.RoomLabel, factorID(f.Factor), f.Ratio, Moment(f.Since), f.Kind.String()}
+	return FactorRow{f.RoomID, some(f.RoomLabel), factorID(f.Factor), some(f.Ratio), some(Moment(f.Since)), some(f.Kind.String())}
 }
 
 func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
@@ -94,7 +95,7 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	}
 	row.of(r.Partition, c)
 	row.Hospital = string(r.Key)
-	row.Offset, row.At, row.Record = &r.Offset, Moment(acuity.At(r.Timestamp)), r.Value
+	row.Offset, row.At, row.Record = &r.Offset, some(momentOf(r.Timestamp)), r.Value
 	return ""
 }
 

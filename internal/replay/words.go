@@ -48,6 +48,18 @@ var (
 	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
 )
 
+// some is a column that may be null: what is not zero. It is a pointer, because
+// parquet-go takes the zeros of a column without pointers for nulls by itself, and
+// writes some of them as zeros: where, of 64 rows, only the second has a value, for
+// one, all that follow it count as having one.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
 // word names a number of an enumeration; one that this table does not know yet
 // is its number.
 func word[E ~uint8](words []string, e E) string {
