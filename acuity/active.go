@@ -63,25 +63,26 @@ func (s *factors) has(f Factor) bool { return s[f>>6]&(1<<(f&63)) != 0 }
 // active appends the active factors of the patients of one room, one entry for
 // each factor, and returns them in no order that matters.
 func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVerdict {
-	var seen, many factors // with an evidence, with several
 	first, base := len(out.factors), len(out.evidence)
+	a := activation{c: c, now: now, out: out}
 	for i := range views {
 		v := &views[i]
-		for j := range v.evidence {
-			if fv := c.activate(v, &v.evidence[j], now, out, &seen, &many); fv != nil {
+		list := v.evidence
+		for j := range list {
+			if fv := a.take(v, &list[j]); fv != nil {
 				fv.from = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 				fv.shown, fv.sources = fv.from, 1
-				out.evidence = append(out.evidence, &v.evidence[j])
+				out.evidence = append(out.evidence, &list[j])
 			}
 		}
 		if v.quiet.factor != 0 {
 			quiet := v.quiet.evidence()
-			if c.activate(v, &quiet, now, out, &seen, &many) != nil {
-				many.add(quiet.Factor) // its sources are those of another factor
+			if a.take(v, &quiet) != nil {
+				a.many.add(quiet.Factor) // its sources are those of another factor
 			}
 		}
 		if len(views) > 1 && v.hushEnd > now {
-			many.add(v.hushed)
+			a.many.add(v.hushed)
 		}
 	}
 	out.loses = 0
@@ -89,12 +90,12 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 		return nil
 	}
 	room := out.factors[first:len(out.factors):len(out.factors)]
-	if many == (factors{}) {
+	if a.many == (factors{}) {
 		return room
 	}
 	for i := range room {
 		fv := &room[i]
-		if f := fv.Factor; many.has(f) {
+		if f := fv.Factor; a.many.has(f) {
 			all, _ := settle(views, f, now)
 			all.shown = uint16(len(out.evidence) - base) //nolint:gosec // see FactorVerdict
 			out.evidence = append(out.evidence, all.face)
@@ -111,21 +112,30 @@ func (c *Catalogue) active(views []patient, now Instant, out *judged) []FactorVe
 	return room
 }
 
-// activate adds one evidence and returns its entry; of a second one of the same
-// factor it only notes that there is one.
-func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged, seen, many *factors) *FactorVerdict {
-	f := ev.Factor
-	o, on := v.judge(ev, now)
-	if !on || f == 0 || int(f) >= len(c.specs) {
+// activation is the way from evidence to entries of one room.
+type activation struct {
+	c          *Catalogue
+	now        Instant
+	out        *judged
+	seen, many factors // with an evidence, with several
+}
+
+// take adds one evidence and returns its entry; of a second one of the same factor it
+// only notes that there is one.
+func (a *activation) take(v *patient, ev *Evidence) *FactorVerdict {
+	f, e := ev.Factor, a.c.effect(ev.Factor, ev.Variant)
+	o, on := v.judgeBy(e, ev, a.now)
+	if !on || f == 0 || int(f) >= len(a.c.specs) {
 		return nil
 	}
-	if seen.has(f) {
-		many.add(f)
+	if a.seen.has(f) {
+		a.many.add(f)
 		return nil
 	}
-	seen.add(f)
-	at := len(out.factors)
+	a.seen.add(f)
 	// Every field is set in place: a literal would be built and then copied.
+	out := a.out
+	at := len(out.factors)
 	if at == cap(out.factors) {
 		out.factors = append(out.factors, FactorVerdict{})
 	}
@@ -133,8 +143,8 @@ func (c *Catalogue) activate(v *patient, ev *Evidence, now Instant, out *judged,
 	fv := &out.factors[at]
 	fv.Factor, fv.Kind, fv.Severity, fv.Since, fv.Next = f, ev.Kind, o.class, ev.Start, o.next
 	fv.Need, fv.add, fv.babies = o.need, o.add, ev.Count
-	fv.Stale, fv.doubt = false, c.staleAt(ev)
-	if fv.doubt != 0 && now >= fv.doubt {
+	fv.Stale, fv.doubt = false, e.staleAt(ev)
+	if fv.doubt != 0 && a.now >= fv.doubt {
 		fv.Stale, fv.doubt = true, 0
 	}
 	fv.Demand = o.need
@@ -171,7 +181,7 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 				fv.face = nil
 			}
 		}
-		newborn = newborn || v.c.traitsOf(f)&traitNewborn != 0
+		newborn = newborn || v.c.traits[f]&traitNewborn != 0
 	}
 	fv.Stale = fv.Stale && on
 	if newborn {
@@ -187,14 +197,15 @@ func settle(views []patient, f Factor, now Instant) (fv settled, on bool) {
 // take adds one evidence to an entry and returns whether it is what is shown now.
 // active tells that there was one that counts, this or one before.
 func (fv *settled) take(v *patient, ev *Evidence, now Instant, active *bool) (shown bool) {
-	o, on := v.judge(ev, now)
+	e := v.c.effect(ev.Factor, ev.Variant)
+	o, on := v.judgeBy(e, ev, now)
 	if !on {
 		if ev.Factor == v.hushed && v.hushEnd > now {
 			fv.breaks = Soonest(fv.breaks, v.hushEnd) // another patient's may show now
 		}
 		return false
 	}
-	doubt := v.c.staleAt(ev)
+	doubt := e.staleAt(ev)
 	stale := doubt != 0 && now >= doubt
 	fv.Stale = fv.Stale && stale
 	fv.breaks = Soonest(fv.breaks, o.next)

@@ -216,7 +216,7 @@ func (s *story) placedAt() Instant {
 
 // placedIn reports whether ADT has the visit in the room.
 func (u *Unit) placedIn(v *visit, r *room) bool {
-	p := u.table.resolve(*v.story.stays[len(v.story.stays)-1].place())
+	p := u.table.of(v.story.stays[len(v.story.stays)-1].place())
 	return p.Kind == inRoom && p.Room == r.ID
 }
 

@@ -13,12 +13,18 @@ var catalogueText string
 type Catalogue struct {
 	specs   []Spec // by Factor; the first is no factor
 	byID    map[string]Factor
-	effects [][]effect // by Factor and variant: a copy of what specs hold, for speed
-	traits  []traits   // by Factor
-	rank    []uint8    // by Factor: place of its id in alphabetical order
 	version string
 	index   *index
+
+	// What judging asks for at each piece of evidence, by Factor: arrays, so that no
+	// number of a factor, known or not, is beyond their end.
+	effects [anyFactor][]effect // by variant: a copy of what specs hold; of an unknown factor that of none
+	traits  [anyFactor]traits
+	rank    [anyFactor]uint8 // place of its id in alphabetical order
 }
+
+// anyFactor is how many numbers a Factor can be.
+const anyFactor = 1 << 8
 
 // Default returns the catalogue that is part of the program. A test parses it;
 // a program whose catalogue cannot be read does not run.
@@ -178,9 +184,6 @@ func (c *Catalogue) window(f Factor, variant uint8, kind EvidenceKind) (length t
 // one and an unknown factor asks for nothing, so that a chart of a newer
 // version can be judged.
 func (c *Catalogue) effect(f Factor, variant uint8) *effect {
-	if int(f) >= len(c.effects) {
-		f = 0
-	}
 	forms := c.effects[f]
 	if int(variant) >= len(forms) {
 		variant = 0

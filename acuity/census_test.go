@@ -60,7 +60,10 @@ func TestCensusAmongADT(t *testing.T) {
 		e.At, e.ID = clockAt(at), e.ID+e.Visit+"-late"
 		return arrival(clockAt(received), e)
 	}
-	occupied := CensusRoom{ID: 1}
+	occupied, visible := CensusRoom{ID: 1}, CensusRoom{ID: 1, Visit: "v"}
+	discharge := func(min int) Observation {
+		return arrival(clockAt(min), Event{ID: "out", Type: A03, Visit: "v"})
+	}
 	tests := map[string]struct {
 		feed     []Observation
 		one, two []string
@@ -104,6 +107,48 @@ func TestCensusAmongADT(t *testing.T) {
 		},
 		"a late event to an empty room loses its place": {
 			feed: []Observation{listing(clockAt(10)), late(5, 20, Event{Type: A01, Visit: "v", Class: 'I', Place: ldr("L1")})},
+		},
+		"a discharge ends a visit that only the census has in a room": {
+			feed: []Observation{listing(clockAt(10), visible), discharge(20)},
+		},
+		"but not if a later census shows it": {
+			feed: []Observation{listing(clockAt(10), visible), discharge(20), listing(clockAt(30), visible)},
+			one:  []string{"v"},
+		},
+		"nor if it was before the census": {
+			feed: []Observation{listing(clockAt(10), visible), late(5, 20, Event{Type: A03, Visit: "v"})},
+			one:  []string{"v"},
+		},
+		"nor if it is taken back": {
+			feed: []Observation{
+				listing(clockAt(10), visible), discharge(20), arrival(clockAt(30), Event{ID: "y", Type: A13, Visit: "v", Cancels: clockAt(20)}),
+			},
+			one: []string{"v"},
+		},
+		"what is taken back again leaves her where the census saw her: a transfer": {
+			feed: []Observation{
+				listing(clockAt(10), visible), arrival(clockAt(20), Event{ID: "x", Type: A02, Visit: "v", Place: ldr("L2")}),
+				arrival(clockAt(30), Event{ID: "y", Type: A12, Visit: "v", Cancels: clockAt(20)}),
+			},
+			one: []string{"v"},
+		},
+		"an admission": {
+			feed: []Observation{
+				listing(clockAt(10), visible), admit(20, "v", "L2"), arrival(clockAt(30), Event{ID: "y", Type: A11, Visit: "v", Cancels: clockAt(20)}),
+			},
+			one: []string{"v"},
+		},
+		"a transfer from where the census had brought her": {
+			feed: []Observation{
+				admit(0, "v", "L2"), listing(clockAt(10), visible), arrival(clockAt(20), Event{ID: "x", Type: A02, Visit: "v", Place: ldr("L9")}),
+				arrival(clockAt(30), Event{ID: "y", Type: A12, Visit: "v"}),
+			},
+			one: []string{"v"},
+		},
+		"a second discharge ends what a census had kept": {
+			feed: []Observation{
+				admit(0, "v", "L1"), discharge(5), listing(clockAt(10), visible), arrival(clockAt(20), Event{ID: "z", Type: A03, Visit: "v"}),
+			},
 		},
 		"a row moves a visit": {
 			feed: []Observation{admit(0, "v", "L1"), listing(clockAt(10), CensusRoom{ID: 2, Visit: "v"})},

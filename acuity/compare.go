@@ -292,11 +292,8 @@ func (r *room) hasEvidence(f Factor) bool {
 
 // showsTheSame reports whether the verdict shows what the one before did.
 func (u *Unit) showsTheSame() bool {
-	a, b := &u.previous, &u.verdict
-	if a.Level != b.Level || a.Driving != b.Driving || a.Axes != b.Axes || a.Required != b.Required ||
-		a.Shortfall != b.Shortfall || a.ShortfallFTE != b.ShortfallFTE || a.OnDuty != b.OnDuty || a.Call != b.Call ||
-		a.Ratio != b.Ratio || a.Rules != b.Rules || a.Roster != b.Roster || a.RosterStale != b.RosterStale || a.Unplaced != b.Unplaced ||
-		a.Next != b.Next || len(a.Rooms) != len(b.Rooms) || !slices.Equal(a.Quality, b.Quality) {
+	v, was := &u.verdict, &u.lately
+	if u.before != v.gist() || !was.same && (was.axes != v.Axes || !slices.Equal(was.quality, v.Quality)) {
 		return false
 	}
 	for _, r := range u.work.judged {

@@ -164,21 +164,17 @@ func (u *Unit) arrange() {
 		u.chart.Rooms = u.chart.Rooms[:0]
 		for _, r := range u.rooms {
 			if r.inUnit {
+				r.chartAt = len(u.chart.Rooms)
 				u.chart.Rooms = append(u.chart.Rooms, r.chart)
 			}
 		}
 		return
 	}
 	for _, r := range rebuilt {
-		if i, ok := u.chartOf(r.ID); ok {
-			u.chart.Rooms[i] = r.chart
+		if r.inUnit {
+			u.chart.Rooms[r.chartAt] = r.chart
 		}
 	}
-}
-
-// chartOf returns where the chart of a room is.
-func (u *Unit) chartOf(id int32) (int, bool) {
-	return slices.BinarySearchFunc(u.chart.Rooms, id, func(r RoomChart, id int32) int { return cmp.Compare(r.ID, id) })
 }
 
 // isIn reports whether a room belongs to the unit: the newest census lists it,

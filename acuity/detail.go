@@ -2,29 +2,38 @@ package acuity
 
 import "strconv"
 
-// details writes one line for each axis: numbers of the unit, no patient. All
-// lines are parts of one string, which is returned: that before, if it says the same.
-func (t *tally) details(v *Verdict, before string) string {
+// lines are the texts of the axes and the numbers in them. A line is written again only
+// if it is to have others.
+type lines [AxisCount]struct {
+	numbers [4]int64
+	text    string
+}
+
+// details gives each axis its line: numbers of the unit, no patient. All lines that are
+// written now are parts of one string.
+func (t *tally) details(v *Verdict, all *lines) {
 	var store [640]byte
 	var ends [AxisCount]int
 	b := text(store[:0])
 	for i := range v.Axes {
-		if v.Axes[i].Known {
-			b = t.detail(b, Axis(i))
-		} else {
-			b = append(b, "unknown"...)
+		if line := &all[i]; v.Axes[i].Known {
+			if n := t.numbers(Axis(i)); line.text == "" || line.numbers != n {
+				line.numbers = n
+				b = detail(b, Axis(i), n)
+			}
 		}
 		ends[i] = len(b)
 	}
-	all, from := before, 0
-	if all != string(b) {
-		all = string(b)
-	}
+	written, from := string(b), 0
 	for i := range v.Axes {
-		v.Axes[i].Detail = all[from:ends[i]]
+		if from < ends[i] {
+			all[i].text = written[from:ends[i]]
+		}
 		from = ends[i]
+		if v.Axes[i].Detail = "unknown"; v.Axes[i].Known {
+			v.Axes[i].Detail = all[i].text
+		}
 	}
-	return all
 }
 
 type text []byte
@@ -69,30 +78,58 @@ func (b text) number(num, den int64) text {
 	return b
 }
 
-func (t *tally) detail(b text, a Axis) text {
+// numbers returns those of the line of an axis.
+func (t *tally) numbers(a Axis) [4]int64 {
+	yes := func(b bool) int64 {
+		if b {
+			return 1
+		}
+		return 0
+	}
 	switch a {
 	case AxisStaffing:
-		return b.nurses(int64(t.required), " needed, ").whole(t.nurses, " on duty")
+		return [4]int64{int64(t.required), t.nurses}
 	case AxisCritical:
-		return b.nurses(int64(t.single), " bound 1:1 or more, ").count(t.stat, "room", " with a STAT factor")
+		return [4]int64{int64(t.single), t.stat}
 	case AxisReserve:
-		b = b.nurses(t.nurses*int64(Nurse)-int64(t.required), " left")
-		if t.call {
+		return [4]int64{t.nurses*int64(Nurse) - int64(t.required), yes(t.call)}
+	case AxisCapacity:
+		return [4]int64{t.busy, t.rooms, t.boarders + t.unplaced + t.doubles}
+	case AxisAcuity:
+		return [4]int64{t.score, t.nurses}
+	case AxisFlow:
+		return [4]int64{yes(t.staffed), t.moves, t.boarders}
+	case AxisSkill:
+		return [4]int64{t.skill.novices, t.skill.experts, t.skill.nurses, t.skill.load}
+	}
+	return [4]int64{}
+}
+
+// detail writes the line of an axis with its numbers.
+func detail(b text, a Axis, n [4]int64) text {
+	switch a {
+	case AxisStaffing:
+		return b.nurses(n[0], " needed, ").whole(n[1], " on duty")
+	case AxisCritical:
+		return b.nurses(n[0], " bound 1:1 or more, ").count(n[1], "room", " with a STAT factor")
+	case AxisReserve:
+		b = b.nurses(n[0], " left")
+		if n[1] != 0 {
 			return append(b, ", call staff available"...)
 		}
 		return append(b, ", no call staff"...)
 	case AxisCapacity:
-		return b.whole(t.busy, " of ").count(t.rooms, "room", " occupied, ").whole(t.boarders+t.unplaced+t.doubles, " waiting")
+		return b.whole(n[0], " of ").count(n[1], "room", " occupied, ").whole(n[2], " waiting")
 	case AxisAcuity:
-		return b.count(t.score, "point", " of acuity, ").count(t.nurses, "nurse", "")
+		return b.count(n[0], "point", " of acuity, ").count(n[1], "nurse", "")
 	case AxisFlow:
-		if t.staffed {
-			b = b.count(t.moves, "move", " in 120 min, ")
+		if n[0] != 0 {
+			b = b.count(n[1], "move", " in 120 min, ")
 		}
-		return b.count(t.boarders, "boarder", "")
+		return b.count(n[2], "boarder", "")
 	case AxisSkill:
-		b = b.count(t.skill.novices, "novice", " and ").count(t.skill.experts, "expert", " of ").count(t.skill.nurses, "nurse", ", largest load ")
-		return b.number(t.skill.load, loadUnit)
+		b = b.count(n[0], "novice", " and ").count(n[1], "expert", " of ").count(n[2], "nurse", ", largest load ")
+		return b.number(n[3], loadUnit)
 	}
 	return b
 }

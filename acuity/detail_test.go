@@ -24,7 +24,7 @@ func TestDetails(t *testing.T) {
 		},
 	} {
 		for i, of := range []*tally{none, one, many} {
-			if got := string(of.detail(nil, Axis(axis))); got != want[i] {
+			if got := string(detail(nil, Axis(axis), of.numbers(Axis(axis)))); got != want[i] {
 				t.Errorf("%q, want %q", got, want[i])
 			}
 		}

@@ -43,7 +43,7 @@ func (c *Catalogue) settled(e *episode, r *reader) []Evidence {
 			o.Count = max(o.Count, e.babies, 2)
 		}
 	}
-	slices.SortFunc(f.out, compareEvidence)
+	sortEvidence(f.out)
 	e.out = f.out
 	return slices.Compact(f.out)
 }
@@ -290,8 +290,38 @@ func (f *folder) foldListed() {
 	}
 }
 
+// sortEvidence puts evidence in order. It comes nearly in order, mostly a handful, and
+// a piece of it is large: none is moved or copied that need not be.
+func sortEvidence(list []Evidence) {
+	for i := 1; i < len(list); i++ {
+		j := i
+		for j > 0 && compareEvidence(&list[j-1], &list[i]) > 0 {
+			j--
+		}
+		if j < i {
+			e := list[i]
+			copy(list[j+1:i+1], list[j:i])
+			list[j] = e
+		}
+	}
+}
+
+// findEvidence returns the place of a piece of evidence among others in order, or where
+// it would be; false: it is not there.
+func findEvidence(list []Evidence, e *Evidence) (int, bool) {
+	for i := range list {
+		if list[i].Factor < e.Factor {
+			continue
+		}
+		if c := compareEvidence(&list[i], e); c >= 0 {
+			return i, c == 0
+		}
+	}
+	return len(list), false
+}
+
 // compareEvidence is the order of evidence: by factor, then by source.
-func compareEvidence(a, b Evidence) int {
+func compareEvidence(a, b *Evidence) int {
 	if a.Factor != b.Factor {
 		return cmp.Compare(a.Factor, b.Factor)
 	}

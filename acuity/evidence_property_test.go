@@ -48,7 +48,7 @@ func TestEvidenceIsOfTheSet(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		e := drawEpisode(t)
 		want := e.evidence(nil)
-		if !slices.IsSortedFunc(want, compareEvidence) {
+		if !slices.IsSortedFunc(want, func(a, b Evidence) int { return compareEvidence(&a, &b) }) {
 			t.Fatalf("not in order: %+v", want)
 		}
 		other := &testimony{

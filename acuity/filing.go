@@ -111,7 +111,7 @@ func (u *Unit) file(to holder, h filed) {
 	case v == nil:
 		h.bind(binding{kind: notBound})
 		h.Settled = false
-		to.ref.said = u.keepFiled(to.ref.said, h, owner{referralName: to.ref.referralName})
+		to.ref.said = u.keepFiled(to.ref.said, h, owner{named: &to.ref.referralName})
 		u.markReferral(to.ref)
 	case h.version == nil:
 		u.hearFor(v, h.Heard)

@@ -128,14 +128,8 @@ func (f *folder) areApart(kept *folds) bool {
 			if !kept.list[i].has(m) {
 				continue
 			}
-			concept := Factor(0)
-			for _, l := range f.e.from {
-				if t := l.of(m.of); t != nil {
-					c, _ := f.conceptOf(t)
-					concept = max(concept, c)
-				}
-			}
-			if concept != m.concept {
+			// No statement is of a greater concept: see stir.
+			if m.concept != 0 && !slices.ContainsFunc(f.e.from, func(l *threads) bool { return f.tells(l.of(m.of), m.concept) }) {
 				return false
 			}
 		}
@@ -201,6 +195,20 @@ func (f *folder) conceptOf(t *thread) (concept Factor, said bool) {
 		}
 	}
 	return concept, said
+}
+
+// tells reports whether a statement of the patient in a thread is of a concept; nil:
+// there is no thread.
+func (f *folder) tells(t *thread, concept Factor) bool {
+	if t == nil {
+		return false
+	}
+	for i := range t.said {
+		if h := &t.said[i]; h.concept == concept && h.isOf(f.e.of) {
+			return true
+		}
+	}
+	return false
 }
 
 // hearMore takes the statements of the i-th identity that came; false: they are

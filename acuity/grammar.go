@@ -22,22 +22,22 @@ func parseCatalogue(text string) (*Catalogue, error) {
 			return nil, err
 		}
 	}
-	for _, s := range p.c.specs {
+	for f, s := range p.c.specs {
 		forms := make([]effect, len(s.Variants))
 		for i := range s.Variants {
 			forms[i] = s.Variants[i].effect
 		}
-		p.c.effects = append(p.c.effects, forms)
-		p.c.traits = append(p.c.traits, traitsOf(&s))
-		rank := uint8(0)
+		p.c.effects[f], p.c.traits[f] = forms, traitsOf(&s)
 		for _, other := range p.c.specs {
 			if other.ID < s.ID {
-				rank++
+				p.c.rank[f]++
 			}
 		}
-		p.c.rank = append(p.c.rank, rank)
 	}
-	for f := range p.c.effects {
+	for f := len(p.c.specs); f < anyFactor; f++ {
+		p.c.effects[f] = p.c.effects[0]
+	}
+	for f := range p.c.specs {
 		if twin := p.c.effects[f][0].twin; twin != 0 {
 			p.c.traits[f] |= traitTwin
 			p.c.traits[twin] |= traitTwin

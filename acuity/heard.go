@@ -82,14 +82,23 @@ type heardRecord struct {
 // names; or its room.
 type owner struct {
 	visit string
-	referralName
+	named *referralName // of the patient; nil: it names none
+}
+
+// name returns the name of the patient; the zero value: it names none.
+func (o *owner) name() referralName {
+	if o.named == nil {
+		return referralName{}
+	}
+	return *o.named
 }
 
 // record returns it as it is written.
 func (r *heardRecord) record() HeardState {
 	s := HeardState{Number: r.number, Signal: r.signal(), ReceivedAt: r.ReceivedAt, Feed: r.Feed, Settled: r.Settled}
 	s.Room, s.ObservedAt, s.StartedAt = r.Room, r.ObservedAt, r.StartedAt
-	s.Visit, s.Patient, s.Subject = r.owner.visit, r.owner.patient, r.owner.subject
+	name := r.owner.name()
+	s.Visit, s.Patient, s.Subject = r.owner.visit, name.patient, name.subject
 	if v := r.version; v != nil {
 		s.Resource, s.UpdatedAt = v.resource, v.updatedAt
 	}

@@ -33,14 +33,17 @@ func (c *Catalogue) Verdict(chart *Chart, now Instant) Verdict {
 // of the same instant, or of an earlier one with no Next or due up to now. The
 // rooms become part of the verdict.
 func (c *Catalogue) judgeUnit(u *UnitChart, rooms []RoomVerdict, now Instant) Verdict {
-	sums := sumsOf(rooms)
-	return c.judgeSums(u, rooms, &sums, now, nil)
+	v, sums := Verdict{Rooms: rooms}, sumsOf(rooms)
+	c.judgeSums(&v, u, &sums, now, &lately{})
+	return v
 }
 
-// judgeSums is judgeUnit with what the rooms come to. What was made of the same
-// numbers last time is taken from there; nil: nothing is remembered.
-func (c *Catalogue) judgeSums(u *UnitChart, rooms []RoomVerdict, sums *sums, now Instant, last *lately) Verdict {
-	v := Verdict{Rooms: rooms, OnDuty: -1, Ratio: -1, Roster: u.Roster, Unplaced: u.Unplaced, Version: u.Version, AsOf: u.Since, Rules: c.version}
+// judgeSums makes the verdict of a unit of what its rooms come to; the rooms are in
+// it. Axes and quality stay as they are in it if they were made of the same numbers:
+// most statements change nothing of these.
+func (c *Catalogue) judgeSums(v *Verdict, u *UnitChart, sums *sums, now Instant, last *lately) {
+	v.Roster, v.Unplaced, v.Version, v.AsOf, v.Rules = u.Roster, u.Unplaced, u.Version, u.Since, c.version
+	v.OnDuty, v.Call, v.Ratio, v.Shortfall, v.ShortfallFTE, v.RosterStale = -1, Unsaid, -1, 0, 0, false
 	v.Next = sums.next
 	t := tally{counts: sums.counts, census: u.HasCensus, unplaced: int64(u.Unplaced)}
 	t.rooms = max(int64(u.TotalRooms), t.listed) - t.blocked
@@ -54,7 +57,7 @@ func (c *Catalogue) judgeSums(u *UnitChart, rooms []RoomVerdict, sums *sums, now
 			v.Next = Soonest(v.Next, u.Roster.AsOf.Add(rosterLasts))
 		}
 		if t.skillSeen = !v.RosterStale && len(u.Roster.Nurses) > 0; t.skillSeen {
-			t.skill = skillOf(u.Roster, rooms)
+			t.skill = skillOf(u.Roster, v.Rooms)
 		}
 	}
 	v.Required = t.required
@@ -66,34 +69,52 @@ func (c *Catalogue) judgeSums(u *UnitChart, rooms []RoomVerdict, sums *sums, now
 			v.Ratio = int32(rounded(t.nurses*int64(Nurse), int64(t.required), 100)) //nolint:gosec // at most 6,000 a nurse
 		}
 	}
-	s := lately{of: basis{t, u.Roster, v.RosterStale, u.UnknownLocations}}
-	if last != nil && last.judged && last.of == s.of {
-		v.Axes, v.Level, v.Driving, v.Quality = last.axes, last.level, last.driving, last.quality
-		return v
+	of := basis{t, u.Roster, v.RosterStale, u.UnknownLocations}
+	if last.same = last.known && last.of == of; last.same {
+		return
 	}
+	last.known, last.of, last.axes, last.quality = true, of, v.Axes, v.Quality
 	var readings [AxisCount]reading
 	t.read(&readings)
 	v.conclude(&readings)
-	if last == nil {
-		last = &lately{}
-	}
-	s.details = t.details(&v, last.details)
-	v.Quality = t.quality(u, &v, last.quality)
-	s.judged, s.axes, s.level, s.driving, s.quality = true, v.Axes, v.Level, v.Driving, v.Quality
-	*last = s
-	return v
+	t.details(v, &last.lines)
+	v.Quality = t.quality(u, v, last.quality)
 }
 
-// lately is how a unit stood and what that is made of. Most statements change
-// nothing of it.
+// lately is what axes and quality of a verdict were made of, and what they were before
+// they were made anew.
 type lately struct {
-	judged  bool
+	known   bool
+	same    bool // they were not made anew in the last step
 	of      basis
 	axes    [AxisCount]AxisVerdict
-	level   Level
-	driving Axis
 	quality []Quality
-	details string // the texts of all axes
+	lines   lines
+}
+
+// gist is what a verdict shows of the unit, but for axes, quality and rooms.
+type gist struct {
+	level        Level
+	driving      Axis
+	call         Tristate
+	rosterStale  bool
+	required     Demand
+	shortfall    int32
+	shortfallFTE Demand
+	onDuty       int32
+	ratio        int32
+	unplaced     int32
+	rules        string
+	roster       *Roster
+	next         Instant
+	rooms        int
+}
+
+func (v *Verdict) gist() gist {
+	return gist{
+		v.Level, v.Driving, v.Call, v.RosterStale, v.Required, v.Shortfall, v.ShortfallFTE, v.OnDuty, v.Ratio, v.Unplaced,
+		v.Rules, v.Roster, v.Next, len(v.Rooms),
+	}
 }
 
 // basis is all that axes and quality are a function of.
@@ -167,7 +188,7 @@ func (v *Verdict) conclude(readings *[AxisCount]reading) {
 	for i := range readings {
 		r := &readings[i]
 		a := &v.Axes[i]
-		a.Known, a.Rule = r.known, r.rule
+		*a = AxisVerdict{Known: r.known, Rule: r.rule}
 		if !r.known {
 			continue
 		}

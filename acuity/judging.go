@@ -14,7 +14,7 @@ func (u *Unit) judge() {
 	if extra := len(w.spare) - keptSpare; extra > 0 {
 		w.spare = slices.Delete(w.spare, 0, extra)
 	}
-	u.previous = u.verdict
+	u.before = u.verdict.gist()
 	if w.relaid || u.plain {
 		u.judgeAll(now)
 	} else {
@@ -24,11 +24,10 @@ func (u *Unit) judge() {
 		r.marks &^= markJudge
 	}
 	w.judge = w.judge[:0]
-	last := &u.lately
 	if u.plain {
-		last = nil
+		u.lately = lately{}
 	}
-	u.verdict = u.cat.judgeSums(&u.chart.Unit, u.verdict.Rooms, &u.sums, now, last)
+	u.cat.judgeSums(&u.verdict, &u.chart.Unit, &u.sums, now, &u.lately)
 }
 
 // judgeAll is judge after rooms came into the unit or went out of it.
@@ -37,10 +36,7 @@ func (u *Unit) judgeAll(now Instant) {
 	old := u.verdict.Rooms
 	next := w.rooms[:0]
 	if u.plain {
-		next = u.chart.Verdict(now).Rooms
-		for i := range next {
-			new(judged).keep(&next[i])
-		}
+		next = u.chart.Verdict(now).Rooms // the charts, and so the evidence, are new with each step
 	}
 	i, n := 0, 0
 	w.judged = w.judged[:0]

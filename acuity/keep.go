@@ -271,7 +271,7 @@ func (u *Unit) save(s *HeardState) {
 	if u.saved == nil {
 		u.saved = map[int64]*heardRecord{}
 	}
-	u.saved[s.Number] = &heardRecord{version: versionOf(&s.Signal), owner: owner{s.Visit, referralName{patient: s.Patient, subject: s.Subject}}, Heard: Heard{
+	u.saved[s.Number] = &heardRecord{version: versionOf(&s.Signal), owner: owner{s.Visit, &referralName{patient: s.Patient, subject: s.Subject}}, Heard: Heard{
 		readout: u.readouts.of(u, wordingOf(&s.Signal, s.Feed)), number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
 	}}
@@ -290,7 +290,7 @@ func (u *Unit) hearAgain() {
 			}
 		} else if s.owner.visit != "" {
 			continue
-		} else if s.version != nil || s.owner.referralName != (referralName{}) {
+		} else if s.version != nil || s.owner.name() != (referralName{}) {
 			u.referAgain(s)
 		} else if r := u.room(s.Room); r != nil {
 			r.threads.add(s.Heard)
@@ -301,7 +301,7 @@ func (u *Unit) hearAgain() {
 
 // referAgain gives a statement that was restored to the patient whom it names.
 func (u *Unit) referAgain(s *heardRecord) {
-	name := s.owner.referralName
+	name := s.owner.name()
 	if name == (referralName{}) {
 		name.resource = s.version.resource
 	}

@@ -28,7 +28,7 @@ func (u *Unit) States(write func(key []byte, s State)) {
 		u.writeAll(&r.threads, "", write)
 	}
 	for _, r := range u.referrals {
-		u.writeFiled(r.said, owner{referralName: r.referralName}, write)
+		u.writeFiled(r.said, owner{named: &r.referralName}, write)
 	}
 	write(u.key(kindUnit, ""), &u.facts)
 }

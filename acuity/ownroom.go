@@ -37,6 +37,7 @@ func (t *roomTable) see(l Location) {
 		}
 		return
 	}
+	t.found = nil
 	if t.own == nil {
 		t.own, t.slots = map[string]*ownRoom{}, map[int32]*ownRoom{}
 		t.names, t.points = map[string]int{}, map[int32]string{}

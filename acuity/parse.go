@@ -189,7 +189,7 @@ const (
 // units is the closed list, by spelling without spaces and in lower case. Units
 // of doses are on it so that the value of a running infusion stays readable.
 var units = map[string]string{
-	"": "", "1": "",
+	"": "", "1": "", "{category}": "", "category": "",
 	"kg/m2": UnitKgPerM2, "kg/m^2": UnitKgPerM2, "kg/m**2": UnitKgPerM2, "kg/sqm": UnitKgPerM2,
 	"kg/squaremeter": UnitKgPerM2, "kg.m-2": UnitKgPerM2, "kgm2": UnitKgPerM2, "kg/(m2)": UnitKgPerM2,
 	"%": UnitPercent, "percent": UnitPercent, "pct": UnitPercent,

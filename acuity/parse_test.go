@@ -39,6 +39,7 @@ func TestParseValue(t *testing.T) {
 		"10 LPM non-rebreather":     number(Equal, 10000, UnitLitersPerMinute),
 		"2 g/hr":                    number(Equal, 2000, "g/h"),
 		"5 points":                  number(Equal, 5000, UnitScore),
+		"2 {category}":              number(Equal, 2000, ""),
 		"MEWS 5":                    unreadable,
 		"5/15":                      unreadable,
 		"1,000":                     unreadable,

@@ -23,7 +23,7 @@ func (c *Catalogue) view(p *PatientChart, now Instant, v *patient) {
 	*v = patient{c: c, evidence: p.Evidence, birth: p.Birth, mother: p.Mother}
 	for i := range p.Evidence {
 		ev := &p.Evidence[i]
-		t := c.traitsOf(ev.Factor)
+		t := c.traits[ev.Factor]
 		v.traits |= t
 		if t&traitMaternal != 0 {
 			v.in |= setOf(c.sectionForTests(ev.Factor, t))
@@ -51,16 +51,9 @@ func (s silence) evidence() Evidence {
 	return Evidence{Factor: s.factor, Kind: BySignal, Start: s.since, Last: s.since}
 }
 
-func (c *Catalogue) traitsOf(f Factor) traits {
-	if int(f) >= len(c.traits) {
-		return 0
-	}
-	return c.traits[f]
-}
-
 // isNewborn reports whether a factor is a primary one of newborns: whoever has it by a
 // message or a census of its own is no mother, of whom something had to be assumed.
-func (c *Catalogue) isNewborn(f Factor) bool { return c.traitsOf(f)&traitNewborn != 0 }
+func (c *Catalogue) isNewborn(f Factor) bool { return c.traits[f]&traitNewborn != 0 }
 
 // sectionForTests is the section that a primary factor puts its patient in:
 // recovery after a cesarean is Postpartum, whatever the table calls it.
@@ -106,7 +99,11 @@ type outcome struct {
 
 // judge says what an evidence asks for; false: it does not count now.
 func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
-	e := v.c.effect(ev.Factor, ev.Variant)
+	return v.judgeBy(v.c.effect(ev.Factor, ev.Variant), ev, now)
+}
+
+// judgeBy is judge with the effect of the evidence.
+func (v *patient) judgeBy(e *effect, ev *Evidence, now Instant) (o outcome, on bool) {
 	end := Instant(0)
 	switch {
 	case e.silent > 0:
@@ -158,9 +155,9 @@ func (v *patient) judge(ev *Evidence, now Instant) (o outcome, on bool) {
 	return o, true
 }
 
-// staleAt returns when an evidence is doubtful; 0: never.
-func (c *Catalogue) staleAt(ev *Evidence) Instant {
-	switch e := c.effect(ev.Factor, ev.Variant); {
+// staleAt returns when an evidence of the effect is doubtful; 0: never.
+func (e *effect) staleAt(ev *Evidence) Instant {
+	switch {
 	case e.stale == 0:
 		return 0
 	case e.staleFromLast:
@@ -208,7 +205,7 @@ func (v *patient) track(f Factor, now Instant) (sum, inside Demand) {
 // newborn judges the i-th evidence if it is a primary factor of a newborn.
 func (v *patient) newborn(i int, f Factor, now Instant) (need Demand, inside, on bool) {
 	ev := &v.evidence[i]
-	t := v.c.traitsOf(ev.Factor)
+	t := v.c.traits[ev.Factor]
 	if t&traitNewborn == 0 || f != 0 && ev.Factor != f {
 		return 0, false, false
 	}

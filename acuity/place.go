@@ -48,6 +48,8 @@ type roomTable struct {
 	stale   bool
 	byLabel map[string]int32 // several: noRoom
 	byArea  map[string]int32 // area and label
+
+	found map[*Location]placement // see of
 }
 
 const (
@@ -66,7 +68,7 @@ func (t *roomTable) know(id int32, label, area string) bool {
 		t.known = map[int32]knownRoom{}
 	}
 	t.known[id] = k
-	t.stale = true
+	t.stale, t.found = true, nil
 	if t.slots[id] != nil {
 		t.assign()
 	}
@@ -85,7 +87,7 @@ func (t *roomTable) forget(id int32) bool {
 		return false
 	}
 	delete(t.known, id)
-	t.stale = true
+	t.stale, t.found = true, nil
 	if id >= firstOwnRoom && id < firstOwnRoom+ownRooms {
 		t.assign()
 	}
@@ -94,11 +96,27 @@ func (t *roomTable) forget(id int32) bool {
 
 // site replaces the entries of the location table.
 func (t *roomTable) site(entries []siteLocation) {
+	t.found = nil
 	t.sites = make(map[string]*siteLocation, len(entries))
 	for i := range entries {
 		e := &entries[i]
 		t.sites[string(key(nil, e.PointOfCare, e.Room, e.Bed))] = e
 	}
+}
+
+// of is resolve for a place that is kept, of which there are few: a visit is told anew
+// with each of its events, and asks for its places each time. What was found holds until
+// the table changes.
+func (t *roomTable) of(l *Location) placement {
+	p, known := t.found[l]
+	if !known {
+		if t.found == nil || len(t.found) >= capShared {
+			t.found = map[*Location]placement{}
+		}
+		p = t.resolve(*l)
+		t.found[l] = p
+	}
+	return p
 }
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
@@ -226,13 +244,13 @@ func (t *roomTable) siteOf(l *Location) *siteLocation {
 	return nil
 }
 
-// sameRoom reports whether two locations are one room.
+// sameRoom reports whether two places that are kept are one room.
 func (t *roomTable) sameRoom(a, b *Location) bool {
 	if *a == *b {
 		return true
 	}
-	p := t.resolve(*a)
-	return p.Kind == inRoom && p == t.resolve(*b)
+	p := t.of(a)
+	return p.Kind == inRoom && p == t.of(b)
 }
 
 // label returns the label of a room, and whether ADT made it known by itself:

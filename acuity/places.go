@@ -104,6 +104,7 @@ type phrase struct {
 // placeBook is places.txt, read.
 type placeBook struct {
 	words   [32][]areaWord // by the first letter, see letter; in the order of areas
+	service [32][]areaWord // likewise, those of services alone
 	except  [areaCount][]string
 	rules   [areaCount][]careRule
 	reasons []string
@@ -159,10 +160,14 @@ func (b *placeBook) line(line string) error {
 	}
 	kind, name, _ := strings.Cut(head, " ")
 	switch kind {
-	case "area", "except":
+	case "area", "except", "service":
 		a := slices.Index(areaNames[:], name)
 		if a < 0 {
 			return fmt.Errorf("no area %q", name)
+		}
+		words := &b.words
+		if kind == "service" {
+			words = &b.service
 		}
 		for word := range strings.FieldsSeq(body) {
 			if kind == "except" {
@@ -171,7 +176,7 @@ func (b *placeBook) line(line string) error {
 			}
 			stem, prefix := strings.CutSuffix(word, "*")
 			i := letter(stem)
-			b.words[i] = append(b.words[i], areaWord{area(a), stem, prefix}) //nolint:gosec // below areaCount
+			words[i] = append(words[i], areaWord{area(a), stem, prefix}) //nolint:gosec // below areaCount
 		}
 	case "reason":
 		if len(b.reasons) == 64 || slices.Contains(b.reasons, name) {
@@ -265,7 +270,25 @@ const maxAreaText = 64
 
 // area returns the first area between two, both included, of which text has a word.
 func (b *placeBook) area(text string, from, to area) area {
-	best := areaCount
+	return known(b.firstArea(&b.words, text, from, areaCount, to))
+}
+
+// serviceArea is area of the text of a service.
+func (b *placeBook) serviceArea(text string, from, to area) area {
+	best := b.firstArea(&b.words, text, from, areaCount, to)
+	return known(b.firstArea(&b.service, text, from, best, to))
+}
+
+func known(a area) area {
+	if a == areaCount {
+		return areaUnknown
+	}
+	return a
+}
+
+// firstArea returns the first area from from to to that a word of the text tells by
+// these words, if that comes before best.
+func (b *placeBook) firstArea(words *[32][]areaWord, text string, from, best, to area) area {
 	text = text[:min(len(text), maxAreaText)]
 	for len(text) > 0 {
 		end := 0
@@ -273,20 +296,16 @@ func (b *placeBook) area(text string, from, to area) area {
 			end++
 		}
 		if end > 0 {
-			best = b.wordArea(text[:end], from, best, to)
+			best = b.wordArea(words, text[:end], from, best, to)
 		}
 		text = text[min(end+1, len(text)):]
-	}
-	if best == areaCount {
-		return areaUnknown
 	}
 	return best
 }
 
-// wordArea returns the first area from from to to of which word is one, if that
-// comes before best.
-func (b *placeBook) wordArea(word string, from, best, to area) area {
-	list := b.words[letter(word)]
+// wordArea is firstArea of one word.
+func (b *placeBook) wordArea(words *[32][]areaWord, word string, from, best, to area) area {
+	list := words[letter(word)]
 	for i := range list {
 		w := &list[i]
 		if w.area < from || w.area > to || w.area >= best ||

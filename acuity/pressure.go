@@ -52,9 +52,12 @@ func (r *reading) pressure() fraction {
 
 // rounded is num/den in units of 1/scale, half up, also below zero.
 func rounded(num, den, scale int64) int64 {
+	if den == 1 { // a division costs more than all else here
+		return num * scale
+	}
 	n, d := 2*num*scale+den, 2*den
 	q := n / d
-	if n%d < 0 {
+	if n < q*d {
 		q--
 	}
 	return q

@@ -1,6 +1,11 @@
 package acuity
 
-import "time"
+import (
+	"cmp"
+	"strings"
+	"time"
+	"unicode"
+)
 
 // careFacts is what the primary of a patient is chosen from, of an ADT event or
 // of a census row.
@@ -45,17 +50,13 @@ const (
 // areaOf returns the kind of place of a patient: by the first of the texts that
 // has a word of a definite area, else the first with one of the general ones.
 func (b *placeBook) areaOf(f *careFacts) area {
-	for _, text := range [...]string{f.PointOfCare, f.Area, f.Service, f.Label} {
-		if a := b.area(text, areaTriage, areaPostpartum); a != areaUnknown {
-			return a
-		}
+	first := func(from, to area) area {
+		return cmp.Or(b.area(f.PointOfCare, from, to), b.area(f.Area, from, to), b.serviceArea(f.Service, from, to), b.area(f.Label, from, to))
 	}
-	for _, text := range [...]string{f.PointOfCare, f.Area, f.Service, f.Label} {
-		if a := b.area(text, areaObstetric, areaMedical); a != areaUnknown {
-			return a
-		}
+	if a := cmp.Or(first(areaTriage, areaPostpartum), first(areaObstetric, areaMedical)); a != areaUnknown {
+		return a
 	}
-	if f.Service != "" {
+	if strings.ContainsFunc(f.Service, unicode.IsLetter) {
 		return areaMedical // a service that is neither of the field nor of newborns
 	}
 	return areaObstetric // unknown in a unit of the field: a guess, flagged as such

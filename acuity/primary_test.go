@@ -150,6 +150,24 @@ func TestAreaWords(t *testing.T) {
 	}
 }
 
+// A service is known by the words of places, by some of its own, and is of another field
+// if it is none of these: but a number alone tells nothing.
+func TestAreaOfAService(t *testing.T) {
+	for service, want := range map[string]area{
+		"NB": areaNursery, "NEO": areaNursery, "NEONATOLOGY": areaNursery, "NEWBORN": areaNursery, "NICU": areaNICU,
+		"OBS": areaObstetric, "MAT": areaObstetric, "MATERNITY": areaObstetric, "MFM": areaObstetric, "PERINATOLOGY": areaObstetric,
+		"LABOR": areaLabor, "MED": areaMedical, "CAR": areaMedical, "NEOPLASMS": areaMedical, "MATCH": areaMedical, "MB/NB": areaNursery,
+		"108": areaObstetric, "": areaObstetric,
+	} {
+		if got := places().areaOf(&careFacts{PointOfCare: "3W", Service: service}); got != want {
+			t.Errorf("area of the service %q is %s, want %s", service, areaNames[got], areaNames[want])
+		}
+	}
+	if got := places().areaOf(&careFacts{PointOfCare: "MB", Service: "NB"}); got != areaPostpartum {
+		t.Errorf("a service goes before the point of care: %s", areaNames[got])
+	}
+}
+
 func TestPrimaryOfAVisit(t *testing.T) {
 	explicit := func(id string) func(*Event) {
 		return func(e *Event) { e.Primary = mustFactor(t, id) }

@@ -85,7 +85,7 @@ func (f *folder) replace(kept *folds, p *PatientChart, was, is Evidence) bool {
 			}
 		}
 	}
-	at, there := slices.BinarySearchFunc(p.Evidence, was, compareEvidence)
+	at, there := findEvidence(p.Evidence, &was)
 	if was.Factor != 0 {
 		if !there {
 			return false // it was cleared
@@ -93,7 +93,7 @@ func (f *folder) replace(kept *folds, p *PatientChart, was, is Evidence) bool {
 		p.Evidence = slices.Delete(p.Evidence, at, at+1)
 	}
 	if is.Factor != 0 {
-		if at, there = slices.BinarySearchFunc(p.Evidence, is, compareEvidence); there {
+		if at, there = findEvidence(p.Evidence, &is); there {
 			return false // a diagnosis says it already
 		}
 		p.Evidence = slices.Insert(p.Evidence, at, is)

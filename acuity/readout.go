@@ -97,15 +97,17 @@ func (r *readout) known() matchState {
 	return r.state
 }
 
-// readouts are those of a unit, by what tells most of them apart. Feeds repeat
-// few words again and again.
-type readouts map[glance]*readout
+// readouts are those of a unit, by the hash of what tells most of them apart. Feeds
+// repeat few words again and again.
+type readouts map[uint64]*readout
 
 // glance is what of a wording is looked at first.
-type glance struct {
-	code, words string
-	number      Milli
-	status      SignalStatus
+func (w *wording) glance() uint64 {
+	return maphash.Comparable(seed, struct {
+		code, words string
+		number      Milli
+		status      SignalStatus
+	}{w.Code, w.Value.Words, w.Value.Number, w.Status})
 }
 
 // capReadouts bounds what is remembered; beyond it, it begins anew.
@@ -128,7 +130,7 @@ func (m *readouts) use(u *Unit, l *threads) *threads {
 
 // of reads a wording; all equal ones share what it says.
 func (m *readouts) of(u *Unit, w wording) *readout {
-	at := glance{w.Code, w.Value.Words, w.Value.Number, w.Status}
+	at := w.glance()
 	first := (*m)[at]
 	for r := first; r != nil; r = r.next {
 		if r.wording == w && r.maps == u.maps {
@@ -149,7 +151,7 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 		u.identities[*r.identity] = r.identity
 	}
 	r.next = first
-	(*m)[glance{w.Code, w.Value.Words, w.Value.Number, w.Status}] = r
+	(*m)[at] = r
 	return r
 }
 

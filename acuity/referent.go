@@ -65,11 +65,12 @@ func (u *Unit) takeReferents(in *intake) {
 		}
 	}
 	u.forgetReferents()
+	u.table.found = nil
 	if heard || u.maps == nil || u.maps.referents == nil {
 		u.readAgain()
 	}
 	if seen {
-		u.table.own, u.table.slots, u.table.names, u.table.points = nil, nil, nil, nil
+		u.table.own, u.table.slots, u.table.names, u.table.points, u.table.found = nil, nil, nil, nil, nil
 		u.learn()
 		u.work.known = true
 		u.markAll()

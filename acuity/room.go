@@ -141,22 +141,24 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 	rv.Score = c.score(rv)
 	if len(rv.Factors) > 0 {
 		rv.Color = colorOf(rv.Score)
+		rv.STAT = rv.Factors[0].Severity == 4 // they are in order of severity
 	}
-	next, doubt := rv.Next, Instant(0)
+	next, doubt, stale, all := rv.Next, Instant(0), false, traits(0)
+	var first *FactorVerdict // see leading
 	for i := range rv.Factors {
 		fv := &rv.Factors[i]
-		rv.STAT = rv.STAT || fv.Severity == 4
-		rv.Stale = rv.Stale || fv.Stale
+		stale = stale || fv.Stale
 		next, doubt = Soonest(next, fv.Next), Soonest(doubt, fv.doubt)
 		t := c.traits[fv.Factor]
-		rv.fatigue = rv.fatigue || t&traitFatigue != 0
+		all |= t
+		if t&(traitMaternal|traitNewborn) != 0 && c.leads(fv, first) {
+			first, rv.Primary = fv, fv.Factor
+		}
 		if t&traitBoarder != 0 {
 			c.board(rv, views, fv.Factor, now)
 		}
 	}
-	if first := c.leading(rv.Factors); first != nil {
-		rv.Primary = first.Factor
-	}
+	rv.Stale, rv.fatigue = stale, all&traitFatigue != 0
 	if r.Status == RoomUnknown && r.NewestSignal != 0 {
 		if at := r.NewestSignal + signalsStale; now >= at {
 			rv.Stale = true
@@ -189,20 +191,23 @@ func (c *Catalogue) describe(r *RoomChart, rv *RoomVerdict, views []patient, now
 // leading returns the primary that tells what kind of patient is there, of
 // factors in order; nil: none is known.
 func (c *Catalogue) leading(list []FactorVerdict) *FactorVerdict {
-	var newborn bool
 	var first *FactorVerdict
 	for i := range list {
-		fv := &list[i]
-		t := c.traits[fv.Factor]
-		if t&(traitMaternal|traitNewborn) == 0 {
-			continue
-		}
-		// Of equals the first by class and id stays.
-		if nb := t&traitNewborn != 0; first == nil || newborn && !nb || newborn == nb && fv.Need > first.Need {
-			first, newborn = fv, nb
+		if fv := &list[i]; c.traits[fv.Factor]&(traitMaternal|traitNewborn) != 0 && c.leads(fv, first) {
+			first = fv
 		}
 	}
 	return first
+}
+
+// leads reports whether a primary tells more of the patient than one before it in the
+// order; nil: there is none. Of equals the first by class and id stays.
+func (c *Catalogue) leads(fv, first *FactorVerdict) bool {
+	if first == nil {
+		return true
+	}
+	nb, newborn := c.traits[fv.Factor]&traitNewborn, c.traits[first.Factor]&traitNewborn
+	return newborn != 0 && nb == 0 || newborn == nb && fv.Need > first.Need
 }
 
 // board notes a patient who waits too long for a room.
@@ -226,9 +231,11 @@ func (c *Catalogue) board(rv *RoomVerdict, views []patient, f Factor, now Instan
 
 // order sorts by severity, then own demand, then id.
 func (c *Catalogue) order(list []FactorVerdict) {
-	for i := 1; i < len(list); i++ {
+	least := ^uint64(0) // of those in order so far
+	for i := range list {
 		own := c.weight(&list[i])
-		if own <= c.weight(&list[i-1]) {
+		if own <= least {
+			least = own
 			continue
 		}
 		fv := list[i]

@@ -209,7 +209,6 @@ func (c *Catalogue) with(rules []Rule) *Catalogue {
 	slices.SortStableFunc(sorted, func(a, b Rule) int { return cmp.Compare(a.Factor, b.Factor) })
 	out := *c
 	out.specs = slices.Clone(c.specs)
-	out.effects, out.traits = slices.Clone(c.effects), slices.Clone(c.traits)
 	digest := sha256.New()
 	for i := range sorted {
 		r := &sorted[i]

@@ -1,9 +1,6 @@
 package acuity
 
-import (
-	"math/big"
-	"math/bits"
-)
+import "math/big"
 
 // The colours begin at these scores. Our defaults; every class-4 room is red by
 // construction: 60·0.85 + 20 = 71.
@@ -40,8 +37,8 @@ func (c *Catalogue) score(rv *RoomVerdict) int32 {
 			continue
 		}
 		part := leaves[fv.Severity]
-		over, product := bits.Mul64(den, part[1])
-		if over != 0 || product > 1<<53 {
+		product := den * part[1] // den is small yet
+		if product > 1<<53 {
 			small = false
 			break
 		}

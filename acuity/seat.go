@@ -81,7 +81,7 @@ func (u *Unit) motherOf(v *visit) *visit {
 		return nil
 	}
 	s := &v.story.stays[len(v.story.stays)-1]
-	p := u.table.resolve(*s.place())
+	p := u.table.of(s.place())
 	if p.Kind != inRoom {
 		return nil
 	}
@@ -259,5 +259,8 @@ func unseated(list []sit, s sit) []sit {
 
 // compareSits orders who is or was in a room by arrival.
 func compareSits(a, b sit) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.v.ID, b.v.ID))
+	if a.From != b.From {
+		return cmp.Compare(a.From, b.From)
+	}
+	return cmp.Compare(a.v.ID, b.v.ID)
 }

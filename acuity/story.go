@@ -19,7 +19,6 @@ type story struct {
 	open     bool    // admitted or registered, and not discharged
 	openedAt Instant // event time of the placing event that opened it; 0: never
 	closedAt Instant // event time of the discharge; 0 while open
-	lastAt   Instant // newest event time of a live event
 
 	class    byte // newest class; I or O by event type where none was sent
 	newborn  bool

@@ -41,7 +41,6 @@ func (s *story) tell(events []event, how telling) {
 		t := &n.told[i]
 		if t.fate == fateApplied && !isCancel(t.event.Type) {
 			n.take(t)
-			n.lastAt = max(n.lastAt, t.at)
 		}
 		t.stay, t.class, t.service, t.reasons = n.stay, n.class, n.service, n.reasons
 		t.birth, t.cesarean = n.birth, n.cesarean

@@ -57,8 +57,8 @@ type Unit struct {
 	chart      Chart
 	verdict    Verdict
 	lately     lately
-	sums       sums    // of the rooms of the verdict
-	previous   Verdict // the one before, without its rooms: see verdicts
+	sums       sums // of the rooms of the verdict
+	before     gist // of the verdict before
 
 	work    work
 	dirty   dirty
@@ -86,6 +86,7 @@ type room struct {
 	lone    *visit // the only patient, if she is a visit, without a newborn beside her
 	folds   *folds // of whoever is here without a visit, or of the room itself
 	chart   RoomChart
+	chartAt int // index of the chart in that of the unit, if it is in the unit
 	marks   mark
 }
 

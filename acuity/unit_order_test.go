@@ -2,7 +2,9 @@ package acuity
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -35,23 +37,113 @@ func TestOrderOfEventsMeansNothing(t *testing.T) {
 			}
 			return u
 		}
-		same := func(what string, a, b *Unit) {
-			for _, u := range []*Unit{a, b} {
-				u.chart.Unit.Version, u.verdict.Version = 0, 0 // these tell of the way, not of the end
-				u.chart.Unit.Since, u.verdict.AsOf = 0, 0
-			}
-			if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
-				t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
-			}
-			if x, y := shown(a.verdict), shown(b.verdict); x != y {
-				t.Fatalf("%s: verdicts differ\n%s", what, difference(x, y))
-			}
-		}
 		first := play(events)
 		other := rapid.Permutation(events).Draw(t, "order")
-		same("another order", first, play(other))
-		same("sent again", play(events), play(append(events, other...)))
+		sameEnd(t, "another order", first, play(other))
+		sameEnd(t, "sent again", play(events), play(append(events, other...)))
 	})
+}
+
+// sameEnd wants the same charts and the same verdicts.
+func sameEnd(t *rapid.T, what string, a, b *Unit) {
+	for _, u := range []*Unit{a, b} {
+		u.chart.Unit.Version, u.verdict.Version = 0, 0 // these tell of the way, not of the end
+		u.chart.Unit.Since, u.verdict.AsOf = 0, 0
+	}
+	if x, y := rendered(a.Chart()), rendered(b.Chart()); x != y {
+		t.Fatalf("%s: charts differ\n%s", what, difference(x, y))
+	}
+	if x, y := shown(a.verdict), shown(b.verdict); x != y {
+		t.Fatalf("%s: verdicts differ\n%s", what, difference(x, y))
+	}
+}
+
+// Several visits in the same rooms, told by ADT, by FHIR and by signals at once, end
+// the same in any order, and when all is sent again.
+func TestOrderOfMixedFeedsMeansNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := &world{t: t, now: clockAt(600)}
+		ages := rapid.Permutation(ages()).Draw(t, "ages")
+		own := func() Instant { // of equal times the later arrival counts
+			age := ages[0]
+			ages = ages[1:]
+			return w.now.Add(-age)
+		}
+		var list []Observation
+		for i := range rapid.IntRange(2, 15).Draw(t, "observations") {
+			o := Observation{ReceivedAt: w.now, Channel: ChannelFHIR, Source: "key"}
+			switch pick(t, "kind", 'a', 'a', 'a', 's', 'e', 'r', 'r') {
+			case 'a':
+				o.Channel, o.Events = ChannelADT, []Event{w.event()}
+			case 's':
+				s := w.signal(pick(t, "room", int32(1), 2, 7))
+				s.ObservedAt, s.Visit = own(), ""
+				o.Channel, o.Room, o.Signals = ChannelClinical, &RoomRef{ID: s.Room}, []Signal{s}
+			case 'e':
+				o.Events = w.encounter()
+				at := own()
+				for n := range o.Events {
+					e := &o.Events[n]
+					e.ID, e.UpdatedAt = fmt.Sprint("version ", i, n), at
+					identify(e)
+				}
+			case 'r':
+				s := w.resource()
+				s.ObservedAt, s.UpdatedAt = own(), own()
+				if s.Patient == "p2" && s.Subject != "" {
+					s.Subject = "ref P2"
+				}
+				o.Signals = []Signal{s}
+			}
+			list = append(list, o)
+		}
+		rooms := []CensusRoom{
+			{ID: 1, Label: "L1", Area: "LDR", Status: RoomEmpty},
+			{ID: 2, Label: "L2", Area: "LDR", Status: RoomEmpty},
+			{ID: 7, Label: "L7", Status: RoomEmpty},
+		}
+		play := func(order []Observation) *Unit {
+			u := NewUnit(testHospital)
+			feed(u, Observation{ReceivedAt: clockAt(100), Channel: ChannelCensus, Census: &Census{AsOf: clockAt(100), TotalRooms: 6, Rooms: rooms}})
+			for _, o := range order {
+				feed(u, o)
+			}
+			u.chart.Unit.StatementsWaiting = 0 // counts each time that one was sent
+			return u
+		}
+		other := rapid.Permutation(list).Draw(t, "order")
+		sameEnd(t, "another order", play(list), play(other))
+		sameEnd(t, "sent again", play(list), play(slices.Concat(list, other)))
+	})
+}
+
+// ages are times before now, each once.
+func ages() []time.Duration {
+	list := make([]time.Duration, 60)
+	for i := range list {
+		list[i] = time.Duration(i) * time.Minute
+	}
+	return list
+}
+
+// identify lets all versions of an Encounter be of the same visit and patient. What
+// takes one back may have nothing but its reference.
+func identify(e *Event) {
+	e.Subject = "ref P1"
+	switch e.Resource {
+	case "E1":
+		e.Visit = "v1"
+	case "E2":
+		e.Visit, e.Patient, e.Subject = "v2", "p2", "ref P2"
+	default:
+		e.Visit = e.Encounter
+	}
+	if e.Void {
+		e.Visit = e.Encounter
+	}
+	if e.Patient != "p1" && e.Resource != "E2" {
+		e.Patient = e.Subject
+	}
 }
 
 // A transfer that is cancelled, and an admit that is cancelled, leave the room as

@@ -22,7 +22,7 @@ type voice struct {
 // weaving joins what ADT and census say about the place of one visit.
 type weaving struct {
 	spans  []sojourn // by ADT alone
-	points []Instant // when ADT says something about the place
+	points []point   // when ADT says something about the place
 	voices []voice   // of censuses, ascending
 	early  sojourn   // before the first census, of a visit that ADT does not know yet
 	times  []Instant
@@ -44,7 +44,9 @@ func (u *Unit) weave(v *visit, w *weaving, dst []sojourn) []sojourn {
 			w.times = append(w.times, s.To)
 		}
 	}
-	w.times = append(w.times, w.points...)
+	for _, p := range w.points {
+		w.times = append(w.times, p.At)
+	}
 	for _, q := range w.voices {
 		w.times = append(w.times, q.At)
 	}
@@ -84,7 +86,7 @@ func (w *weaving) at(t Instant) (placement, bool) {
 	}
 	said := min(t, w.voices[q].Last)
 	for _, p := range w.points {
-		if said < p && p <= t {
+		if said < p.At && p.At <= t && p.About <= said {
 			return w.byADT(t)
 		}
 	}
@@ -101,7 +103,7 @@ func (w *weaving) ended(v *visit) Instant {
 		}
 	}
 	for _, p := range w.points {
-		last = max(last, p)
+		last = max(last, p.At)
 	}
 	for i := range v.Stays {
 		if v.Stays[i].To == 0 {
@@ -119,31 +121,6 @@ func (w *weaving) byADT(t Instant) (placement, bool) {
 		}
 	}
 	return placement{}, false
-}
-
-// thread fills the weaving of a visit.
-func (u *Unit) thread(v *visit, w *weaving) {
-	*w = weaving{spans: w.spans[:0], points: w.points[:0], voices: w.voices[:0], times: w.times[:0]}
-	for i := range v.story.stays {
-		s := &v.story.stays[i]
-		w.spans = append(w.spans, sojourn{placement: u.table.resolve(*s.place()), From: s.From, To: s.To})
-		w.points = append(w.points, s.From)
-		if s.Last > s.From {
-			w.points = append(w.points, s.Last)
-		}
-		if s.To != 0 {
-			w.points = append(w.points, s.To)
-		}
-	}
-	if !u.facts.HasCensus && len(v.Stays) == 0 {
-		return
-	}
-	for i := range v.story.told {
-		if t := &v.story.told[i]; t.fate == fateApplied && isCancel(t.event.Type) {
-			w.points = append(w.points, min(recorded(t.event), t.event.ReceivedAt))
-		}
-	}
-	u.listen(v, w)
 }
 
 // listen fills the voices of a weaving: what censuses say about the visit.
@@ -252,7 +229,7 @@ func (u *Unit) stake(v *visit) (*room, Instant) {
 		if !(sojourn{From: s.From, To: s.To}).holds(u.facts.CensusAt) {
 			continue
 		}
-		p := u.table.resolve(*s.place())
+		p := u.table.of(s.place())
 		if p.Kind != inRoom {
 			return nil, 0
 		}

@@ -172,12 +172,7 @@ func (d *decoder) classOf(r *resource) byte {
 // classify reads what kind of patient it is.
 func (d *decoder) classify(r *resource, e *acuity.Event) {
 	e.Class = d.classOf(r)
-	for i := range d.codings[r.service.first:r.service.last] {
-		if code := d.string(d.codings[r.service.first:r.service.last][i].code, maxService); code != "" {
-			e.Service = strings.ToUpper(code)
-			break
-		}
-	}
+	e.Service = d.serviceOf(&r.service)
 	var reasons strings.Builder
 	for i := range d.concepts[r.firstReason:r.lastReason] {
 		c := &d.concepts[r.firstReason:r.lastReason][i]

@@ -21,7 +21,11 @@ type stay struct {
 	end      acuity.Instant
 	standing standing
 	current  bool
+	level    string // physical type, if it is known
 }
+
+// isBed reports whether it is a bed of which nothing tells the room.
+func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
 // standing is how much a location claims to be where the patient is now (F10).
 type standing uint8
@@ -93,24 +97,38 @@ func (d *decoder) stays(r *resource) (stays []stay, ward string) {
 		case "completed":
 			s.standing = left
 		}
-		place, isWard, ok := d.place(r, l)
+		place, level, ok := d.place(r, l)
 		switch {
 		case !ok:
 			continue
-		case isWard:
+		case wards[level]:
 			if s.standing != left || ward == "" {
 				ward = place.PointOfCare
 			}
 			continue
 		}
-		s.place = place
+		s.place, s.level = place, level
 		s.at, s.precision = d.moment(r, l.during.start, "location.period.start")
 		if s.end, _, ok = d.instant(l.during.end); ok && s.standing == openEnded {
 			s.standing = left
 		}
 		stays = append(stays, s)
 	}
-	return stays, ward
+	return withRooms(stays), ward
+}
+
+// withRooms leaves out each bed of which the room is named beside it, for the same
+// time: a server may list the levels of one place, and the bed is in that room.
+func withRooms(stays []stay) []stay {
+	if !slices.ContainsFunc(stays, stay.isBed) {
+		return stays
+	}
+	all := slices.Clone(stays)
+	return slices.DeleteFunc(stays, func(bed stay) bool {
+		return bed.isBed() && slices.ContainsFunc(all, func(s stay) bool {
+			return s.level == "ro" && s.at == bed.at && s.standing == bed.standing
+		})
+	})
 }
 
 // wards are physical types (HL7 location-physical-type) that hold rooms.
@@ -123,8 +141,9 @@ const maxAbove = 4
 
 // place reads where a location is: what it is called here, else what the Location
 // is called, else its number. A bed is a part of its room (clinical-input 3). A
-// Location of another message is named, for what that tells, or will tell.
-func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard, ok bool) {
+// Location of another message is named, for what that tells, or will tell. The level
+// is the physical type that is said of it.
+func (d *decoder) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := d.placeName(r, l.place.display)
 	physical := string(d.bytes(l.physical))
 	t, found := d.follow(&l.place, locationKind, r)
@@ -147,19 +166,19 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, isWard
 	}
 	switch {
 	case name != "":
-		place, isWard = d.within(where, name, physical)
-		if elsewhere != "" && !isWard {
+		place = d.within(where, name, physical)
+		if elsewhere != "" && !wards[physical] {
 			place.PointOfCare = elsewhere
 		}
-		return place, isWard, true
+		return place, physical, true
 	case elsewhere == "":
-		return place, false, false
+		return place, physical, false
 	}
 	place = acuity.Location{Room: elsewhere}
 	if t.name != "" && len(t.logical) <= maxPlace {
 		place.Label = t.logical
 	}
-	return place, false, true
+	return place, physical, true
 }
 
 // nameElsewhere returns how a place names a Location that is not in the body; "" if
@@ -174,11 +193,11 @@ func nameElsewhere(t *target) string {
 
 // within returns the place of a name that a Location, if there is one, is of: with
 // the room that a bed is in, and the ward that has it.
-func (d *decoder) within(where *resource, name, physical string) (place acuity.Location, isWard bool) {
+func (d *decoder) within(where *resource, name, physical string) acuity.Location {
 	if wards[physical] {
-		return acuity.Location{PointOfCare: name}, true
+		return acuity.Location{PointOfCare: name}
 	}
-	place.Room = name
+	place := acuity.Location{Room: name}
 	if room, bed, cut := cutBed(name); cut {
 		place.Label, place.Room, place.Bed = name, room, bed
 	}
@@ -188,6 +207,8 @@ func (d *decoder) within(where *resource, name, physical string) (place acuity.L
 		}
 		t, found := d.follow(&where.partOf, locationKind, where)
 		if !found {
+			// Of what has no Location of its own the name is all that there is.
+			place.PointOfCare = cmp.Or(place.PointOfCare, d.placeName(where, where.partOf.display))
 			break
 		}
 		if t.at < 0 {
@@ -204,7 +225,7 @@ func (d *decoder) within(where *resource, name, physical string) (place acuity.L
 			place.PointOfCare = above
 		}
 	}
-	return place, false
+	return place
 }
 
 // above notes what a place is a part of that is not in the body: a bed perhaps of

@@ -22,7 +22,7 @@ func (d *decoder) referent(r *resource) bool {
 	if r.kind == medicationKind {
 		f.Codings = d.product(nil, r, r, true)
 	} else {
-		f.Place, _ = d.within(r, cmp.Or(d.called(r, r), id), string(d.bytes(r.physical)))
+		f.Place = d.within(r, cmp.Or(d.called(r, r), id), string(d.bytes(r.physical)))
 		most = maxPlace
 		if number != "" {
 			number = acuity.LocationName + number

@@ -153,3 +153,23 @@ func (d *decoder) reduced(p span) string {
 	d.sought[string(b)] = s
 	return s
 }
+
+// serviceOf returns the service of an Encounter: its first code, or what another one or
+// a name tells of the kind of place.
+func (d *decoder) serviceOf(c *concept) string {
+	if c.first == c.last && c.text.empty() {
+		return ""
+	}
+	code := ""
+	var names []string
+	for i := range d.codings[c.first:c.last] {
+		sent := &d.codings[c.first:c.last][i]
+		if next := d.string(sent.code, maxService); code == "" {
+			code = next
+		} else {
+			names = append(names, next)
+		}
+		names = append(names, d.string(sent.display, maxText))
+	}
+	return acuity.Service(code, append(names, d.string(c.text, maxText))...)
+}

@@ -12,16 +12,28 @@ func (d *decoder) classify() {
 	e := &d.event
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
 	e.AdmissionType = d.initial(d.field(d.pv1, 4), 4)
-	if service := d.id(d.at(d.field(d.pv1, 10), 1), position{segment: "PV1", field: 10}); len(service) <= maxService {
-		e.Service = strings.ToUpper(d.keep(service))
-	} else {
-		d.warn(warnCode, "PV1", 10)
-	}
+	e.Service = d.service(d.field(d.pv1, 10))
 	e.Newborn = e.Class == 'N' || e.AdmissionType == 'N' || string(d.at(d.field(d.pv2, 36), 1)) == "Y" || d.infant()
 	if order := d.at(d.field(d.pid, 25), 1); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		e.Babies = order[0] - '0'
 	}
 	e.Reasons = d.reasons(d.field(d.pv2, 3))
+}
+
+// service reads the hospital service: a code, and in a few systems its name.
+func (d *decoder) service(field []byte) string {
+	at := position{segment: "PV1", field: 10}
+	code := d.id(d.at(field, 1), at)
+	if len(code) > maxService {
+		d.warn(warnCode, "PV1", 10)
+		return ""
+	}
+	known := strings.ToUpper(d.keep(code))
+	name, other := d.at(field, 2), d.at(field, 5)
+	if blank(name) && blank(other) {
+		return known
+	}
+	return acuity.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
 // reasons reduces the reason of the admission to its hints. The text goes no

@@ -1,0 +1,37 @@
+package acuity
+
+import "strings"
+
+// maxServiceWord is how long a word of the name of a service may be to be kept.
+const maxServiceWord = 40
+
+// Service returns the medical service of a code with its names: the code in
+// capitals, or the first word that tells the kind of place if a name has one and the
+// code none: of "108^Obstetrics" the number alone tells nothing. The rest of a name goes
+// no further.
+func Service(code string, names ...string) string {
+	for _, text := range append([]string{code}, names...) {
+		word := serviceWord(text)
+		switch {
+		case word == "":
+		case text == code:
+			return strings.ToUpper(code)
+		default:
+			return word
+		}
+	}
+	return strings.ToUpper(code)
+}
+
+// serviceWord returns the first word of a text that tells a kind of place; "" if
+// there is none.
+func serviceWord(text string) string {
+	b := places()
+	other := func(c rune) bool { return c != '&' && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') } // as area has it
+	for word := range strings.FieldsFuncSeq(text[:min(len(text), maxAreaText)], other) {
+		if len(word) <= maxServiceWord && b.serviceArea(word, areaTriage, areaMedical) != areaUnknown {
+			return strings.ToUpper(word)
+		}
+	}
+	return ""
+}
