@@ -154,13 +154,43 @@ func (s *server) busy(b *testing.B) time.Duration {
 	return busy(b, c.State.Pid)
 }
 
+// compiling is the part of it that a Java machine has spent on compiling what it
+// runs. A thread that has ended is not counted.
+func (s *server) compiling(b *testing.B) time.Duration {
+	b.Helper()
+	if s.container == nil {
+		return 0
+	}
+	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
+	if err != nil {
+		b.Fatal(err)
+	}
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.State.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var sum time.Duration
+	for _, name := range threads {
+		if content, err := os.ReadFile(name); err == nil && strings.Contains(string(content), "CompilerThre") {
+			sum += ticks(b, string(content))
+		}
+	}
+	return sum
+}
+
 func busy(b *testing.B, pid int) time.Duration {
 	b.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		b.Skip("needs /proc:", err)
 	}
-	fields := strings.Fields(string(content[strings.LastIndexByte(string(content), ')')+1:]))
+	return ticks(b, string(content))
+}
+
+// ticks reads the processor time from a stat of /proc.
+func ticks(b *testing.B, stat string) time.Duration {
+	b.Helper()
+	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
 	var ticks int64 // utime and stime, in hundredths of a second
 	for _, field := range fields[11:13] {
 		n, err := strconv.ParseInt(field, 10, 64)

@@ -133,6 +133,7 @@ func (l *loop) schedule() {
 // gather collects what one partition has to write, written now.
 func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	if p.dirty {
+		l.hold(p, now)
 		err := p.task.Outputs(func(key, value []byte) {
 			topic := l.cfg.Changelog
 			if l.cfg.Route != nil {

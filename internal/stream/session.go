@@ -44,6 +44,7 @@ type loop struct {
 	faults  int  // transactions given up since the last commit
 	shrunk  bool // a partition was revoked since the last transaction
 	applied int  // inputs of the transaction
+	lagged  bool // the transaction has met that we are behind
 
 	mu     sync.Mutex
 	ready  map[int32]*part    // restored by the group's goroutine, not yet taken
@@ -60,6 +61,7 @@ type part struct {
 	end   int64     // high watermark of the input as last heard of
 	dirty bool      // touched by the transaction under way
 	since time.Time // of the restore
+	shown time.Time // when its task last held nothing back
 	clock clock
 
 	mark    mark     // of the last commit

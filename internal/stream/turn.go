@@ -31,7 +31,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 		count int
 		begun time.Time
 	)
-	l.applied = 0
+	l.applied, l.lagged = 0, false
 	l.second = l.session.Client().BufferedFetchRecords() > 0
 	for {
 		n, err := l.poll(ctx, l.deadline(begun), l.room(count))
@@ -49,6 +49,7 @@ func (l *loop) turn(ctx, free context.Context) error {
 			l.second = false
 		}
 		count += n.records
+		l.lagged = l.lagged || l.behind()
 		if fault = n.fault; fault == nil {
 			fault = l.advance(ctx, now)
 		}
@@ -85,7 +86,7 @@ func (l *loop) timely(now, begun time.Time, count int) bool {
 	switch {
 	case count == 0 || l.room(count) == 0:
 		return true
-	case l.behind():
+	case l.patient():
 		return now.Sub(begun) >= l.turnTime()
 	}
 	return now.Sub(l.last) >= l.gathers()
@@ -110,6 +111,11 @@ func (l *loop) room(count int) int {
 
 // turnTime is how long a transaction takes inputs in, when behind.
 func (l *loop) turnTime() time.Duration { return max(turnTime, turnFactor*l.cfg.CommitEvery) }
+
+// patient says that inputs are taken in for long. What follows on a processor that
+// catches up is behind after each of its transactions, and has caught up a moment
+// later: where inputs are gathered long anyhow, that moment does not end it.
+func (l *loop) patient() bool { return l.behind() || l.cfg.Sparse && l.lagged }
 
 // behind says that far more inputs lie in the log than senders wait for.
 func (l *loop) behind() bool { return l.cfg.Stats.Lag.Load() >= farBehind }
@@ -147,7 +153,7 @@ func (l *loop) deadline(begun time.Time) time.Time {
 	}
 	switch {
 	case begun.IsZero():
-	case l.behind():
+	case l.patient():
 		earlier(begun.Add(l.turnTime()))
 	default:
 		earlier(l.last.Add(l.gathers()))

@@ -121,3 +121,47 @@ func TestTheNextTransactionTakesAllThatCame(t *testing.T) {
 		}
 	})
 }
+
+// Who gathers for long, and follows on a loop that catches up, is behind after each
+// of its transactions and has caught up a moment later. That ends no transaction.
+func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
+	const n = turnRecords + farBehind + 1 // the first poll leaves some
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var stats Stats
+		var open, most atomic.Int64
+		send := func(n int) {
+			load, err := r.cluster.Loader(t.Context(), inTopic)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range n {
+				if err := load.Put(&Record{Key: []byte("k"), Value: []byte("add"), Timestamp: time.Now()}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := load.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		send(n)
+		stop := r.process(r.cluster, Config{Sparse: true, CommitEvery: time.Second, Stats: &stats, NewTask: func(partition int32) Task {
+			return &tally{newCounter(partition), &open, &most}
+		}})
+		r.await("inputs", n, open.Load)
+		time.Sleep(2 * time.Second) // virtual
+		if stats.Commits.Load() > 0 {
+			t.Error("the first transaction ended where the log did")
+		}
+		send(1)
+		r.await("records", n+1, stats.Records.Load)
+		if err := stop(); err != nil {
+			t.Fatal(err)
+		}
+		r.exact(n + 1)
+		if got := most.Load(); got != n+1 {
+			t.Errorf("the largest transaction took %d inputs, want all %d", got, n+1)
+		}
+	})
+}

@@ -81,8 +81,7 @@ type task struct {
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
-	written   []*[]byte          // by the last Outputs, until it is durable
-	shown     []Model            // of it, likewise
+	shown     []Model            // of the last Outputs, until it is durable
 }
 
 // hospital is one tenant of the partition.
@@ -222,13 +221,10 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, h := range t.touched {
 		h.touched = false
 		h.record(m)
-		bytes := written.Get().(*[]byte) //nolint:errcheck // nothing else is put there
-		t.written = append(t.written, bytes)
-		value, err := encode((*bytes)[:0], m)
+		value, err := encode(m)
 		if err != nil {
 			return err
 		}
-		*bytes = value
 		emit([]byte(h.id), value)
 		if t.View == nil {
 			continue
@@ -243,13 +239,11 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// The memory of models that are written, some 40 kB each. There is one for each
-// hour of each hospital, which would be much of the garbage of a processor that
-// catches up.
-var (
-	models  = sync.Pool{New: func() any { return new(schemas.Model) }}
-	written = sync.Pool{New: func() any { return new([]byte) }} // encoded
-)
+// models is the memory in which a model is made what is written of it, some 40 kB.
+// There is no such memory for what is encoded: of a processor that catches up it was
+// one piece for each hospital, which the collector counted as live for the seconds
+// until the next transaction.
+var models = sync.Pool{New: func() any { return new(schemas.Model) }}
 
 // record returns what is written of the hospital, in the memory of m.
 func (h *hospital) record(m *schemas.Model) *schemas.Model {
@@ -258,8 +252,8 @@ func (h *hospital) record(m *schemas.Model) *schemas.Model {
 	return m
 }
 
-func encode(dst []byte, m *schemas.Model) ([]byte, error) {
-	value, err := schemas.EncodeModel(dst, m)
+func encode(m *schemas.Model) ([]byte, error) {
+	value, err := schemas.EncodeModel(nil, m)
 	if err != nil {
 		return nil, fmt.Errorf("encode model: %w", err)
 	}
@@ -270,16 +264,11 @@ func encode(dst []byte, m *schemas.Model) ([]byte, error) {
 func (h *hospital) show(written *schemas.Model) (Model, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
-	value, err := encode(nil, &m)
+	value, err := encode(&m)
 	return Model{Hospital: h.id, Version: h.model.Offset, Value: value}, err
 }
 
 func (t *task) Committed() {
-	for _, bytes := range t.written {
-		written.Put(bytes)
-	}
-	clear(t.written)
-	t.written = t.written[:0]
 	if len(t.shown) > 0 {
 		t.View.Show(t.partition, t.next-1, t.shown)
 		t.shown = nil
@@ -295,7 +284,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 		}
 		h := all[0]
 		all = all[1:]
-		value, err := encode(nil, h.record(new(schemas.Model)))
+		value, err := encode(h.record(new(schemas.Model)))
 		if err != nil {
 			return false, err
 		}

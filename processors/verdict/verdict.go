@@ -101,6 +101,8 @@ type task struct {
 
 	changes []output    // of this transaction, in order
 	touched []*hospital // in this transaction
+	hold    bool        // the view hears of this transaction with a later one
+	unshown []*hospital // that the view has not heard of
 	charts  []Chart     // of the last Outputs, until it is durable
 	bytes   arena
 }
@@ -114,6 +116,7 @@ type hospital struct {
 	due     acuity.Instant // position in timers
 	index   int            // in timers; -1: has none
 	touched bool
+	unshown bool
 	scratch []byte // for charts
 	site    site
 
@@ -333,16 +336,33 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		}); err != nil {
 			return err
 		}
-		if t.view == nil {
-			continue
+		if t.view != nil && !h.unshown {
+			h.unshown = true
+			t.unshown = append(t.unshown, h)
 		}
+	}
+	t.touched = t.touched[:0]
+	if t.hold {
+		return nil
+	}
+	return t.chart()
+}
+
+// Hold implements [stream.Holder]: charts are a sixth of the bytes that a task
+// allocates, and while it catches up most are replaced before anybody reads them.
+func (t *task) Hold(hold bool) { t.hold = hold }
+
+// chart encodes what changed since the view last heard of it.
+func (t *task) chart() error {
+	for _, h := range t.unshown {
+		h.unshown = false
 		chart, err := changed(h)
 		if err != nil {
 			return err
 		}
 		t.charts = append(t.charts, chart)
 	}
-	t.touched = t.touched[:0]
+	t.unshown = t.unshown[:0]
 	return nil
 }
 
@@ -365,7 +385,7 @@ func states(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, 
 }
 
 func (t *task) Committed() {
-	if t.view != nil {
+	if t.view != nil && !t.hold { // the position stands for what is shown
 		t.view.Show(t.partition, t.next-1, t.charts)
 		t.charts = nil
 	}

@@ -135,9 +135,23 @@ func (v *seenView) take(charts []Chart) {
 				delete(rooms, id)
 			}
 		}
-		c.Rooms = rooms
+		site := maps.Clone(v.charts[c.Hospital].Site)
+		if site == nil {
+			site = map[string][]byte{}
+		}
+		for name, record := range c.Site {
+			if site[name] = record; record == nil {
+				delete(site, name)
+			}
+		}
+		c.Rooms, c.Site = rooms, site
 		v.charts[c.Hospital] = c
 	}
+}
+
+func sameChart(a, b Chart) bool {
+	return a.Version == b.Version && bytes.Equal(a.Unit, b.Unit) && maps.EqualFunc(a.Rooms, b.Rooms, bytes.Equal) &&
+		maps.EqualFunc(a.Site, b.Site, bytes.Equal)
 }
 
 // TestRestartsChangeNothing restores the task at random commits: the changes
@@ -178,7 +192,7 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 	for hospital, want := range steady.view.charts {
 		got := stopped.view.charts[hospital]
-		if got.Version != want.Version || !bytes.Equal(got.Unit, want.Unit) || !maps.EqualFunc(got.Rooms, want.Rooms, bytes.Equal) {
+		if !sameChart(got, want) {
 			t.Errorf("the view of %s differs after restarts", hospital)
 		}
 	}
