@@ -5,8 +5,6 @@ import (
 	"errors"
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/access"
 	"svc/internal/api"
@@ -47,7 +45,7 @@ type retried struct {
 }
 
 func (s *server) retry(w http.ResponseWriter, r *http.Request) {
-	hospital, id := api.Caller(r.Context()).Hospital, chi.URLParam(r, "id")
+	hospital, id := api.Caller(r.Context()).Hospital, api.PathValue(r, "id")
 	o, err := s.deadLetter(r.Context(), hospital, id)
 	unreadable := (*UnreadableError)(nil)
 	switch {

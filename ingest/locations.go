@@ -3,8 +3,6 @@ package ingest
 import (
 	"net/http"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/api"
 )
@@ -34,7 +32,7 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	p, ok := acuity.PlaceByID(chi.URLParam(r, "id"))
+	p, ok := acuity.PlaceByID(api.PathValue(r, "id"))
 	if !ok {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/api"
 )
@@ -18,7 +16,7 @@ type ruleAnswer struct {
 // setRule puts a rule in force: the whole of it, also what it said before.
 func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 	o, in := s.told(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Rules = []acuity.Rule{in.rule(body, chi.URLParam(r, "id"))}
+		o.Rules = []acuity.Rule{in.rule(body, api.PathValue(r, "id"))}
 	})
 	if o == nil {
 		return
@@ -36,7 +34,7 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	f, ok := acuity.FactorByID(chi.URLParam(r, "id"))
+	f, ok := acuity.FactorByID(api.PathValue(r, "id"))
 	if !ok {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return

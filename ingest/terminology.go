@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/acuity"
 	"svc/internal/api"
 )
@@ -73,7 +71,7 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	id := chi.URLParam(r, "id")
+	id := api.PathValue(r, "id")
 	if len(id) > maxID {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return

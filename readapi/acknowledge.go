@@ -99,7 +99,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 
 // find looks up where the link leads, or has answered.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, ok bool) {
-	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(chi.URLParam(r, "token")))
+	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(api.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
 		e, ok, err = p.alerts.Episode(r.Context(), l.Hospital, l.Episode)
 	} else {

@@ -13,14 +13,15 @@ import (
 	"svc/internal/audit"
 )
 
-// MountAudit adds the list of administrative acts.
-func MountAudit(r chi.Router, shell *api.Shell, list audit.List) {
-	api.Mount(r, shell, &acts{shell, list}, auditRoutes())
+// MountAudit adds the list of administrative acts. The zone is that of a hospital.
+func MountAudit(r chi.Router, shell *api.Shell, list audit.List, zone func(hospital string) *time.Location) {
+	api.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
 }
 
 type acts struct {
 	shell *api.Shell
 	list  audit.List
+	zone  func(hospital string) *time.Location
 }
 
 // The pages of the list of acts.
@@ -58,7 +59,7 @@ type auditItem struct {
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
-	q, given := queryOf(r)
+	q, given := a.query(r)
 	if given.Refused(w, r) {
 		return
 	}
@@ -87,12 +88,13 @@ func some(text string) *string {
 	return &text
 }
 
-// queryOf reads the query of a request, and names what is wrong with it.
-func queryOf(r *http.Request) (audit.Query, *api.Query) {
-	given := api.QueryOf(r)
+// query reads the query of a request, and names what is wrong with it.
+func (a *acts) query(r *http.Request) (audit.Query, *api.Query) {
+	given, hospital := api.QueryOf(r), api.Caller(r.Context()).Hospital
+	zone := a.zone(hospital)
 	return audit.Query{
-		Hospital: api.Caller(r.Context()).Hospital, Action: given.Text("action"),
+		Hospital: hospital, Action: given.Text("action"),
 		Limit: int(given.Whole("limit", actsUsual, 1, actsAtMost)), Before: given.Whole("cursor", 0, 1, api.MostWhole),
-		Since: given.Time("since"), Until: given.Time("until"),
+		Since: given.Time("since", zone), Until: given.Time("until", zone),
 	}, given
 }

@@ -114,7 +114,7 @@ func (s *letters) list(w http.ResponseWriter, r *http.Request) {
 
 func (s *letters) get(w http.ResponseWriter, r *http.Request) {
 	all := s.all(api.Caller(r.Context()).Hospital)
-	id := chi.URLParam(r, "id")
+	id := api.PathValue(r, "id")
 	for i := range all {
 		if all[i].ID == id {
 			api.OK(w, r, deadLetterOf(&all[i]))

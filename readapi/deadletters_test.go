@@ -85,6 +85,12 @@ func TestDeadLetters(t *testing.T) {
 	if got := ask("svc_south", "", http.StatusOK); !strings.Contains(got, `"items":[],"nextCursor":null`) {
 		t.Errorf("of another hospital: %s", got)
 	}
+	for _, path := range []string{"/3%3A4", "/3%3a4", "/%33:4"} { // as clients write an id into a path
+		if got := ask("svc_north", path, http.StatusOK); !strings.Contains(got, want) {
+			t.Errorf("%s: shown %s", path, got)
+		}
+	}
+	ask("svc_north", "/3%253A4", http.StatusNotFound)
 	ask("svc_south", "/3:4", http.StatusNotFound)
 	ask("svc_north", "/3:5", http.StatusNotFound)
 	ask("svc_plain", "", http.StatusForbidden)

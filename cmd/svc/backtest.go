@@ -149,7 +149,7 @@ func (b *backtestCommand) isFile() bool {
 // hours gathers the hours of the hospital, and its time zone where it is known.
 func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error) {
 	if b.isFile() {
-		return b.ofFile()
+		return b.ofFile(ctx)
 	}
 	if err := b.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
 		for _, h := range s.register.Hospitals() {
@@ -168,7 +168,7 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 	return b.ofSnapshots(ctx)
 }
 
-func (b *backtestCommand) ofFile() ([]*acuity.Snapshot, error) {
+func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error) {
 	var in io.Reader = os.Stdin
 	if b.source != "-" {
 		f, err := os.Open(b.source) //nolint:gosec // the file that the user named
@@ -178,7 +178,9 @@ func (b *backtestCommand) ofFile() ([]*acuity.Snapshot, error) {
 		defer f.Close() //nolint:errcheck // it was only read
 		in = f
 	}
-	return hours.Ordered(hours.OfRequests(hours.Lines(in), b.options.Hospital, b.options.Zone))
+	lines := interruptible(ctx, in)
+	defer lines.Close() //nolint:errcheck // it was only read
+	return hours.Ordered(hours.OfRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
 
 func (b *backtestCommand) kafka() stream.Options {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
@@ -61,19 +62,46 @@ func (c *client) parse(args []string) (words []string, faults []error, err error
 		words = append(words, c.flags.Arg(0))
 		args = c.flags.Args()[1:]
 	}
-	faults = append(fromEnvironment(c.flags, c.env), c.fill())
-	return words, faults, nil
+	faults = append(fromEnvironment(c.flags, c.env), bothGiven(c.flags)...)
+	return words, append(faults, c.fill()), nil
+}
+
+// otherFlag names the flag that says the same in another way: one that was given
+// keeps the variables of both out.
+var otherFlag = map[string]string{"api": "to", "to": "api", "key": "key-file", "key-file": "key"}
+
+// bothGiven refuses two flags that say the same: which is meant nobody knows.
+func bothGiven(flags *flag.FlagSet) (faults []error) {
+	was := given(flags)
+	for _, name := range []string{"api", "key"} {
+		if was[name] && was[otherFlag[name]] {
+			faults = append(faults, fmt.Errorf("-%s, -%s: give one of them", name, otherFlag[name]))
+		}
+	}
+	return faults
+}
+
+// readKey reads the file of a key.
+func readKey(file string) (string, error) {
+	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
+	if err != nil {
+		return "", fmt.Errorf("-key-file: %w", reason(err))
+	}
+	words := strings.Fields(string(content))
+	if len(words) != 1 {
+		return "", errors.New("-key-file: must hold one key and nothing else")
+	}
+	return words[0], nil
 }
 
 // fill takes what was not given from the running svc dev. Its key goes to no
 // other server.
 func (c *client) fill() error {
 	if c.keyFile != "" {
-		content, err := os.ReadFile(c.keyFile)
-		if err != nil {
-			return fmt.Errorf("-key-file: %w", reason(err))
+		var err error
+		if c.key, err = readKey(c.keyFile); err != nil {
+			return err
 		}
-		c.key = strings.TrimSpace(string(content))
 	}
 	if c.api == "" {
 		running, err := runningDev(c.data, (*devFile).api)
@@ -90,6 +118,9 @@ func (c *client) fill() error {
 		}
 	}
 	c.api = strings.TrimSuffix(c.api, "/")
+	if u, err := url.Parse(c.api); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("-api: must be an address such as https://svc.example.org")
+	}
 	if c.key == "" {
 		return errors.New("-key: must be given")
 	}

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,6 +55,13 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"export", "-data", nowhere, "-topic", "verdicts", "-o", nowhere, "-from", "2026-03-02", "-to", "2026-03-01"},
 			[]string{"-to: must be after -from", "-kafka"},
 		},
+		"two servers, two keys": {
+			[]string{"status", "-api", "http://127.0.0.1:1", "-to", "http://127.0.0.1:2", "-key", "svc_1", "-key-file", nowhere},
+			[]string{"-api, -to: give one", "-key, -key-file: give one", "-key-file"},
+		},
+		"two keys of a sender":          {[]string{"send", "-", "-to", "http://127.0.0.1:1", "-key", "svc_1", "-key-file", nowhere}, []string{"-key, -key-file: give one", "-key-file"}},
+		"no address":                    {[]string{"webhooks", "list", "-api", "127.0.0.1:8080", "-key", "svc_1"}, []string{"-api: must be an address such as https://"}},
+		"address of another kind":       {[]string{"webhooks", "list", "-api", "ftp://127.0.0.1", "-key", "svc_1"}, []string{"-api: must be an address such as https://"}},
 		"pace":                          {[]string{"replay", "-data", nowhere, "-speed", "nan"}, []string{"-kafka", "-speed"}},
 		"speed without a demonstration": {[]string{"dev", "-data", nowhere, "-speed", "5"}, []string{"-speed: is that of -demo"}},
 		"mint, unknown flag":            {[]string{"keys", "mint", "-colour"}, []string{"-colour"}},
@@ -79,6 +89,59 @@ func TestFaultsOfACommandLine(t *testing.T) {
 				t.Error("it made the data folder")
 			}
 		})
+	}
+}
+
+// TestFlagWinsOverVariables: also over the variable of the flag that says the same in
+// another way. Who names a server must not reach the one of the environment.
+func TestFlagWinsOverVariables(t *testing.T) {
+	var asked []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.Header.Get("Authorization"))
+		fmt.Fprint(w, `{"ok":true,"data":{"webhooks":[]}}`)
+	}))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "key")
+	if err := os.WriteFile(file, []byte("svc_file\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	const elsewhere = "http://127.0.0.1:1"
+	for name, tt := range map[string]struct {
+		env  map[string]string
+		args []string
+		key  string
+	}{
+		"-to over SVC_API":       {map[string]string{"SVC_API": elsewhere}, []string{"-to", server.URL, "-key", "svc_flag"}, "svc_flag"},
+		"-api over SVC_TO":       {map[string]string{"SVC_TO": elsewhere}, []string{"-api", server.URL, "-key", "svc_flag"}, "svc_flag"},
+		"-key over SVC_KEY_FILE": {map[string]string{"SVC_KEY_FILE": file}, []string{"-api", server.URL, "-key", "svc_flag"}, "svc_flag"},
+		"-key-file over SVC_KEY": {map[string]string{"SVC_KEY": "svc_variable"}, []string{"-api", server.URL, "-key-file", file}, "svc_file"},
+		"variables alone":        {map[string]string{"SVC_API": server.URL, "SVC_KEY_FILE": file}, nil, "svc_file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			asked = nil
+			var out, faults bytes.Buffer
+			env := func(name string) (string, bool) { value, ok := tt.env[name]; return value, ok }
+			code := run(t.Context(), append([]string{"webhooks", "list"}, tt.args...), world{env: env, stdout: &out, stderr: &faults, now: time.Now})
+			if code != 0 || !slices.Equal(asked, []string{"Bearer " + tt.key}) {
+				t.Errorf("code %d, asked with %q, says %s", code, asked, &faults)
+			}
+		})
+	}
+}
+
+// TestKeyFile: a file that holds more than a key, or none, is told as that.
+func TestKeyFile(t *testing.T) {
+	for name, content := range map[string]string{"empty": "", "blank": " \n", "two": "svc_1\nsvc_2\n"} {
+		file := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"status", "-api", "http://127.0.0.1:1"}, {"send", "-", "-to", "http://127.0.0.1:1"}} {
+			code, _, stderr := say(t, append(args, "-key-file", file)...)
+			if code != 2 || !strings.Contains(stderr, "-key-file: must hold one key") {
+				t.Errorf("%s, %s: code %d, says %q", name, args[0], code, stderr)
+			}
+		}
 	}
 }
 

@@ -206,7 +206,7 @@ func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faul
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	flags.VisitAll(func(f *flag.Flag) {
 		value, ok := env(variable(f.Name))
-		if !ok || given[f.Name] {
+		if !ok || given[f.Name] || given[otherFlag[f.Name]] {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {

@@ -70,7 +70,23 @@ func runExport(ctx context.Context, args []string, w world) error {
 		return printValue(c.stdout, m)
 	}
 	sayExported(c.stderr, m)
+	for _, hospital := range unheard(m, c.hospitalList()) {
+		fmt.Fprintf(c.stderr, "  nothing of hospital %q was found\n", hospital)
+	}
 	return nil
+}
+
+// unheard are those of the hospitals that were named of which nothing was exported:
+// there was nothing yet, or the name is mistyped. What went to standard output does
+// not tell whose it was, unless it is nothing at all.
+func unheard(m *replay.Manifest, hospitals []string) (silent []string) {
+	for _, hospital := range hospitals {
+		heard := slices.ContainsFunc(m.Files, func(f replay.File) bool { return f.Hospital == hospital })
+		if !heard && (len(m.Files) > 0 || m.Counts.Rows == 0) {
+			silent = append(silent, hospital)
+		}
+	}
+	return silent
 }
 
 func tableNames() (names []string) {

@@ -30,7 +30,7 @@ func routed() *house {
 	keys.MountReads(h.router, keys.Config{Shell: shell})
 	subscribers.MountWrites(h.router, subscribers.Config{Shell: shell})
 	subscribers.MountReads(h.router, subscribers.Config{Shell: shell})
-	readapi.MountAudit(h.router, shell, nil)
+	readapi.MountAudit(h.router, shell, nil, nil)
 	readapi.MountDeadLetters(h.router, shell, nil)
 	readapi.MountAcknowledge(h.router, shell, nil)
 	readapi.MountReceipts(h.router, readapi.Receipts{Shell: shell})

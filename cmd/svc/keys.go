@@ -45,7 +45,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
 		if _, known := s.register.Hospital(*hospital); !known {
-			return fmt.Errorf("no hospital %q; svc hospitals create makes one", *hospital)
+			return noHospital(*hospital)
 		}
 		now := a.now()
 		template := access.Key{Hospital: *hospital, Name: *name, Scopes: granted, Rate: limits.Rate, Burst: limits.Burst}
@@ -60,6 +60,10 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	})
 }
 
+func noHospital(id string) error {
+	return fmt.Errorf("no hospital %q; svc hospitals create makes one", id)
+}
+
 func listKeys(ctx context.Context, a *admin, args []string) error {
 	hospital := a.flags.String("hospital", "", "only the keys of this hospital")
 	if err := a.parse(args); err != nil {
@@ -69,6 +73,9 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, _ *keys.Ring) error {
+		if _, known := s.register.Hospital(*hospital); !known && *hospital != "" {
+			return noHospital(*hospital)
+		}
 		all := s.register.Keys(*hospital)
 		rows, ids := make([]keyRow, len(all)), make([]string, len(all))
 		for i := range all {

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -44,13 +43,14 @@ func runSend(ctx context.Context, args []string, w world) error {
 	if err != nil {
 		return err
 	}
-	return newSending(o, w, o.readFiles).run(ctx, t)
+	files := func(each func(payload) error) error { return o.readFiles(ctx, each) }
+	return newSending(o, w, files).run(ctx, t)
 }
 
 // readFiles hands out what all files hold.
-func (o *sendOptions) readFiles(each func(payload) error) error {
+func (o *sendOptions) readFiles(ctx context.Context, each func(payload) error) error {
 	for _, name := range o.files {
-		if err := readFile(name, each); err != nil {
+		if err := readFile(ctx, name, each); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 		o.files = append(o.files, flags.Arg(0))
 		args = flags.Args()[1:]
 	}
-	faults := fromEnvironment(flags, w.env)
+	faults := append(fromEnvironment(flags, w.env), bothGiven(flags)...)
 	if len(o.files) == 0 {
 		faults = append(faults, errors.New("name a file, or - for standard input"))
 	}
@@ -108,11 +108,10 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 // fill takes what was not given from the running svc dev.
 func (o *sendOptions) fill() error {
 	if o.keyFile != "" {
-		content, err := os.ReadFile(o.keyFile)
-		if err != nil {
-			return fmt.Errorf("-key-file: %w", reason(err))
+		var err error
+		if o.key, err = readKey(o.keyFile); err != nil {
+			return err
 		}
-		o.key = strings.TrimSpace(string(content))
 	}
 	if o.to != "" {
 		return nil

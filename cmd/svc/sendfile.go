@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -25,7 +26,7 @@ type payload struct {
 }
 
 // readFile hands out what a file holds; - is standard input.
-func readFile(name string, each func(payload) error) error {
+func readFile(ctx context.Context, name string, each func(payload) error) error {
 	file := os.Stdin
 	if name != "-" {
 		var err error
@@ -34,7 +35,9 @@ func readFile(name string, each func(payload) error) error {
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 	}
-	if err := readPayloads(file, each); err != nil {
+	in := interruptible(ctx, file)
+	defer in.Close() //nolint:errcheck // it was only read
+	if err := readPayloads(in, each); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -138,7 +138,7 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	} else if err != nil {
 		return nil, usageError{err}
 	}
-	faults := fromEnvironment(flags, w.env)
+	faults := append(fromEnvironment(flags, w.env), bothGiven(flags)...)
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
 	}

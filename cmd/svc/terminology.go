@@ -196,7 +196,9 @@ func (o *terminologyOptions) importCSV(ctx context.Context) error {
 		defer file.Close() //nolint:errcheck // it was read
 		in = file
 	}
-	rows, faults, err := readRows(in)
+	text := interruptible(ctx, in)
+	defer text.Close() //nolint:errcheck // it was read
+	rows, faults, err := readRows(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,6 +66,11 @@ func TestOrigins(t *testing.T) {
 			h := ask("OPTIONS", "Access-Control-Request-Method")
 			if h.Get("Access-Control-Allow-Origin") != want || (h.Get("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS") != c.allowed || (h.Get("Access-Control-Allow-Headers") != "") != c.allowed {
 				t.Errorf("the question before: %v", h)
+			}
+			for _, name := range []string{"Authorization", "Idempotency-Key", "Prefer", "If-Match"} {
+				if strings.Contains(h.Get("Access-Control-Allow-Headers"), name) != c.allowed {
+					t.Errorf("may be sent: %q, and %s?", h.Get("Access-Control-Allow-Headers"), name)
+				}
 			}
 			if h = ask("OPTIONS"); h.Get("Access-Control-Allow-Methods") != "" {
 				t.Errorf("not asked: %v", h)

@@ -22,8 +22,8 @@ var (
 	oneYear = []string{"max-age=31536000"}
 
 	byOrigin       = []string{"Origin"}
-	exposed        = []string{"X-Request-Id, ETag, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed"}
-	acceptedHeader = []string{"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, X-Request-Id"}
+	exposed        = []string{"X-Request-Id, ETag, Retry-After, RateLimit, RateLimit-Policy, Idempotency-Replayed, Preference-Applied"}
+	acceptedHeader = []string{"Authorization, Content-Type, Content-Encoding, Idempotency-Key, If-Match, If-None-Match, Prefer, X-Request-Id"}
 	tenMinutes     = []string{"600"}
 )
 

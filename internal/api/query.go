@@ -7,7 +7,22 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/go-chi/chi/v5"
 )
+
+// PathValue returns a part of the path that the route names, as it was meant: a
+// client may send any character of it as its percent code, and most send the colon so.
+func PathValue(r *http.Request, name string) string {
+	value := chi.URLParam(r, name)
+	if r.URL.RawPath == "" { // chi goes by it where it is there, else by the decoded path
+		return value
+	}
+	if meant, err := url.PathUnescape(value); err == nil {
+		return meant
+	}
+	return value
+}
 
 // Query reads the query of a request and collects every rule that it breaks.
 type Query struct {
@@ -42,13 +57,14 @@ func (q *Query) One(name string, words ...string) string {
 	return word
 }
 
-// Time returns an instant; the zero time if it is not there.
-func (q *Query) Time(name string) time.Time {
+// Time returns an instant, of the zone if it has no offset; the zero time if it is not
+// there.
+func (q *Query) Time(name string, zone *time.Location) time.Time {
 	if !q.values.Has(name) {
 		return time.Time{}
 	}
-	at, err := time.Parse(time.RFC3339, q.values.Get(name))
-	if err != nil {
+	at, ok := ParseTime(q.values.Get(name), zone)
+	if !ok {
 		q.Fault(name, "date-time")
 	}
 	return at

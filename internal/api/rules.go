@@ -26,7 +26,7 @@ var Rules = []RuleAbout{
 	{"range", "It must lie within these bounds, which count."},
 	{"integer", "It must be a whole number within these bounds."},
 	{"unique", "It is there twice; only one can hold."},
-	{"date-time", "It must be a time of RFC 3339 between 1900 and 2199; without an offset it is one of the hospital where the field says so."},
+	{"date-time", "It must be a time of RFC 3339 between 1900 and 2199; without an offset it is one of the hospital."},
 	{"date", "It must be a day, as 2026-03-04."},
 	{"format", "It must have this form."},
 	{"ascii", "It must be of visible ASCII characters, so many of them."},

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -63,6 +64,48 @@ func TestPage(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %s", want)
 		}
+	}
+}
+
+// The headers by which a client goes are told; 304 is an answer to reads alone.
+func TestHeadersOfAnswers(t *testing.T) {
+	read := api.Operation{
+		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",
+		Parameters: []api.Parameter{{Name: "If-None-Match", In: "header"}}, Data: struct{}{},
+	}
+	write := read
+	write.Method, write.ID = "PUT", "setThing"
+	write.Parameters = append(write.Parameters, api.Parameter{Name: "Idempotency-Key", In: "header"})
+	text, err := documentOf([]api.Operation{read, write}, "/docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Paths map[string]map[string]struct {
+			Responses map[string]struct{ Headers map[string]any }
+		}
+	}
+	if err := json.Unmarshal(text, &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ method, status, header string }{
+		{"get", "200", "ETag"},
+		{"get", "200", "RateLimit"},
+		{"get", "200", "X-Request-Id"},
+		{"get", "304", "ETag"},
+		{"get", "401", "WWW-Authenticate"},
+		{"get", "405", "Allow"},
+		{"get", "429", "Retry-After"},
+		{"get", "503", "Retry-After"},
+		{"put", "200", "Idempotency-Replayed"},
+	} {
+		if document.Paths["/api/v1/thing"][c.method].Responses[c.status].Headers[c.header] == nil {
+			t.Errorf("%s, %s: %s is not told", c.method, c.status, c.header)
+		}
+	}
+	put := document.Paths["/api/v1/thing"]["put"].Responses
+	if _, told := put["304"]; told || put["200"].Headers["ETag"] != nil {
+		t.Error("a write is told to answer 304, or with an entity tag to ask by")
 	}
 }
 

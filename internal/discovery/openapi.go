@@ -140,6 +140,7 @@ func (w *writer) operation(o *api.Operation) {
 	for _, kind := range o.Told {
 		told(op, kind, o.Bare)
 	}
+	headers(op, o)
 	w.doc.AddOperation(op)
 }
 
@@ -166,7 +167,7 @@ func (w *writer) parameters(op *huma.Operation, o *api.Operation) {
 			one.Example = p.Example
 		}
 		op.Parameters = append(op.Parameters, one)
-		if p.Name == "If-None-Match" {
+		if p.Name == "If-None-Match" && o.Method == http.MethodGet {
 			op.Responses["304"] = &huma.Response{Description: "Unchanged since the entity tag."}
 		}
 	}

@@ -286,6 +286,13 @@ func TestKeysEverywhere(t *testing.T) {
 	if a := newPartner(d.BaseURL, d.HospitalID, key).post(t, "staffing", `{"nursesOnDuty":1}`); a.status != http.StatusForbidden || a.Error.Code != "forbidden_scope" || !strings.Contains(a.Error.Message, "ingest:staffing") {
 		t.Errorf("a write with a reader's key: %d %s", a.status, a.raw)
 	}
+	// A name that is mistyped is told, and not answered with an empty list.
+	if out, ok := svcIn(t, dir, "keys", "list", "-hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
+		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
+	}
+	if out, ok := svcIn(t, dir, "export", "-topic", "observations", "-hospital", "typo", "-o", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
+		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
+	}
 	var listed []struct{ ID, Name, Status string }
 	into(t, []byte(cli(t, nil, "keys", "list", "-data", dir, "--json")), &listed)
 	id := ""

@@ -118,7 +118,8 @@ type keyRow struct {
 
 type mintedKey struct {
 	keyRow
-	Key string `json:"key"` // shown once
+	Key      string        `json:"key"` // shown once
+	Warnings []api.Warning `json:"warnings"`
 }
 
 type keyList struct {
@@ -135,6 +136,10 @@ func (s *server) row(k *access.Key, used map[string]time.Time) keyRow {
 		row.Scopes = append(row.Scopes, string(scope))
 	}
 	return row
+}
+
+func (s *server) minted(k *access.Key, token string, warnings []api.Warning) mintedKey {
+	return mintedKey{s.row(k, nil), token, append([]api.Warning{}, warnings...)}
 }
 
 func (s *server) list(w http.ResponseWriter, r *http.Request) {
@@ -170,10 +175,12 @@ func (s *server) get(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	var in mintShape
-	if _, ok := api.ReadJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := api.ReadJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
-	template, broken := in.template(api.Caller(r.Context()).Hospital)
+	hospital := api.Caller(r.Context()).Hospital
+	template, broken := in.template(hospital, s.Ring.Register.Zone(hospital))
 	switch {
 	case len(broken) > 0:
 		api.Fail(w, r, api.Problem{Kind: api.Invalid, Details: broken})
@@ -188,7 +195,7 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	if s.failed(w, r, err) {
 		return
 	}
-	s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+	s.answer(w, r, &key, s.minted(&key, token, warnings))
 }
 
 // scopeNames are the scopes that a key may be given.
@@ -200,7 +207,7 @@ func scopeNames() (names []string) {
 }
 
 // template returns the key that a body asks for, and the rules that it breaks.
-func (in *mintShape) template(hospital string) (key access.Key, broken []api.Detail) {
+func (in *mintShape) template(hospital string, zone *time.Location) (key access.Key, broken []api.Detail) {
 	unless := func(ok bool, path, rule string) {
 		if !ok {
 			broken = append(broken, api.Detail{Path: path, Rule: rule})
@@ -222,9 +229,9 @@ func (in *mintShape) template(hospital string) (key access.Key, broken []api.Det
 	_, err = access.Limits(access.DefaultRate, in.Burst)
 	unless(err == nil, "burst", "range:0-1000000")
 	if in.ExpiresAt != nil {
-		at, fault := time.Parse(time.RFC3339, *in.ExpiresAt)
-		unless(fault == nil, "expiresAt", "date-time")
-		key.ExpiresAt = cut(at)
+		at, ok := api.ParseTime(*in.ExpiresAt, zone)
+		unless(ok, "expiresAt", "date-time")
+		key.ExpiresAt = at
 	}
 	if len(broken) > 0 {
 		return key, broken
@@ -239,7 +246,8 @@ func (in *mintShape) template(hospital string) (key access.Key, broken []api.Det
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 	var in rotateShape
-	if _, ok := api.ReadOptionalJSON(w, r, maxBody, &in); !ok {
+	warnings, ok := api.ReadOptionalJSON(w, r, maxBody, &in)
+	if !ok {
 		return
 	}
 	if in.Overlap == "" {
@@ -257,7 +265,7 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 			return nil
 		}
 		if err == nil {
-			s.answer(w, r, &key, mintedKey{s.row(&key, nil), token})
+			s.answer(w, r, &key, s.minted(&key, token, warnings))
 		}
 		return err
 	})
@@ -267,7 +275,7 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	s.change(w, r, func(ctx context.Context, by string, seen int64, key access.Key) error {
 		key, err := s.Ring.Revoke(ctx, by, seen, key)
 		if err == nil {
-			s.answer(w, r, &key, s.row(&key, nil))
+			s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
 		}
 		return err
 	})
@@ -296,7 +304,7 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 // find returns the key of the path, if it is of the caller's hospital and as the
 // caller knows it; else it has answered.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
-	key, known := s.Ring.Register.Key(chi.URLParam(r, "id"))
+	key, known := s.Ring.Register.Key(api.PathValue(r, "id"))
 	if !known || key.Hospital != api.Caller(r.Context()).Hospital {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
 		return key, false

@@ -86,6 +86,7 @@ type row struct {
 	Rate                           float64
 	Burst                          int
 	ExpiresAt, RevokedAt           *time.Time
+	Warnings                       []api.Warning
 }
 
 func (h *house) ask(who, method, path, body string, want int, headers ...string) (row, http.Header) {
@@ -203,6 +204,33 @@ func TestOthersSeeAndDoNothing(t *testing.T) {
 	if len(h.acts) != acts {
 		t.Errorf("acts %+v", h.acts[acts:])
 	}
+}
+
+// TestUnknownFields: a mistyped expiry would make a key that never ends, and a
+// mistyped overlap keep one for a day.
+func TestUnknownFields(t *testing.T) {
+	h := open(t)
+	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expires":"90d"}`, 200)
+	if want := []api.Warning{{Code: "unknown_field", Path: "expires"}}; !slices.Equal(made.Warnings, want) {
+		t.Errorf("made with warnings %+v, want %+v", made.Warnings, want)
+	}
+	next, _ := h.ask("admin", "POST", "/api/admin/keys/"+made.ID+"/rotate", `{"overlapHours":0}`, 200)
+	if want := []api.Warning{{Code: "unknown_field", Path: "overlapHours"}}; !slices.Equal(next.Warnings, want) {
+		t.Errorf("rotated with warnings %+v, want %+v", next.Warnings, want)
+	}
+	last, _ := h.ask("admin", "POST", "/api/admin/keys/"+next.ID+"/rotate", ``, 200)
+	if last.Warnings == nil || len(last.Warnings) > 0 {
+		t.Errorf("rotated with warnings %#v, want an empty list", last.Warnings)
+	}
+}
+
+// TestExpiryInTheZone: a time without an offset is the hospital's.
+func TestExpiryInTheZone(t *testing.T) {
+	h := open(t)
+	h.register.SetHospital(access.Hospital{ID: "north", Name: "North", Zone: "America/Chicago"})
+	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expiresAt":"2031-04-05T08:00:00"}`, 200)
+	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expiresAt":"2031-04-05T06:59:00"}`, 422)
+	h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expiresAt":"soon"}`, 400)
 }
 
 func TestBodiesThatAreRefused(t *testing.T) {

@@ -125,11 +125,11 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 
 // query reads the query of a request, or has answered.
 func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
-	given := api.QueryOf(r)
+	given, zone := api.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
 		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
 		State: outbound.State(given.One("state", stateNames...)), Event: given.One("event", eventNames...),
-		Since: given.Time("since"), Until: given.Time("until"),
+		Since: given.Time("since", zone), Until: given.Time("until", zone),
 		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
 	}
 	return q, !given.Refused(w, r)

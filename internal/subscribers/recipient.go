@@ -211,8 +211,10 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 	f.unless(!api.Blank(p.Label) && utf8.RuneCountInString(p.Label) <= maxLabel && !api.Controls(p.Label), "label", "length:1-60")
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
-		// The bare address: a name beside it could be a person's.
-		f.unless(err == nil && parsed.Address == p.Email && len(p.Email) <= maxEmail && !api.Controls(p.Email), "email", "format:email")
+		// The bare address: a name beside it could be a person's. And not the mask of one:
+		// who sends back what a list shows must not lose the address.
+		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
+		f.unless(bare && len(p.Email) <= maxEmail && !api.Controls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
 	}
 	if p.Phone != "" {
@@ -226,6 +228,9 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 	f.fits(p.EmailShown != "" || p.PhoneShown != "" || p.WebhookID != "", "email", "one_of:email|phone|webhookId")
 }
 
+// masked stands for what is not shown.
+const masked = "***"
+
 // maskEmail shows of an address what tells it from its neighbors and no more.
 func maskEmail(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
@@ -235,15 +240,15 @@ func maskEmail(address string) string {
 	} else {
 		top = "." + top
 	}
-	return first(local) + "***@" + first(domain) + "***" + top
+	return first(local) + masked + "@" + first(domain) + masked + top
 }
 
 // maskPhone shows the last two digits.
 func maskPhone(number string) string {
 	if len(number) < 8 {
-		return "***"
+		return masked
 	}
-	return "***" + number[len(number)-2:]
+	return masked + number[len(number)-2:]
 }
 
 func first(text string) string {

@@ -19,6 +19,10 @@ func TestRecipients(t *testing.T) {
 	if d := changed.Data; d.Phone != "" || d.Email != "c***@c***.example" || d.Label != "Charge nurse" || d.Version != 2 {
 		t.Errorf("changed %s", changed.raw)
 	}
+	// As a client does that reads, changes a field and sends all of it back.
+	if got := h.ask("admin", "PATCH", one, `{"label":"Charge","email":"c***@c***.example"}`, 400); got.rules() != "email format:email" {
+		t.Errorf("a mask for an address: %s", got.raw)
+	}
 	if p, _ := h.register.Recipient("north", made.Data.ID); p.Email != "canary.charge@canary-hospital.example" || p.Phone != "" {
 		t.Error("the address was lost by a change")
 	}

@@ -10,8 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/internal/access"
 	"svc/internal/api"
 	"svc/internal/audit"
@@ -66,7 +64,7 @@ func newID(prefix string, bytes int) string {
 
 func hospitalOf(r *http.Request) string { return api.Caller(r.Context()).Hospital }
 
-func pathID(r *http.Request) string { return chi.URLParam(r, "id") }
+func pathID(r *http.Request) string { return api.PathValue(r, "id") }
 
 // faults collects the rules that a request breaks, so that its sender learns of
 // all of them at once.
@@ -176,22 +174,14 @@ func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// parseTime reads RFC 3339; a time without an offset is in the zone. "" is zero.
+// parseTime reads a time of a hospital. "" is zero.
 func (s *server) parseTime(f *faults, hospital, path, text string) time.Time {
 	if text == "" {
 		return time.Time{}
 	}
-	zone := time.UTC
-	if s.Zone != nil {
-		zone = s.Zone(hospital)
-	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return cut(at)
-		}
-	}
-	f.add(path, "format:date-time")
-	return time.Time{}
+	at, ok := api.ParseTime(text, s.Zone(hospital))
+	f.unless(ok, path, "format:date-time")
+	return at
 }
 
 func some[T comparable](v T) *T {

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/go-chi/chi/v5"
-
 	"svc/internal/api"
 	"svc/internal/outbound"
 )
@@ -100,7 +98,7 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 	seen, end := s.begin()
 	defer end()
-	hospital, id := hospitalOf(r), chi.URLParam(r, "tier")
+	hospital, id := hospitalOf(r), api.PathValue(r, "tier")
 	at := slices.Index(outbound.TierIDs(), id)
 	if at < 0 {
 		api.Fail(w, r, api.Problem{Kind: api.Missing})
