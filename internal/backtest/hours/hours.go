@@ -129,7 +129,7 @@ func OfInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
 }
 
 // ErrNone says that no hour was found.
-var ErrNone = errors.New("no hours")
+var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
 
 // Ordered gathers the hours in ascending order, the latest generation of each.
 // A backfill writes hours of the past again.
