@@ -57,6 +57,9 @@ func TestMatrix500AndPoison(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.start()
+		first := r.change("north")
+		r.settle(time.Second)
+		r.receiver.set("whk_1", always(status(500))) // until its id is known
 		bad := r.change("north")[0]
 		r.receiver.set("whk_1", func(m outbound.Message) outbound.Result {
 			if m.EventID == bad {
@@ -64,19 +67,17 @@ func TestMatrix500AndPoison(t *testing.T) {
 			}
 			return ok()
 		})
-		r.settle(time.Second)
-		bad = r.change("north")[0]
 		var rest []string
 		for range 5 {
 			rest = append(rest, r.change("north")...)
 		}
 		r.settle(29 * time.Minute)
-		if n := r.board.states()[outbound.Delivered]; n != 1 {
+		if n := r.board.states()[outbound.Delivered]; n != len(first) {
 			t.Fatalf("%d delivered within half an hour", n)
 		}
 		r.settle(15 * time.Minute)
 		states := r.board.states()
-		if states[outbound.Poison] != 1 || states[outbound.Delivered] != 1+len(rest) {
+		if states[outbound.Poison] != 1 || states[outbound.Delivered] != len(first)+len(rest) {
 			t.Fatalf("states %v", states)
 		}
 		r.end()
