@@ -81,7 +81,7 @@ func (w *writer) events(list []acuity.Event) {
 }
 
 func (r *reader) events() (list []acuity.Event) {
-	_, memory := r.memory()
+	memory := r.eventList()
 	list = listAgain(memory)
 	for l := r.items(); l.next(r); {
 		list = extend(list, l)

@@ -48,12 +48,20 @@ func listRead[T any](memory *[]T, list []T, atMost int) []T {
 	return list
 }
 
-// memory returns where lists are kept for the next input; nil: nowhere.
-func (r *reader) memory() (signals *[]acuity.Signal, events *[]acuity.Event) {
+// signalList returns where signals are kept for the next input; nil: nowhere.
+func (r *reader) signalList() *[]acuity.Signal {
 	if r.again == nil {
-		return nil, nil
+		return nil
 	}
-	return &r.again.signals, &r.again.events
+	return &r.again.signals
+}
+
+// eventList returns where events are kept for the next input; nil: nowhere.
+func (r *reader) eventList() *[]acuity.Event {
+	if r.again == nil {
+		return nil
+	}
+	return &r.again.events
 }
 
 // newRoom returns a reference with nothing in it.

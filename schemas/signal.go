@@ -47,7 +47,7 @@ func (w *writer) signals(list []acuity.Signal) {
 }
 
 func (r *reader) signals() (list []acuity.Signal) {
-	memory, _ := r.memory()
+	memory := r.signalList()
 	list = listAgain(memory)
 	for l := r.items(); l.next(r); {
 		list = extend(list, l)
