@@ -147,11 +147,17 @@ func (s *server) busy(b *testing.B) time.Duration {
 	if s.container == nil {
 		return 0
 	}
+	return busy(b, s.pid(b))
+}
+
+// pid is the process of a server in a container of ours.
+func (s *server) pid(b *testing.B) int {
+	b.Helper()
 	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
 	if err != nil {
 		b.Fatal(err)
 	}
-	return busy(b, c.State.Pid)
+	return c.State.Pid
 }
 
 // compiling is the part of it that a Java machine has spent on compiling what it
@@ -161,11 +167,7 @@ func (s *server) compiling(b *testing.B) time.Duration {
 	if s.container == nil {
 		return 0
 	}
-	c, err := s.pool.Client.InspectContainer(s.container.Container.ID)
-	if err != nil {
-		b.Fatal(err)
-	}
-	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", c.State.Pid))
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", s.pid(b)))
 	if err != nil {
 		b.Fatal(err)
 	}

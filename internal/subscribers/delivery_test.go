@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	"svc/internal/access"
 	"svc/internal/outbound"
@@ -20,11 +21,12 @@ func TestPartnersOwnDeliveries(t *testing.T) {
 		{ID: "dlv_2", Hospital: "north", EndpointID: "whk_other"},
 	}
 	path := "/api/v1/webhooks/" + hook + "/deliveries"
-	got := h.ask("partner", "GET", path+"?state=pending&limit=7", "", 200)
+	got := h.ask("partner", "GET", path+"?state=pending&limit=7&since=2031-04-05T05:00:00", "", 200)
 	if len(got.Data.Items) != 1 || got.Data.Items[0].ID != "dlv_1" || len(got.Data.Items[0].Attempts) != 1 || strings.Contains(got.raw, "endpoint said") || got.Data.Next != "more" {
 		t.Errorf("own %s", got.raw)
 	}
-	if q := h.board.asked; q.Endpoint != hook || q.Hospital != "north" || q.State != outbound.Pending || q.Limit != 7 {
+	since := time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC) // six hours west
+	if q := h.board.asked; q.Endpoint != hook || q.Hospital != "north" || q.State != outbound.Pending || q.Limit != 7 || !q.Since.Equal(since) {
 		t.Errorf("asked %+v", q)
 	}
 	for _, who := range []string{"admin", "other", "foreign"} {
