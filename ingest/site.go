@@ -90,12 +90,21 @@ func (s *server) told(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 	return o, in
 }
 
+const dryRun = "dryRun"
+
 // act reads how the request is meant: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) act(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
-	if dry, said := q.URL.Query()["dryRun"]; said {
-		if act.DryRun = dry[0] == "true"; !act.DryRun && dry[0] != "false" {
-			r.fault("dryRun", "enum:true|false")
+	for name, values := range q.URL.Query() {
+		switch {
+		case name == dryRun && len(values) > 1:
+			r.fault(dryRun, "one")
+		case name == dryRun:
+			if act.DryRun = values[0] == "true"; !act.DryRun && values[0] != "false" {
+				r.fault(dryRun, "enum:true|false")
+			}
+		case strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun):
+			r.fault(dryRun, "name") // who meant to try it out must not have done it
 		}
 	}
 	match, none := given(q, "If-Match"), given(q, "If-None-Match")

@@ -85,7 +85,7 @@ func siteRoutes() []api.Route[*server] {
 			o.Refuses = o.Refuses[:len(o.Refuses)-1] // every body may be malformed
 		}
 		o.Parameters = append(o.Parameters,
-			api.Parameter{Name: "dryRun", In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
+			api.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
 			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
 			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
 		)

@@ -51,6 +51,10 @@ func TestFaultsOfACommandLine(t *testing.T) {
 			[]string{"verify", "-data", nowhere, "-continuous", "-every", "0"},
 			[]string{"-kafka", "-every"},
 		},
+		"rounds of one": {
+			[]string{"verify", "-data", nowhere, "-every", "1s", "-metrics", "127.0.0.1:0"},
+			[]string{"-kafka", "-every: is that of -continuous", "-metrics: is that of -continuous"},
+		},
 		"window": {
 			[]string{"export", "-data", nowhere, "-topic", "verdicts", "-o", nowhere, "-from", "2026-03-02", "-to", "2026-03-01"},
 			[]string{"-to: must be after -from", "-kafka"},

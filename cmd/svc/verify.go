@@ -36,6 +36,11 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	if c.config != nil && all && c.hospitals != "" {
 		faults = append(faults, errors.New("-all: leave out -hospital"))
 	}
+	for _, name := range []string{"every", "metrics"} {
+		if c.config != nil && !continuous && given(c.flags)[name] {
+			faults = append(faults, fmt.Errorf("-%s: is that of -continuous", name))
+		}
+	}
 	if c.config != nil && every <= 0 {
 		faults = append(faults, errors.New("-every: must be above 0"))
 	}
