@@ -10,14 +10,11 @@ const maxServiceWord = 40
 // code none: of "108^Obstetrics" the number alone tells nothing. The rest of a name goes
 // no further.
 func Service(code string, names ...string) string {
-	for _, text := range append([]string{code}, names...) {
-		word := serviceWord(text)
-		switch {
-		case word == "":
-		case text == code:
-			return strings.ToUpper(code)
-		default:
-			return word
+	if serviceWord(code) == "" {
+		for _, name := range names {
+			if word := serviceWord(name); word != "" {
+				return word
+			}
 		}
 	}
 	return strings.ToUpper(code)
