@@ -114,6 +114,32 @@ func TestRoomLabels(t *testing.T) {
 	}
 }
 
+// Where a place was found before is looked up anew once the table knows more, or less.
+func TestPlaceFoundBefore(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, change func(*roomTable)
+		place          Location
+	}{
+		"a room comes":        {func(*roomTable) {}, func(r *roomTable) { r.know(1, "L1", "") }, spot("LDR^L1")},
+		"a room goes":         {func(r *roomTable) { r.know(1, "L1", "") }, func(r *roomTable) { r.forget(1) }, spot("LDR^L1")},
+		"a row comes":         {func(*roomTable) {}, func(r *roomTable) { r.site([]siteLocation{{PointOfCare: "LDR", Outside: true}}) }, spot("LDR^L1")},
+		"another uses a room": {func(r *roomTable) { r.know(12, "", ""); r.see(spot("MBU^12")) }, func(r *roomTable) { r.see(spot("AP^12")) }, spot("MBU^12")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var rooms roomTable
+			c.before(&rooms)
+			before := rooms.of(&c.place)
+			c.change(&rooms)
+			switch now := rooms.resolve(c.place); {
+			case now == before:
+				t.Errorf("it is in %+v as before: nothing is tested", now)
+			case rooms.of(&c.place) != now:
+				t.Errorf("it is in %+v, want %+v", rooms.of(&c.place), now)
+			}
+		})
+	}
+}
+
 // Two rooms whose hashes are equal: found once by counting through names.
 func collision(t testing.TB) (a, b Location) {
 	seen := map[int32]string{}
