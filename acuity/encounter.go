@@ -159,7 +159,6 @@ func (u *Unit) unsay(places []*Location) {
 	if !slices.ContainsFunc(places, func(l *Location) bool { return u.table.lacks(*l) }) {
 		return
 	}
-	u.table = roomTable{}
 	u.learn()
 	u.markAll()
 }

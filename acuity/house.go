@@ -188,11 +188,11 @@ func (u *Unit) forget(v *visit) {
 	u.dirty.gone = append(u.dirty.gone, string(u.visitKey(v.ID)))
 }
 
-// learn fills the table of rooms, and the list of newborns in censuses, from the
-// facts.
+// learn makes the table of rooms anew from the facts, and fills the list of newborns in
+// censuses.
 func (u *Unit) learn() {
+	u.table = roomTable{referents: u.referents}
 	u.table.site(u.locations())
-	u.table.referents = u.referents
 	u.relabel()
 	for _, r := range u.referents {
 		u.join(&r.Referent)

@@ -64,13 +64,14 @@ func (u *Unit) takeReferents(in *intake) {
 			u.markPerson(s.Name)
 		}
 	}
-	u.forgetReferents()
-	u.table.found = nil
+	for _, old := range u.forgetReferents() {
+		heard = heard || len(old.Codings) > 0 && u.names(old.Name)
+		seen = seen || !old.Place.IsZero()
+	}
 	if heard || u.maps == nil || u.maps.referents == nil {
 		u.readAgain()
 	}
 	if seen {
-		u.table.own, u.table.slots, u.table.names, u.table.points, u.table.found = nil, nil, nil, nil, nil
 		u.learn()
 		u.work.known = true
 		u.markAll()
@@ -137,11 +138,11 @@ func (s *ReferentState) own() {
 	}
 }
 
-// forgetReferents keeps the caps: those told last stay, of patients and of the
-// others.
-func (u *Unit) forgetReferents() {
+// forgetReferents keeps the caps, and returns those that it forgets: those told last
+// stay, of patients and of the others.
+func (u *Unit) forgetReferents() (forgotten []*ReferentState) {
 	if len(u.referents) <= capReferents {
-		return
+		return nil
 	}
 	var kinds [2][]*ReferentState
 	for _, s := range u.referents {
@@ -162,8 +163,10 @@ func (u *Unit) forgetReferents() {
 			}
 			delete(u.referents, s.Name)
 			u.dirty.gone = append(u.dirty.gone, string(u.key(kindReferent, digest(s.Name))))
+			forgotten = append(forgotten, s)
 		}
 	}
+	return forgotten
 }
 
 // join notes that a number and a reference are of the same patient.

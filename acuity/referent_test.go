@@ -64,3 +64,42 @@ func TestReferentsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// What is forgotten counts no more: the unit is as one that is restored without it.
+func TestForgottenReferentCountsNoMore(t *testing.T) {
+	now := day
+	for name, c := range map[string]struct {
+		referent Referent
+		said     Observation
+	}{
+		"Medication": {
+			Referent{Name: "Medication/m", Codings: []Coding{{System: RxNorm, Code: "6585"}}},
+			spoken(now, 4, Signal{Room: 4, Kind: KindMedication, System: SystemLocal, Code: "Medication/m", StartedAt: now}),
+		},
+		"Location": {
+			Referent{Name: "Location/l", Place: ldr("L1")},
+			arrival(now, Event{ID: "e", Type: A01, Visit: "v", Class: 'I', Place: Location{Room: "Location/l"}}),
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u, log := NewUnit(testHospital), changelog{}
+			apply := func(o Observation) {
+				o.Hospital, o.ReceivedAt = testHospital, now
+				u.Apply(&o, 1)
+				log.write(u)
+			}
+			apply(Observation{Channel: ChannelFHIR, Referents: []Referent{c.referent}})
+			apply(c.said)
+			before := rendered(u.Chart().Rooms)
+			others := Observation{Channel: ChannelFHIR}
+			for i := range capReferents {
+				others.Referents = append(others.Referents, Referent{Name: fmt.Sprint("Medication/", i), Codings: []Coding{{System: RxNorm, Code: "11295"}}})
+			}
+			apply(others)
+			after, restored := rendered(u.Chart().Rooms), rendered(log.restore(t).Chart().Rooms)
+			if after == before || after != restored {
+				t.Errorf("before\n%s\nafter\n%s\nrestored\n%s", before, after, restored)
+			}
+		})
+	}
+}

@@ -79,7 +79,6 @@ func (u *Unit) forgetDerived() {
 		}
 	}
 	u.waits, u.cancels = true, nil
-	u.table = roomTable{}
 	u.learn()
 	if past != nil && past.told >= recallDaily && u.facts.Backfill.Next%24 != 0 {
 		u.past = past
