@@ -16,8 +16,6 @@ type readout struct {
 	weight   uint8  // see graver
 	matches  []match
 
-	next *readout // looks the same at first, see glance
-
 	// What tells most others apart at once: of the identity, and of what
 	// sameSubject compares.
 	identityHash, subjectHash uint64
@@ -97,18 +95,9 @@ func (r *readout) known() matchState {
 	return r.state
 }
 
-// readouts are those of a unit, by the hash of what tells most of them apart. Feeds
-// repeat few words again and again.
+// readouts are those of a unit, by the hash of their wording. Feeds repeat few words
+// again and again.
 type readouts map[uint64]*readout
-
-// glance is what of a wording is looked at first.
-func (w *wording) glance() uint64 {
-	return maphash.Comparable(seed, struct {
-		code, words string
-		number      Milli
-		status      SignalStatus
-	}{w.Code, w.Value.Words, w.Value.Number, w.Status})
-}
 
 // capReadouts bounds what is remembered; beyond it, it begins anew.
 const capReadouts = 512
@@ -130,15 +119,12 @@ func (m *readouts) use(u *Unit, l *threads) *threads {
 
 // of reads a wording; all equal ones share what it says.
 func (m *readouts) of(u *Unit, w wording) *readout {
-	at := w.glance()
-	first := (*m)[at]
-	for r := first; r != nil; r = r.next {
-		if r.wording == w && r.maps == u.maps {
-			return r
-		}
+	at := maphash.Comparable(seed, w)
+	if r := (*m)[at]; r != nil && r.wording == w && r.maps == u.maps {
+		return r
 	}
-	if len(u.identities) >= capReadouts || len(*m) >= capReadouts || first.many() || *m == nil {
-		*m, u.identities, first = readouts{}, map[identity]*identity{}, nil
+	if len(u.identities) >= capReadouts || len(*m) >= capReadouts || *m == nil {
+		*m, u.identities = readouts{}, map[identity]*identity{}
 	}
 	w.System, w.Code, w.Display = System(u.shared.text(string(w.System))), u.shared.text(w.Code), u.shared.text(w.Display)
 	w.Feed = Channel(u.shared.text(string(w.Feed)))
@@ -150,22 +136,9 @@ func (m *readouts) of(u *Unit, w wording) *readout {
 	} else {
 		u.identities[*r.identity] = r.identity
 	}
-	r.next = first
 	(*m)[at] = r
 	return r
 }
-
-// many reports whether it is one of many that look the same at first.
-func (r *readout) many() bool {
-	n := 0
-	for ; r != nil; r = r.next {
-		n++
-	}
-	return n >= maxAlike
-}
-
-// maxAlike bounds how many wordings are remembered that look the same at first.
-const maxAlike = 32
 
 // diagnosisReadout is what a diagnosis says by its code, whenever it is made.
 type diagnosisReadout struct {

@@ -231,10 +231,8 @@ func (u *Unit) names(name string) bool {
 			w.also != "" && slices.ContainsFunc(sought, func(n string) bool { return strings.Contains(string(w.also), n) })
 	}
 	for _, r := range u.readouts {
-		for ; r != nil; r = r.next {
-			if says(&r.wording) {
-				return true
-			}
+		if says(&r.wording) {
+			return true
 		}
 	}
 	in := func(l *threads) bool {
