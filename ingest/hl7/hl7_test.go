@@ -140,6 +140,7 @@ func TestFaults(t *testing.T) {
 		"too many segments": {segments(msh, strings.Repeat("NTE|\r", 1001), pid, pv1), "AE 102 NTE^1001^0"},
 		"field too long":    {segments(msh, pid, "OBX|"+strings.Repeat("x", 64<<10+1), pv1), "AE 102 OBX^1^0"},
 		"used field long":   {segments(msh, pid, pv1, "PV2|||"+strings.Repeat("x", 64<<10+1)), "AE 102 PV2^1^0"},
+		"continued long":    {segments(msh, pid, pv1, "PV2|||", "Doe"+strings.Repeat("x", 64<<10)), "AE 102 PV2^1^0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var m hl7.Message

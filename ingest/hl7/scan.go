@@ -104,7 +104,7 @@ func (m *Message) scan(raw []byte) error {
 	}
 	text := lines{raw: raw}
 	var open *segment // the one in use that a continuation line belongs to
-	segments := 0
+	segments, name := 0, 0 // and where the name of the last one is
 	for pos := 0; pos < len(raw); {
 		end := pos
 		switch m.kind(raw[pos:]) {
@@ -115,15 +115,16 @@ func (m *Message) scan(raw []byte) error {
 			} else {
 				m.continued = true
 				m.marks = m.marks[:open.last] // its end is no more
-				end = m.mark(open, pos)
+				end = m.mark(open, name, pos)
 			}
 		case lineSegment:
+			name = pos
 			if segments++; segments > MaxSegments && m.size == nil {
 				m.size = &Fault{Code: AE, Condition: 102, Segment: string(raw[pos : pos+3]), Sequence: segments}
 			}
 			if open = m.slot(raw[pos], raw[pos+1], raw[pos+2]); open != nil {
 				open.first = int32(len(m.marks)) //nolint:gosec // a body is far below 2 GiB
-				end = m.mark(open, pos)
+				end = m.mark(open, name, pos)
 			} else if end = text.end(pos); end-pos > MaxField {
 				m.measure(string(raw[pos:pos+3]), raw[pos:end])
 			}
@@ -233,8 +234,8 @@ func (m *Message) slot(a, b, c byte) *segment {
 }
 
 // mark notes the separators of the line of a segment in use that begins at pos, and
-// returns where the line ends.
-func (m *Message) mark(s *segment, pos int) (end int) {
+// returns where the line ends. The segment has its name at name.
+func (m *Message) mark(s *segment, name, pos int) (end int) {
 	// Fields are short: a search per field costs more than looking at all bytes,
 	// eight at a time. In found the high bit of each byte that is a separator is set
 	// (Warren, Hacker's Delight, 6-1, the exact form); in control those of all bytes
@@ -271,7 +272,7 @@ words:
 	s.last = int32(len(marks))          //nolint:gosec // as above
 	m.marks = append(marks, int32(end)) //nolint:gosec // as above
 	if end-pos > MaxField {
-		m.measure(string(m.raw[pos:pos+3]), m.raw[pos:end])
+		m.measure(string(m.raw[name:name+3]), m.raw[pos:end]) // a line may begin with text
 	}
 	return end
 }
