@@ -71,48 +71,41 @@ func part(b []byte, separator byte, n int) []byte {
 // first returns the first repetition of a field.
 func (m *Message) first(field []byte) []byte { return part(field, m.repetition, 1) }
 
-// at returns component n of a field's first repetition.
+// at returns component n of a field's first repetition, nil if it is not there.
 func (m *Message) at(field []byte, n int) []byte {
-	start := 0
-	for i, c := range field {
-		if c == m.repetition {
-			field = field[:i]
-			break
-		}
-		if c != m.component {
-			continue
-		}
+	for {
+		end := m.componentEnd(field)
 		if n--; n == 0 {
-			return field[start:i]
+			return field[:end]
 		}
-		start = i + 1
+		if end == len(field) || field[end] == m.repetition {
+			return nil
+		}
+		field = field[end+1:]
 	}
-	if n > 1 || field == nil {
-		return nil
-	}
-	return field[start:]
 }
 
 // split writes the first components of a field's first repetition to parts; those
 // that are not there stay nil.
 func (m *Message) split(field []byte, parts [][]byte) {
-	if field == nil {
-		return
+	for n := range parts {
+		end := m.componentEnd(field)
+		parts[n] = field[:end]
+		if end == len(field) || field[end] == m.repetition {
+			return
+		}
+		field = field[end+1:]
 	}
-	start, n := 0, 0
+}
+
+// componentEnd returns where the first component of a field ends.
+func (m *Message) componentEnd(field []byte) int {
 	for i, c := range field {
-		if c == m.component {
-			parts[n] = field[start:i]
-			start = i + 1
-			if n++; n == len(parts) {
-				return
-			}
-		} else if c == m.repetition {
-			field = field[:i]
-			break
+		if c == m.component || c == m.repetition {
+			return i
 		}
 	}
-	parts[n] = field[start:]
+	return len(field)
 }
 
 // isNull reports whether a field says "delete what you know": "".

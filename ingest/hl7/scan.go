@@ -103,7 +103,7 @@ func (m *Message) scan(raw []byte) error {
 		return ErrNoHeader
 	}
 	text := lines{raw: raw}
-	var open *segment // the one in use that a continuation line belongs to
+	var open *segment      // the one in use that a continuation line belongs to
 	segments, name := 0, 0 // and where the name of the last one is
 	for pos := 0; pos < len(raw); {
 		end := pos

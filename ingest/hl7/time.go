@@ -37,13 +37,12 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	b = trim(b)
 	var pairs [7]int // century, year, month, day, hour, minute, second
 	n := 0
-	for n < len(pairs) && 2*n+1 < len(b) {
-		pair, digits := two(b[2*n:])
-		if !digits {
+	for ; n < len(pairs) && 2*n+1 < len(b); n++ {
+		tens, ones := b[2*n]-'0', b[2*n+1]-'0'
+		if tens > 9 || ones > 9 {
 			break
 		}
-		pairs[n] = pair
-		n++
+		pairs[n] = int(tens)*10 + int(ones)
 	}
 	w := Wall{pairs[0]*100 + pairs[1], pairs[2], pairs[3], pairs[4], pairs[5], pairs[6], 0}
 	switch n {
