@@ -113,7 +113,8 @@ func (o object) location(room, place string) acuity.Location {
 // identify names an event: by its eventId, else by what makes it the event it is
 // (type, visit, times, place, diagnoses). The digest is of all that it says.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
-	var k key
+	var usual [512]byte // enough
+	k := key{usual[:0]}
 	k.number(int64(e.Type))
 	k.text(e.Visit)
 	k.number(int64(e.At))

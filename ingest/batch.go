@@ -71,11 +71,13 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		b.fault("events", "minItems:1")
 	}
 	results := make([]batchResult, len(list))
+	o.Events = make([]acuity.Event, 0, len(list))
 	for i, raw := range list {
 		results[i].Index = i
 		one := *r
 		one.faults, one.misfits, one.warnings = nil, nil, nil
 		event := one.event(raw, item("events", i))
+		r.space = one.space[:len(r.space)] // no object of the event is asked any more
 		for _, w := range one.warnings {
 			r.warn(w.Code, w.Path)
 		}

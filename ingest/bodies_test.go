@@ -249,6 +249,21 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
+// The events of a batch are read one after another in the same memory; the fields of
+// the body stay what they are.
+func TestUnknownFieldsOfABatch(t *testing.T) {
+	d := open(t)
+	one := func(visit, extra string) string {
+		return `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"` + visit + `",` + extra + `"location":{"room":"4","ward":1}}`
+	}
+	a := d.post(t, "batch", `{"first":1,"events":[`+one("V1", "")+","+one("V2", `"nurse":2,`)+`],"last":3}`)
+	d.taken(t, a)
+	want := "unknown_field@events[0].location.ward, unknown_field@events[1].location.ward, unknown_field@events[1].nurse, unknown_field@first, unknown_field@last"
+	if got := a.warnings(); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 // A unit has the rooms that are listed, at least (clinical-decisions X15).
 func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 	d := open(t)

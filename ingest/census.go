@@ -106,7 +106,7 @@ func (o object) censusRoom() acuity.CensusRoom {
 			o.fault(path, "type:string")
 			continue
 		}
-		if f := o.factorID(unquote(raw), path, false); f != 0 {
+		if f := o.factorID(string(unquote(raw)), path, false); f != 0 {
 			row.Modifiers = append(row.Modifiers, f)
 		}
 	}

@@ -112,7 +112,7 @@ func (o object) value(name string) acuity.Value {
 	case !ok:
 		return acuity.Value{}
 	case raw[0] == '"':
-		text := unquote(raw)
+		text := string(unquote(raw))
 		if utf8.RuneCountInString(text) > maxText {
 			o.fault(o.at(name), "maxLength:"+strconv.Itoa(maxText))
 			return acuity.Value{}

@@ -19,6 +19,8 @@ const (
 	maxWarnings = 100
 )
 
+const usualFields = 32 // of a body
+
 // reader decodes one body and collects every rule that it breaks, so that a
 // sender learns of all of them at once. Nothing that it collects holds a value.
 type reader struct {
@@ -35,6 +37,8 @@ type reader struct {
 	// the places there of those in the observation.
 	list    string
 	origins []int
+
+	space []member // of all objects
 }
 
 func (s *server) reader(o *acuity.Observation) *reader {
@@ -94,7 +98,12 @@ func (r *reader) open(raw []byte, path string) (o object, ok bool) {
 		r.fault(path, "type:object")
 		return object{}, false
 	}
-	return object{r, path, members(raw)}, true
+	from := len(r.space)
+	if r.space == nil {
+		r.space = make([]member, 0, usualFields)
+	}
+	r.space = members(r.space, raw)
+	return object{r, path, r.space[from:]}, true
 }
 
 // close warns of the fields that nobody asked for. The name of such a field is
@@ -104,7 +113,7 @@ func (o object) close() {
 		if f.seen {
 			continue
 		}
-		name := f.name
+		name := string(f.name)
 		if !isFieldName(name) {
 			name = "?"
 		}
@@ -137,7 +146,7 @@ func (o object) find(name string, n need) ([]byte, bool) {
 	var raw []byte
 	for i := range o.fields {
 		f := &o.fields[i]
-		if f.name != name {
+		if string(f.name) != name {
 			continue
 		}
 		f.seen = true
@@ -172,7 +181,7 @@ func (o object) text(name string, n need, most int) string {
 			return -1
 		}
 		return r
-	}, unquote(raw)))
+	}, string(unquote(raw))))
 	switch {
 	case s == "" && n == required:
 		o.fault(o.at(name), "minLength:1")
@@ -248,7 +257,7 @@ func (o object) one(name string, n need, words []string) int {
 		o.fault(o.at(name), "type:string")
 		return -1
 	}
-	i := slices.Index(words, unquote(raw))
+	i := slices.Index(words, string(unquote(raw)))
 	if i < 0 {
 		o.fault(o.at(name), "enum:"+strings.Join(words, "|"))
 	}

@@ -102,7 +102,7 @@ func (r *reader) message(body []byte) ([]byte, *api.Problem) {
 	case raw[0] != '"':
 		b.fault("message", "type:string")
 	default:
-		return []byte(unquote(raw)), nil
+		return unquote(raw), nil
 	}
 	return nil, r.problem()
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"bytes"
 	"encoding/json"
 	"unicode/utf8"
 
@@ -105,31 +106,28 @@ func value(text []byte, i int) (raw []byte, after int) {
 	return text[i:after], after
 }
 
-// unquote returns the string of a JSON string.
-func unquote(raw []byte) string {
-	for _, c := range raw {
-		if c == '\\' {
-			var s string
-			if json.Unmarshal(raw, &s) != nil {
-				return "" // cannot be: the text is valid
-			}
-			return s
-		}
+// unquote returns the text of a JSON string, most often a part of it.
+func unquote(raw []byte) []byte {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		return raw[1 : len(raw)-1]
 	}
-	return string(raw[1 : len(raw)-1])
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return nil // cannot be: the text is valid
+	}
+	return []byte(s)
 }
 
 // member is one field of a JSON object.
 type member struct {
-	name string
+	name []byte
 	raw  []byte
 	seen bool // asked for
 }
 
-// members returns the fields of an object in their order. An explicit null is
+// members appends the fields of an object in their order. An explicit null is
 // the same as nothing and is kept, so that the field counts as known.
-func members(object []byte) []member {
-	var all []member
+func members(all []member, object []byte) []member {
 	for i := skipSpace(object, 1); object[i] != '}'; {
 		var m member
 		var raw []byte

@@ -79,13 +79,13 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 		return rule
 	}
 	for _, m := range values.fields {
-		line := acuity.RuleLine{Name: m.name}
+		line := acuity.RuleLine{Name: string(m.name)}
 		switch m.raw[0] {
 		case '"':
-			line.Text = unquote(m.raw)
+			line.Text = string(unquote(m.raw))
 		case 'n': // null: without such a line
 		default:
-			r.fault("values."+fieldName(m.name), "type:string")
+			r.fault("values."+fieldName(string(m.name)), "type:string")
 			continue
 		}
 		rule.Lines = append(rule.Lines, line)

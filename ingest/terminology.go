@@ -120,7 +120,7 @@ func (o object) mapping() acuity.Mapping {
 	if raw, ok := o.find("system", required); ok {
 		if raw[0] != '"' {
 			o.fault(o.at("system"), "type:string")
-		} else if system, guessed := acuity.NormalSystem(unquote(raw), m.Code); guessed {
+		} else if system, guessed := acuity.NormalSystem(string(unquote(raw)), m.Code); guessed {
 			o.fault(o.at("system"), "enum:ICD-10-CM|SNOMED-CT|LOINC|RxNorm|local")
 		} else {
 			m.System = system

@@ -38,7 +38,7 @@ func (o object) plan(name string, n need) moment {
 		o.fault(o.at(name), "type:string")
 		return moment{}
 	}
-	m, ok := parseTime(unquote(raw), o.zone)
+	m, ok := parseTime(string(unquote(raw)), o.zone)
 	if !ok {
 		o.fault(o.at(name), "date-time")
 	}
