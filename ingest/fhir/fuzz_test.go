@@ -76,10 +76,10 @@ func check(t failer, f *Facts, size int) {
 	}
 	for i := range f.Referents {
 		r := &f.Referents[i]
-		if len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
+		if r.Name == "" || len(r.Codings) == 0 && r.Place.IsZero() && r.Patient == "" || len(r.Codings) > maxCodings {
 			t.Errorf("referent %+v", *r)
 		}
-		text(maxPlace, r.Name, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)
+		text(maxPlace, r.Place.PointOfCare, r.Place.Room, r.Place.Bed, r.Place.Label)
 		for _, c := range r.Codings {
 			text(maxCode, c.Code)
 			text(4*80, c.Display)
