@@ -13,8 +13,8 @@ import (
 // neither decoded nor kept. A partition may hold a few hundred thousand keys, so
 // there is no allocation for each: their bytes lie in large pieces.
 type newest struct {
-	hash  func(key []byte) uint64
-	at    map[uint64]int32 // by the hash of the key: the first place in held
+	hash  func(key []byte) uint32
+	first []int32 // by the last bits of the hash: the first place in held; -1: none
 	held  []heldRecord
 	free  int32  // first place without a record, -1: none
 	piece []byte // what is left of the newest piece
@@ -23,42 +23,59 @@ type newest struct {
 // heldRecord is one place. A place whose key is gone serves the next new one.
 type heldRecord struct {
 	bytes  []byte // key and value, and room for a somewhat longer value
-	key    int32  // length of the key
-	next   int32  // place of another key of the same hash, or without a record; -1: none
+	hash   uint32 // of the key
+	key    int32  // its length
+	next   int32  // place of another key whose hash ends alike, or without a record; -1: none
 	offset int64  // -1: no record
 	millis int64  // timestamp
 }
 
 const (
-	newestPiece = 256 << 10
-	newestSlack = 16 // bytes by which a value may grow in its place
+	newestPlaces = 1 << 10 // there is room for at first; a power of 2
+	newestPiece  = 256 << 10
+	newestSlack  = 16 // bytes by which a value may grow in its place
 )
 
 func newNewest() *newest {
 	seed := maphash.MakeSeed()
-	hash := func(key []byte) uint64 { return maphash.Bytes(seed, key) }
-	return &newest{hash: hash, at: map[uint64]int32{}, free: -1}
+	hash := func(key []byte) uint32 { return uint32(maphash.Bytes(seed, key)) } //nolint:gosec // any bits of it
+	n := &newest{hash: hash, free: -1}
+	n.index(newestPlaces)
+	return n
 }
+
+// index makes an index of so many lists, a power of 2, of what is held. Each look at
+// it waits for memory once, where a Go map of this size has it wait several times.
+func (n *newest) index(size int) {
+	n.first = make([]int32, size)
+	for i := range n.first {
+		n.first[i] = -1
+	}
+	for place := range n.held {
+		if h := &n.held[place]; h.offset >= 0 {
+			first := n.list(h.hash)
+			h.next, *first = *first, int32(place)
+		}
+	}
+}
+
+// list is where the list of a hash begins.
+func (n *newest) list(hash uint32) *int32 { return &n.first[hash&uint32(len(n.first)-1)] } //nolint:gosec // far below 2^32
 
 // take takes the next record of the log, whose bytes it copies.
 func (n *newest) take(r Record) {
 	hash := n.hash(r.Key)
-	first, any := n.at[hash]
-	if !any {
-		first = -1
-	}
-	before, place := int32(-1), first
-	for place >= 0 && !bytes.Equal(n.held[place].bytes[:n.held[place].key], r.Key) {
-		before, place = place, n.held[place].next
+	at := n.list(hash) // what points to the place of the key, or ends its list
+	for *at >= 0 && !n.held[*at].is(hash, r.Key) {
+		at = &n.held[*at].next
 	}
 	if r.Value == nil {
-		n.remove(hash, before, place)
+		n.remove(at)
 		return
 	}
+	place := *at
 	if place < 0 {
-		place = n.place()
-		n.held[place].next = first
-		n.at[hash] = place
+		place = n.place(hash)
 	}
 	h := &n.held[place]
 	if size := len(r.Key) + len(r.Value); size > cap(h.bytes) {
@@ -68,31 +85,35 @@ func (n *newest) take(r Record) {
 	h.key, h.offset, h.millis = int32(len(r.Key)), r.Offset, r.Timestamp.UnixMilli() //nolint:gosec // a key is far below 2 GiB
 }
 
-// remove takes the record at place, which follows on before, from those of a hash.
-func (n *newest) remove(hash uint64, before, place int32) {
-	if place < 0 {
-		return
-	}
-	h := &n.held[place]
-	switch {
-	case before >= 0:
-		n.held[before].next = h.next
-	case h.next >= 0:
-		n.at[hash] = h.next
-	default:
-		delete(n.at, hash)
-	}
-	h.offset, h.next, n.free = -1, n.free, place
+// is reports whether it is the record of a key.
+func (h *heldRecord) is(hash uint32, key []byte) bool {
+	return h.hash == hash && bytes.Equal(h.bytes[:h.key], key)
 }
 
-// place returns one without a record.
-func (n *newest) place() int32 {
-	if place := n.free; place >= 0 {
-		n.free = n.held[place].next
-		return place
+// remove takes the record, if there is one, out of the list that points to it.
+func (n *newest) remove(at *int32) {
+	if place := *at; place >= 0 {
+		h := &n.held[place]
+		*at = h.next
+		h.offset, h.next, n.free = -1, n.free, place
 	}
-	n.held = append(n.held, heldRecord{})
-	return int32(len(n.held) - 1) //nolint:gosec // records of 2 GiB keys do not fit in memory
+}
+
+// place returns one for a new key of a hash.
+func (n *newest) place(hash uint32) int32 {
+	place := n.free
+	if place >= 0 {
+		n.free = n.held[place].next
+	} else {
+		if len(n.held) == len(n.first) {
+			n.index(2 * len(n.first))
+		}
+		n.held = append(n.held, heldRecord{})
+		place = int32(len(n.held) - 1) //nolint:gosec // records of 2 GiB keys do not fit in memory
+	}
+	first := n.list(hash)
+	n.held[place].hash, n.held[place].next, *first = hash, *first, place
+	return place
 }
 
 // room returns space for so many bytes.
@@ -110,11 +131,21 @@ func (n *newest) room(size int) []byte {
 
 // each hands out the records in the order of the log and forgets them.
 func (n *newest) each(partition int32, take func(Record) error) error {
-	held := slices.DeleteFunc(n.held, func(h heldRecord) bool { return h.offset < 0 })
-	slices.SortFunc(held, func(a, b heldRecord) int { return cmp.Compare(a.offset, b.offset) })
+	type entry struct { // what is sorted is small
+		offset int64
+		place  int32
+	}
+	order := make([]entry, 0, len(n.held))
+	for place := range n.held {
+		if offset := n.held[place].offset; offset >= 0 {
+			order = append(order, entry{offset, int32(place)})
+		}
+	}
+	slices.SortFunc(order, func(a, b entry) int { return cmp.Compare(a.offset, b.offset) })
+	held := n.held
 	*n = newest{}
-	for i := range held {
-		h := &held[i]
+	for _, e := range order {
+		h := &held[e.place]
 		r := Record{
 			Partition: partition, Offset: h.offset, Timestamp: time.UnixMilli(h.millis),
 			Key: h.bytes[:h.key:h.key], Value: h.bytes[h.key:len(h.bytes):len(h.bytes)],

@@ -15,8 +15,9 @@ import (
 func TestNewestOfEachKey(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := newNewest()
+		n.index(rapid.SampledFrom([]int{1, newestPlaces}).Draw(t, "lists at first")) // the index grows, or need not
 		if rapid.Bool().Draw(t, "one hash for all") {
-			n.hash = func([]byte) uint64 { return 1 }
+			n.hash = func([]byte) uint32 { return 1 }
 		}
 		model := map[string]Record{}
 		buffer := make([]byte, 0, 64) // reused, as that of a fetch
