@@ -89,18 +89,6 @@ func appends(t *testing.T, l *Loader, partition int32, at time.Time, value strin
 	}
 }
 
-func load(r *rig, fill func(*Loader)) {
-	r.t.Helper()
-	l, err := r.cluster.Loader(r.t.Context(), inTopic)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	fill(l)
-	if err := l.Close(); err != nil {
-		r.t.Fatal(err)
-	}
-}
-
 // A log of the past, of many polls: each timer fires before the first record
 // that is later, whatever the wall clock says, and the last one when nothing
 // more has come for a while.
@@ -122,7 +110,7 @@ func TestTimeFollowsTheRecordsOfABacklog(t *testing.T) {
 				}
 				value = "add " + string(large)
 			}
-			load(r, func(l *Loader) { appends(t, l, 1, start.Add(at), value) })
+			r.fill(func(l *Loader) { appends(t, l, 1, start.Add(at), value) })
 			if i > 0 && i%2 == 0 {
 				want = append(want, fmt.Sprint(at-30*time.Minute, " by record"))
 			}
@@ -157,7 +145,7 @@ func TestTimeFollowsTheRecordsOfASlowWriter(t *testing.T) {
 		_, stop := r.diaries(start, nil, &stats)
 		write := func(from, to int) {
 			for i := from; i < to; i++ {
-				load(r, func(l *Loader) { appends(t, l, 1, start.Add(time.Duration(i)*time.Hour), "wait 30m") })
+				r.fill(func(l *Loader) { appends(t, l, 1, start.Add(time.Duration(i)*time.Hour), "wait 30m") })
 				time.Sleep(silence - 5*time.Second)
 			}
 		}
@@ -197,7 +185,7 @@ func TestTimersFireByTheWallClockWhereTheLogEnds(t *testing.T) {
 		read, stop := r.diaries(start, nil, &stats)
 		r.await("partitions", parts, stats.Partitions.Load)
 		at := time.Since(start)
-		load(r, func(l *Loader) { appends(t, l, 1, time.Now(), "wait 30m") })
+		r.fill(func(l *Loader) { appends(t, l, 1, time.Now(), "wait 30m") })
 		time.Sleep(30*time.Minute + time.Second)
 		if got, want := read(1), []string{"+" + at.String(), (at.Truncate(time.Millisecond) + 30*time.Minute).String() + " by clock"}; !slices.Equal(got, want) {
 			t.Errorf("%q, not %q", got, want)
@@ -224,11 +212,11 @@ func TestMissedTimerWaitsForTheRecordsBeforeIt(t *testing.T) {
 			}
 		}, &stats)
 		r.await("partitions", parts, stats.Partitions.Load)
-		load(r, func(l *Loader) { appends(t, l, 1, start, "wait 30m") })
+		r.fill(func(l *Loader) { appends(t, l, 1, start, "wait 30m") })
 		r.await("records", 1, stats.Records.Load)
-		load(r, func(l *Loader) { appends(t, l, 0, start, "add") })
+		r.fill(func(l *Loader) { appends(t, l, 0, start, "add") })
 		<-held
-		load(r, func(l *Loader) { appends(t, l, 1, start.Add(20*time.Minute), "add") })
+		r.fill(func(l *Loader) { appends(t, l, 1, start.Add(20*time.Minute), "add") })
 		time.Sleep(time.Hour + time.Minute)
 		if got, want := read(1), []string{"+0s", "+20m0s", "30m0s by clock"}; !slices.Equal(got, want) {
 			t.Errorf("%q, not %q", got, want)

@@ -106,6 +106,31 @@ func (r *rig) send(n int) {
 	}
 }
 
+// load appends as many as send would, at once.
+func (r *rig) load(n int) {
+	r.t.Helper()
+	r.fill(func(l *Loader) {
+		for i := range n {
+			if err := l.Put(&Record{Partition: int32(i % parts), Key: []byte("k" + strconv.Itoa(i%5)), Value: []byte("add"), Timestamp: time.Now()}); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+	})
+}
+
+// fill appends what put gives to a loader.
+func (r *rig) fill(put func(*Loader)) {
+	r.t.Helper()
+	l, err := r.cluster.Loader(r.t.Context(), inTopic)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	put(l)
+	if err := l.Close(); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // process starts a loop; the returned function ends it and gives its error.
 func (r *rig) process(cluster *Cluster, cfg Config) (stop func() error) {
 	ctx, cancel := context.WithCancel(r.t.Context())

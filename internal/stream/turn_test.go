@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -21,7 +20,9 @@ func (c *tally) Apply(r Record) error {
 }
 
 func (c *tally) Outputs(emit func(key, value []byte)) error {
-	c.most.Store(max(c.most.Load(), c.open.Swap(0)))
+	if n := c.open.Swap(0); n > c.most.Load() { // of a transaction's partitions one sees them all
+		c.most.Store(n)
+	}
 	return c.Task.Outputs(emit)
 }
 
@@ -42,18 +43,7 @@ func TestHowMuchATransactionTakes(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t)
 				defer r.close()
-				load, err := r.cluster.Loader(t.Context(), inTopic)
-				if err != nil {
-					t.Fatal(err)
-				}
-				for i := range n {
-					if err := load.Put(&Record{Partition: int32(i % parts), Key: []byte("k" + strconv.Itoa(i%5)), Value: []byte("add"), Timestamp: time.Now()}); err != nil {
-						t.Fatal(err)
-					}
-				}
-				if err := load.Close(); err != nil {
-					t.Fatal(err)
-				}
+				r.load(n)
 				var stats Stats
 				var open, most atomic.Int64
 				c.cfg.Stats = &stats
@@ -131,21 +121,7 @@ func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
 		defer r.close()
 		var stats Stats
 		var open, most atomic.Int64
-		send := func(n int) {
-			load, err := r.cluster.Loader(t.Context(), inTopic)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range n {
-				if err := load.Put(&Record{Key: []byte("k"), Value: []byte("add"), Timestamp: time.Now()}); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := load.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		send(n)
+		r.load(n)
 		stop := r.process(r.cluster, Config{Sparse: true, CommitEvery: time.Second, Stats: &stats, NewTask: func(partition int32) Task {
 			return &tally{newCounter(partition), &open, &most}
 		}})
@@ -154,7 +130,7 @@ func TestWhoGathersLongDoesSoOnceBehind(t *testing.T) {
 		if stats.Commits.Load() > 0 {
 			t.Error("the first transaction ended where the log did")
 		}
-		send(1)
+		r.load(1)
 		r.await("records", n+1, stats.Records.Load)
 		if err := stop(); err != nil {
 			t.Fatal(err)
