@@ -106,6 +106,7 @@ func TestReadHoldsWrite(t *testing.T) {
 }
 
 func TestReadHoldsWriteOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north")
 	s.processor("p1")
 	readHoldsWrite(t, s.partners[0], 10_000)

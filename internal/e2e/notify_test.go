@@ -251,6 +251,7 @@ func allReceived(t testing.TB, s *system, p *partnerSide, within time.Duration, 
 // a third that comes and goes. The set of events that endpoints get is that of
 // the reference; what comes again is the same.
 func TestKillNotifier(t *testing.T) {
+	t.Parallel()
 	hospitals := []string{"north", "south", "west"}
 	s, p := startNotified(t, hospitals...)
 	s.processor("p1")

@@ -110,6 +110,7 @@ func TestDevReplay(t *testing.T) {
 // TestVerifyOnServers verifies a real system, then spoils its view, then its
 // changelog.
 func TestVerifyOnServers(t *testing.T) {
+	t.Parallel()
 	s := startSystem(t, "north", "south")
 	s.processor("p1")
 	for _, p := range s.partners {

@@ -30,6 +30,7 @@ import (
 // ACLs and a Redis that wants TLS and a user, each role with no more rights than
 // docs/configuration.md lists: the tour, a forecast, a delivery.
 func TestSecuredServers(t *testing.T) {
+	t.Parallel()
 	plain, _ := needServers(t)
 	if plain.pool == nil {
 		t.Skip("needs Docker to start servers of its own")
