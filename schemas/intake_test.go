@@ -50,3 +50,25 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 		t.Errorf("memory for %d signals is kept", n)
 	}
 }
+
+// A state that is read into memory used before is the one that is read into new
+// memory, whatever was read, or could not be read, before it.
+func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
+	kinds := []record{stateOf[acuity.HeardState](&heardStateV2), stateOf[acuity.VisitState](&visitStateV2)}
+	rapid.Check(t, func(t *rapid.T) {
+		var in StateIntake
+		for range 5 {
+			kind := rapid.SampledFrom(kinds).Draw(t, "kind")
+			value, err := kind.encode(nil, kind.random(t))
+			if err != nil {
+				t.Fatal(err)
+			}
+			value = value[:len(value)-rapid.SampledFrom([]int{0, 0, 0, 1, len(value) / 3}).Draw(t, "cut")]
+			want, fault := DecodeState(value)
+			got, otherFault := in.Read(value)
+			if (fault == nil) != (otherFault == nil) || !reflect.DeepEqual(got, want) {
+				t.Fatalf("read %+v (%v), want %+v (%v)", got, otherFault, want, fault)
+			}
+		}
+	})
+}

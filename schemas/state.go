@@ -61,7 +61,23 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 
 // DecodeState reads a record of any kind of state and of any released version.
 // The errors are [ErrMalformed] and [UnknownSchemaError].
-func DecodeState(b []byte) (acuity.State, error) {
+func DecodeState(b []byte) (acuity.State, error) { return new(StateIntake).Read(b) }
+
+// StateIntake reads one record of state after the other, for who is done with each
+// before the next: clinical statements, which nearly all records are, are read into
+// the same memory. Such a one holds until the next call; its texts stay.
+type StateIntake struct{ heard *acuity.HeardState }
+
+// statement returns one to read into: every field of it is read.
+func (in *StateIntake) statement() *acuity.HeardState {
+	if in.heard == nil {
+		in.heard = new(acuity.HeardState)
+	}
+	return in.heard
+}
+
+// Read is [DecodeState].
+func (in *StateIntake) Read(b []byte) (acuity.State, error) {
 	f, ok := FingerprintOf(b)
 	if !ok {
 		return nil, fmt.Errorf("decode state: %w: no single-object header", ErrMalformed)
@@ -78,7 +94,7 @@ func DecodeState(b []byte) (acuity.State, error) {
 	case visitStateV2.Record:
 		return decodeState(b, &visitStateV2, new(acuity.VisitState), (*reader).visitState)
 	case heardStateV2.Record:
-		return decodeState(b, &heardStateV2, new(acuity.HeardState), (*reader).heardState)
+		return decodeState(b, &heardStateV2, in.statement(), (*reader).heardState)
 	case seenStateV2.Record:
 		return decodeState(b, &seenStateV2, new(acuity.SeenState), (*reader).seenState)
 	case mappingStateV2.Record:

@@ -120,7 +120,14 @@ type hospital struct {
 	scratch []byte // for charts
 	site    site
 
-	restoring []stream.Record // until Restored
+	restoring []restoring // until Restored
+}
+
+// restoring is what a restore needs of a record: a partition has hundreds of
+// thousands at once.
+type restoring struct {
+	key, value []byte
+	offset     int64
 }
 
 type output struct{ key, value []byte }
@@ -136,10 +143,15 @@ func (t *task) hospital(id string) *hospital {
 
 // Restore keeps the record for Restored, which takes the hospitals in parallel.
 func (t *task) Restore(r stream.Record) error {
-	if hospital, err := schemas.ParseKey(r.Key); err == nil { // else a barrier of the loop: not ours
-		h := t.hospital(hospital.Hospital)
-		h.restoring = append(h.restoring, r)
+	id := schemas.HospitalOf(r.Key)
+	h := t.hospitals[string(id)]
+	if h == nil {
+		if !schemas.IsChange(id) { // a barrier of the loop: not ours
+			return nil
+		}
+		h = t.hospital(string(id))
 	}
+	h.restoring = append(h.restoring, restoring{r.Key, r.Value, r.Offset})
 	return nil
 }
 
@@ -169,23 +181,24 @@ func (t *task) Restored() (int64, error) {
 // restore makes the hospital what its records say, and returns the input offset
 // after the last that they have seen.
 func (h *hospital) restore() (next int64, err error) {
+	var in schemas.StateIntake
 	for _, r := range h.restoring {
-		if schemas.IsChange(r.Key) {
-			head, bad := schemas.PeekChange(r.Value)
+		if schemas.IsChange(r.key) {
+			head, bad := schemas.PeekChange(r.value)
 			if bad != nil {
-				return 0, fmt.Errorf("restore change at %d: %w", r.Offset, bad)
+				return 0, fmt.Errorf("restore change at %d: %w", r.offset, bad)
 			}
-			h.head = append(h.head[:0], r.Value...)
+			h.head = append(h.head[:0], r.value...)
 			next = max(next, head.Offset+1)
 			continue
 		}
 		var state acuity.State
-		if r.Value != nil {
-			if state, err = schemas.DecodeState(r.Value); err != nil {
-				return 0, fmt.Errorf("restore state at %d: %w", r.Offset, err)
+		if r.value != nil {
+			if state, err = in.Read(r.value); err != nil {
+				return 0, fmt.Errorf("restore state at %d: %w", r.offset, err)
 			}
 		}
-		if err := h.unit.Restore(string(r.Key), state); err != nil {
+		if err := h.unit.Restore(string(r.key), state); err != nil {
 			return 0, err
 		}
 	}
