@@ -238,6 +238,6 @@ func (u *Unit) byCensus(r *room, f *CensusFacts, from, birth Instant) choice {
 	}
 	return primaryOf(&careFacts{
 		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
-		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, Newborn: f.Class == 'N', Born: birth,
 	})
 }

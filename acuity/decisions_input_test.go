@@ -215,6 +215,10 @@ func TestDecisionsCensusKeys(t *testing.T) {
 			say:  []acuity.Observation{census(0, holds(4, "area=LDR"), holds(5, "area=MBU"), holds(6, "service=SUR", "area=MEDSURG"), holds(7, "class=I"))},
 			read: []reading{{0, "4 60 labor-standard/0; 5 20 pp-couplet/0; 6 15 non-ob-holding/0; 7 60 labor-standard/0"}},
 		},
+		"57 a newborn never gets the primary of a mother": {
+			say:  []acuity.Observation{census(0, holds(4, "class=N"), holds(5, "class=N", "area=PP", "visit=n"), holds(6, "class=N", "born=0"), holds(7, "class=N", "area=NICU"))},
+			read: []reading{{0, "4 20 nb-continuing/0; 5 20 nb-continuing/0; 6 60 nb-stabilization/1; 7 60 nb-intensive/2"}},
+		},
 		"57 and X12: a row without the key keeps it": {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "area=LDR")), census(10, holds(4, "area=LDR")), census(20, holds(4))},
 			read: []reading{{10, "4 30 labor-epidural/0"}, {20, "4 30 labor-epidural/0"}},
