@@ -157,7 +157,9 @@ func (u *Unit) answerEvents(in *intake) {
 	counts := [Time + 1]int{}
 	for i := range in.Items {
 		item := &in.Items[i]
-		if v := in.events[i].v; v != nil {
+		if item.Outcome == Duplicate { // who sends it again is told the same
+			item.stands(u.whereIs(u.visitCalled(in.o.Events[i].Visit)))
+		} else if v := in.events[i].v; v != nil {
 			r := u.whereIs(v)
 			if t := v.toldOf(in.events[i].id, &in.o.Events[i]); t != nil {
 				switch reason := t.fate.reason(); {
@@ -172,9 +174,7 @@ func (u *Unit) answerEvents(in *intake) {
 					in.warn(code, in.eventPath(i))
 				}
 			}
-			if r != nil {
-				item.HasRoom, item.RoomID = true, r.ID
-			}
+			item.stands(r)
 			if u.withoutRoom(v) {
 				in.warn("location_without_room", in.eventPath(i))
 			}
@@ -190,6 +190,13 @@ func (u *Unit) answerEvents(in *intake) {
 	}
 	if len(in.events) > 0 {
 		u.work.events = emptied(in.events)
+	}
+}
+
+// stands says in which room the visit is after the event; nil: in none.
+func (item *ItemResult) stands(r *room) {
+	if r != nil {
+		item.HasRoom, item.RoomID = true, r.ID
 	}
 }
 

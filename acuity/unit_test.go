@@ -109,8 +109,8 @@ func TestVisitTakesItsEvidenceAlong(t *testing.T) {
 		t.Errorf("first room %+v", rv)
 	}
 	c = last(feed(u, arrival(clockAt(20), Event{ID: "b", Type: A02, Visit: "v1", Place: place("L2")})))
-	if c.Outcome != Duplicate {
-		t.Errorf("outcome %v, want a duplicate", c.Outcome)
+	if c.Outcome != Duplicate || !c.Items[0].HasRoom || c.Items[0].RoomID != second {
+		t.Errorf("outcome %v, items %+v, want a duplicate and the second room", c.Outcome, c.Items)
 	}
 }
 
