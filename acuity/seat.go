@@ -250,7 +250,8 @@ func unseated(list []sit, s sit) []sit {
 	switch {
 	case !ok:
 		return list
-	case i == 0: // as of a visit that is forgotten: the others stay where they are
+	case i < len(list)/2: // as of a visit that is forgotten: those after it stay where they are
+		copy(list[1:], list[:i])
 		list[0] = sit{}
 		return list[1:]
 	}
