@@ -36,7 +36,7 @@ func (u *Unit) forgetSeen(now Instant) {
 	for ; n < len(u.aging) && u.aging[n].At.Add(forgetSeen) <= now; n++ {
 		if s := u.aging[n]; u.seen[s.ID] == s {
 			delete(u.seen, s.ID)
-			u.dirty.gone = append(u.dirty.gone, string(u.seenKey(s.ID)))
+			u.dirty.unseen = append(u.dirty.unseen, s.ID)
 		}
 	}
 	u.aging = slices.Delete(u.aging, 0, n)

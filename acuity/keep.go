@@ -18,6 +18,7 @@ type dirty struct {
 	heard    []heardRecord // that came, or whose owner is another; in the order in which it happened
 	lost     []int64       // statements, by number: they never come again
 	seen     []*SeenState
+	unseen   []string // identities that are forgotten
 	mappings []string // by id
 	rules    []Factor
 	places   []string // by id
@@ -78,7 +79,11 @@ func digest(text string) string {
 func (u *Unit) Dirty(write func(key []byte, s State)) {
 	d := &u.dirty
 	for _, k := range d.gone {
-		write([]byte(k), nil)
+		u.keyed = append(u.keyed[:0], k...)
+		write(u.keyed, nil)
+	}
+	for _, id := range d.unseen {
+		write(u.seenKey(id), nil)
 	}
 	u.writeDirtySite(write)
 	u.writeHeard(write)
@@ -110,7 +115,7 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 		write(u.key(kindUnit, ""), &u.facts)
 	}
 	*d = dirty{
-		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), heard: emptied(d.heard), lost: emptied(d.lost), views: d.views,
+		rooms: emptied(d.rooms), visits: emptied(d.visits), seen: emptied(d.seen), unseen: emptied(d.unseen), heard: emptied(d.heard), lost: emptied(d.lost), views: d.views,
 		mappings: emptied(d.mappings), rules: emptied(d.rules), places: emptied(d.places), codes: emptied(d.codes), referents: emptied(d.referents), gone: emptied(d.gone),
 	}
 }
