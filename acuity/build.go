@@ -223,11 +223,8 @@ func (u *Unit) placedIn(v *visit, r *room) bool {
 // sameArea reports whether ADT has the visit in an area of the kind that the
 // census row named.
 func (u *Unit) sameArea(v *visit, f *CensusFacts) bool {
-	l := u.table.stood(*v.story.stays[len(v.story.stays)-1].place())
-	adt := careFacts{PointOfCare: l.PointOfCare, Service: v.story.service, Label: l.Room}
-	u.table.describe(&l, &adt)
-	b := places()
-	return b.areaOf(&adt) == b.areaOf(&careFacts{Area: f.Area, Service: f.Service})
+	adt := u.table.find(v.story.stays[len(v.story.stays)-1].place())
+	return adt.kindFor(v.story.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
 }
 
 // byCensus returns the primary that a census row gives.

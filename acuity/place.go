@@ -1,6 +1,9 @@
 package acuity
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // placement is where a location is.
 type placement struct {
@@ -49,7 +52,7 @@ type roomTable struct {
 	byLabel map[string]int32 // several: noRoom
 	byArea  map[string]int32 // area and label
 
-	found map[*Location]placement // see of
+	found map[*Location]*foundPlace // see find
 }
 
 const (
@@ -104,19 +107,48 @@ func (t *roomTable) site(entries []siteLocation) {
 	}
 }
 
-// of is resolve for a place that is kept, of which there are few: a visit is told anew
-// with each of its events, and asks for its places each time. What was found holds until
-// the table changes.
-func (t *roomTable) of(l *Location) placement {
-	p, known := t.found[l]
-	if !known {
-		if t.found == nil || len(t.found) >= capShared {
-			t.found = map[*Location]placement{}
-		}
-		p = t.resolve(*l)
-		t.found[l] = p
+// foundPlace is what the table tells of a place that is kept.
+type foundPlace struct {
+	placement
+	pointOfCare, area, label string
+	site                     Factor // the hospital's own primary for whoever is there; 0: none
+
+	kind    area   // for patients of service; areaUnknown: not looked up yet
+	service string // of the last patient whose kind of place was asked for
+}
+
+// find returns what the table tells of a place that is kept, of which there are few: a
+// visit is told anew with each of its events, and asks for its places each time. What
+// was found holds until the table changes.
+func (t *roomTable) find(l *Location) *foundPlace {
+	if f := t.found[l]; f != nil {
+		return f
 	}
-	return p
+	if t.found == nil || len(t.found) >= capShared {
+		t.found = map[*Location]*foundPlace{}
+	}
+	where := t.stood(*l)
+	f := &foundPlace{placement: t.resolve(*l), pointOfCare: where.PointOfCare, label: cmp.Or(where.Label, where.Room)}
+	if s := t.siteOf(&where); s != nil {
+		f.site = s.Primary
+	}
+	if r, ok := t.known[f.Room]; ok && f.Kind == inRoom {
+		f.area, f.label = r.area, cmp.Or(r.label, f.label)
+	}
+	t.found[l] = f
+	return f
+}
+
+// of is resolve for a place that is kept.
+func (t *roomTable) of(l *Location) placement { return t.find(l).placement }
+
+// kindFor returns the kind of the place of a patient of a service.
+func (f *foundPlace) kindFor(service string) area {
+	if f.kind == areaUnknown || f.service != service {
+		f.service = service
+		f.kind = places().areaOf(&careFacts{PointOfCare: f.pointOfCare, Area: f.area, Service: service, Label: f.label})
+	}
+	return f.kind
 }
 
 // resolve returns where a location is (clinical-input 2, P1 to P5, X5).
@@ -273,20 +305,4 @@ func (t *roomTable) label(id int32) (label string, own bool) {
 		return o.pointOfCare + " " + o.room, true
 	}
 	return o.room, true
-}
-
-// describe adds to the facts what the table knows of a location.
-func (t *roomTable) describe(l *Location, f *careFacts) {
-	where := t.stood(*l)
-	if s := t.siteOf(&where); s != nil {
-		f.Site = s.Primary
-	}
-	if p := t.resolve(where); p.Kind == inRoom {
-		if r, ok := t.known[p.Room]; ok {
-			f.Area = r.area
-			if r.label != "" {
-				f.Label = r.label
-			}
-		}
-	}
 }

@@ -162,7 +162,6 @@ type primaryFold struct {
 	here     area
 	where    string // point of care; tells areas of unknown kind apart
 	last     *told
-	known    careFacts // right after last
 }
 
 // step takes the next event.
@@ -183,13 +182,7 @@ func (p *primaryFold) step(t *told) {
 		return
 	}
 	f := p.facts(t, t.at)
-	if q := &p.known; p.last != nil && f.PointOfCare == q.PointOfCare && f.Area == q.Area && f.Service == q.Service && f.Label == q.Label {
-		f.kind = q.kind
-	} else {
-		f.kind = places().areaOf(&f)
-	}
 	here := f.kind
-	p.known = f
 	admit := e.Type == A01 || e.Type == A04 || e.Type == A06 || e.Type == A07
 	placing := admit || t.moved || t.begins
 	changed := placing && p.last != nil && (here != p.here || (here >= areaObstetric && f.PointOfCare != p.where))
@@ -233,9 +226,9 @@ func (p *primaryFold) set(c choice, restart bool) {
 // facts returns what is known of the patient right after an event.
 func (p *primaryFold) facts(t *told, at Instant) careFacts {
 	here := &p.story.stays[t.stay]
-	place := p.table.stood(*here.place())
+	place := p.table.find(here.place())
 	f := careFacts{
-		PointOfCare: place.PointOfCare, Service: t.service, Label: place.Label,
+		Site: place.site, PointOfCare: place.pointOfCare, Area: place.area, Service: t.service, Label: place.label, kind: place.kindFor(t.service),
 		Class: t.class, Reasons: t.reasons, Newborn: p.story.newborn,
 		At: at, PlacedAt: here.From, Birth: t.birth, CesareanDue: t.cesarean, Cesarean: p.cesarean,
 	}
@@ -247,15 +240,6 @@ func (p *primaryFold) facts(t *told, at Instant) careFacts {
 		if p.birth != 0 {
 			f.Born = p.birth
 		}
-	}
-	if f.Label == "" {
-		f.Label = place.Room
-	}
-	switch {
-	case p.last != nil && p.last.stay == t.stay:
-		f.Area, f.Label, f.Site = p.known.Area, p.known.Label, p.known.Site
-	case p.table != nil:
-		p.table.describe(&place, &f)
 	}
 	return f
 }

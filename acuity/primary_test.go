@@ -153,6 +153,7 @@ func TestAreaWords(t *testing.T) {
 // A service is known by the words of places, by some of its own, and is of another field
 // if it is none of these: but a number alone tells nothing.
 func TestAreaOfAService(t *testing.T) {
+	place := foundPlace{pointOfCare: "3W"}
 	for service, want := range map[string]area{
 		"NB": areaNursery, "NEO": areaNursery, "NEONATOLOGY": areaNursery, "NEWBORN": areaNursery, "NICU": areaNICU,
 		"OBS": areaObstetric, "MAT": areaObstetric, "MATERNITY": areaObstetric, "MFM": areaObstetric, "PERINATOLOGY": areaObstetric,
@@ -161,6 +162,9 @@ func TestAreaOfAService(t *testing.T) {
 	} {
 		if got := places().areaOf(&careFacts{PointOfCare: "3W", Service: service}); got != want {
 			t.Errorf("area of the service %q is %s, want %s", service, areaNames[got], areaNames[want])
+		}
+		if got := place.kindFor(service); got != want {
+			t.Errorf("after others, the area of the service %q is %s, want %s", service, areaNames[got], areaNames[want])
 		}
 	}
 	if got := places().areaOf(&careFacts{PointOfCare: "MB", Service: "NB"}); got != areaPostpartum {

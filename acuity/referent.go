@@ -313,7 +313,7 @@ func (t *roomTable) stoodFor(l Location, above int) Location {
 
 // told returns the place of a Location, by its name.
 func (t *roomTable) told(name string, above int) (p Location, ok bool) {
-	if t == nil || above == 0 || t.referents[name] == nil || t.referents[name].Place.IsZero() {
+	if above == 0 || t.referents[name] == nil || t.referents[name].Place.IsZero() {
 		return p, false
 	}
 	return t.stoodFor(t.referents[name].Place, above-1), true
