@@ -2,38 +2,13 @@ package acuity
 
 import "strconv"
 
-// lines are the texts of the axes and the numbers in them. A line is written again only
-// if it is to have others.
-type lines [AxisCount]struct {
-	numbers [4]int64
-	text    string
-}
-
-// details gives each axis its line: numbers of the unit, no patient. All lines that are
-// written now are parts of one string.
-func (t *tally) details(v *Verdict, all *lines) {
-	var store [640]byte
-	var ends [AxisCount]int
-	b := text(store[:0])
-	for i := range v.Axes {
-		if line := &all[i]; v.Axes[i].Known {
-			if n := t.numbers(Axis(i)); line.text == "" || line.numbers != n {
-				line.numbers = n
-				b = detail(b, Axis(i), n)
-			}
-		}
-		ends[i] = len(b)
+// Detail returns the line of an axis: numbers of the unit, no patient.
+func (v *Verdict) Detail(a Axis) string {
+	if !v.Axes[a].Known {
+		return "unknown"
 	}
-	written, from := string(b), 0
-	for i := range v.Axes {
-		if from < ends[i] {
-			all[i].text = written[from:ends[i]]
-		}
-		from = ends[i]
-		if v.Axes[i].Detail = "unknown"; v.Axes[i].Known {
-			v.Axes[i].Detail = all[i].text
-		}
-	}
+	var store [96]byte
+	return string(detail(store[:0], a, v.Axes[a].numbers))
 }
 
 type text []byte
@@ -78,7 +53,8 @@ func (b text) number(num, den int64) text {
 	return b
 }
 
-// numbers returns those of the line of an axis.
+// numbers returns those of the line of an axis: equal ones make equal lines, others make
+// others.
 func (t *tally) numbers(a Axis) [4]int64 {
 	yes := func(b bool) int64 {
 		if b {
@@ -98,9 +74,12 @@ func (t *tally) numbers(a Axis) [4]int64 {
 	case AxisAcuity:
 		return [4]int64{t.score, t.nurses}
 	case AxisFlow:
-		return [4]int64{yes(t.staffed), t.moves, t.boarders}
+		if !t.staffed {
+			return [4]int64{0, 0, t.boarders}
+		}
+		return [4]int64{1, t.moves, t.boarders}
 	case AxisSkill:
-		return [4]int64{t.skill.novices, t.skill.experts, t.skill.nurses, t.skill.load}
+		return [4]int64{t.skill.novices, t.skill.experts, t.skill.nurses, rounded(t.skill.load, loadUnit, 100)}
 	}
 	return [4]int64{}
 }
@@ -129,7 +108,7 @@ func detail(b text, a Axis, n [4]int64) text {
 		return b.count(n[2], "boarder", "")
 	case AxisSkill:
 		b = b.count(n[0], "novice", " and ").count(n[1], "expert", " of ").count(n[2], "nurse", ", largest load ")
-		return b.number(n[3], loadUnit)
+		return b.number(n[3], 100)
 	}
 	return b
 }

@@ -76,8 +76,7 @@ func (c *Catalogue) judgeSums(v *Verdict, u *UnitChart, sums *sums, now Instant,
 	last.known, last.of, last.axes, last.quality = true, of, v.Axes, v.Quality
 	var readings [AxisCount]reading
 	t.read(&readings)
-	v.conclude(&readings)
-	t.details(v, &last.lines)
+	v.conclude(&t, &readings)
 	v.Quality = t.quality(u, v, last.quality)
 }
 
@@ -89,7 +88,6 @@ type lately struct {
 	of      basis
 	axes    [AxisCount]AxisVerdict
 	quality []Quality
-	lines   lines
 }
 
 // gist is what a verdict shows of the unit, but for axes, quality and rooms.
@@ -183,7 +181,7 @@ func (v *Verdict) wake(at Instant, when bool) {
 }
 
 // conclude makes level and driving axis of the readings.
-func (v *Verdict) conclude(readings *[AxisCount]reading) {
+func (v *Verdict) conclude(t *tally, readings *[AxisCount]reading) {
 	var d driver
 	for i := range readings {
 		r := &readings[i]
@@ -192,6 +190,7 @@ func (v *Verdict) conclude(readings *[AxisCount]reading) {
 		if !r.known {
 			continue
 		}
+		a.numbers = t.numbers(Axis(i))
 		p := r.pressure()
 		a.Level, a.Pressure = r.level, int32(rounded(p.num, p.den, 10)) //nolint:gosec // 0 to 1000
 		if a.HasValue = r.measured && !r.infinite; a.HasValue {

@@ -261,7 +261,7 @@ func rendered(v any) string {
 
 // shown renders a verdict. Which factors make a room doubtful is not shown.
 func shown(v Verdict) string {
-	s := seenUnit{Verdict: v}
+	s := seeUnit(&v)
 	for i := range v.Rooms {
 		r := seen(&v.Rooms[i])
 		for j := range r.Factors {

@@ -56,8 +56,8 @@ func TestTheWorkedUnit(t *testing.T) {
 	if v.Level != LevelRed || v.Driving != AxisStaffing || v.Shortfall != 3 || v.Ratio != 71 || v.Axes[AxisCritical].Level != LevelYellow {
 		t.Errorf("N=6: %s by %s, shortfall %d, ratio %d, critical %s", v.Level, v.Driving, v.Shortfall, v.Ratio, v.Axes[AxisCritical].Level)
 	}
-	if v.DrivingLabel() != "Nurses short of ratio" || v.Axes[AxisStaffing].Detail != "8.5 nurses needed, 6 on duty" {
-		t.Errorf("%q, %q", v.DrivingLabel(), v.Axes[AxisStaffing].Detail)
+	if v.DrivingLabel() != "Nurses short of ratio" || v.Detail(AxisStaffing) != "8.5 nurses needed, 6 on duty" {
+		t.Errorf("%q, %q", v.DrivingLabel(), v.Detail(AxisStaffing))
 	}
 }
 

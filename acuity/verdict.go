@@ -81,7 +81,8 @@ type AxisVerdict struct {
 	Value    int64  // main variable in thousandths; see HasValue
 	HasValue bool   // false: unknown, or infinite (no nurse)
 	Rule     string // stable code of the condition that was reached
-	Detail   string // one line for a nurse, no patient
+
+	numbers [4]int64 // of its line, see Verdict.Detail
 }
 
 // RoomVerdict is one room judged.

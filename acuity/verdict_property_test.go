@@ -210,11 +210,20 @@ func still(v *RoomVerdict) seenRoom {
 // seenUnit is what a partner sees of a unit.
 type seenUnit struct {
 	Verdict
-	Rooms []seenRoom
+	Rooms   []seenRoom
+	Details [AxisCount]string
+}
+
+func seeUnit(v *Verdict) seenUnit {
+	s := seenUnit{Verdict: *v}
+	for a := range Axis(AxisCount) {
+		s.Details[a] = v.Detail(a)
+	}
+	return s
 }
 
 func stillUnit(v *Verdict) seenUnit {
-	s := seenUnit{Verdict: *v}
+	s := seeUnit(v)
 	s.Next, s.Verdict.Rooms = 0, nil
 	for i := range v.Rooms {
 		r := still(&v.Rooms[i])

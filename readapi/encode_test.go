@@ -102,7 +102,7 @@ func anyVerdict(t *rapid.T) *acuity.Verdict {
 		v.Axes[i] = acuity.AxisVerdict{
 			Known: rapid.Bool().Draw(t, "known"), Pressure: rapid.Int32Range(0, 1000).Draw(t, "pressure"),
 			Value: rapid.Int64Range(-1<<40, 1<<40).Draw(t, "value"), HasValue: rapid.Bool().Draw(t, "valued"),
-			Rule: "c4", Detail: text.Draw(t, "detail"),
+			Rule: "c4",
 		}
 	}
 	if rapid.Bool().Draw(t, "roster") {

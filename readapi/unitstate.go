@@ -127,7 +127,7 @@ func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 		u.NurseAcuityRatio = &decimal{int64(v.Ratio), 2}
 	}
 	for i := range v.Axes {
-		u.Axes[i] = axisOf(acuity.Axis(i), &v.Axes[i])
+		u.Axes[i] = axisOf(v, acuity.Axis(i))
 	}
 	for i, q := range v.Quality {
 		u.DataQuality[i] = quality(q)
@@ -135,10 +135,11 @@ func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	return u
 }
 
-func axisOf(id acuity.Axis, v *acuity.AxisVerdict) axis {
+func axisOf(verdict *acuity.Verdict, id acuity.Axis) axis {
+	v := &verdict.Axes[id]
 	a := axis{
 		ID: id.String(), Label: id.Label(), Status: "unknown",
-		Pressure: decimal{int64(v.Pressure), 1}, Detail: v.Detail, Rule: v.Rule,
+		Pressure: decimal{int64(v.Pressure), 1}, Detail: verdict.Detail(id), Rule: v.Rule,
 	}
 	if v.Known {
 		level := v.Level.String()
