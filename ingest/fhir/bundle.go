@@ -144,10 +144,13 @@ func (d *decoder) entry(c, n int32, level int) {
 		}
 	case gone && !said:
 		name, id := cutReference(d.bytes(url))
-		if k := kindOf(name); k.applied() && len(id) > 0 && len(d.resources) < maxResources {
+		switch k := kindOf(name); {
+		case k.applied() && len(id) > 0 && len(d.resources) < maxResources:
 			d.resources = append(d.resources, resource{
 				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
 			})
+		case kindOf(id).applied() && bytes.IndexByte(d.bytes(url), '?') >= 0: // of whatever a search finds
+			d.warn(&resource{container: c, index: n}, "delete_by_search", "")
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"svc/acuity"
@@ -155,7 +156,7 @@ func (d *decoder) issue(r *resource, severity, code, field string) {
 	}
 	i := placedIssue{Issue{severity, code, d.path(r)}, r.container, r.index}
 	if field != "" {
-		i.Expression += "." + field
+		i.Expression = strings.TrimPrefix(i.Expression+"."+field, ".")
 	}
 	if n := len(d.issues); n == 0 || d.issues[n-1] != i {
 		d.issues = append(d.issues, i)
