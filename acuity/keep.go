@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // dirty lists what is to be written since the last call of Dirty and View.
@@ -128,12 +129,9 @@ func (u *Unit) writeHeard(write func(key []byte, s State)) {
 	for _, n := range lost {
 		write(u.heardKey(n), nil)
 	}
-	list, order := u.dirty.heard, u.work.order[:0]
-	for i := range list {
-		order = append(order, i)
-	}
+	list := u.dirty.heard
+	order := byNumber(list, u.work.order)
 	u.work.order = order
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].number, list[b].number), cmp.Compare(a, b)) })
 	for i, at := range order {
 		r := &list[at]
 		if i+1 < len(order) && list[order[i+1]].number == r.number {
@@ -145,6 +143,17 @@ func (u *Unit) writeHeard(write func(key []byte, s State)) {
 		u.work.written = r.record()
 		write(u.heardKey(r.number), &u.work.written)
 	}
+}
+
+// byNumber returns the places of statements in order of their numbers, then as they
+// stand, in memory that there is.
+func byNumber(list []heardRecord, order []int) []int {
+	order = order[:0]
+	for i := range list {
+		order = append(order, i)
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(list[a].number, list[b].number), cmp.Compare(a, b)) })
+	return order
 }
 
 // emptied returns an empty slice in the memory of a small one.
@@ -175,8 +184,8 @@ func (u *Unit) View(write func(room int32, c *RoomChart)) {
 // key. Records may come in any order and more than once, the last one of a key
 // counts. Call Restored after the last.
 func (u *Unit) Restore(key string, s State) error {
-	rest, ok := strings.CutPrefix(key, u.hospital+"/")
-	if !ok {
+	hospital, rest, ok := strings.Cut(key, "/")
+	if !ok || hospital != u.hospital {
 		return fmt.Errorf("restore %q: another hospital", key)
 	}
 	kind, id, _ := strings.Cut(rest, "/")
@@ -254,7 +263,7 @@ func (u *Unit) drop(kind, id string) error {
 		if err != nil {
 			return fmt.Errorf("restore statement %q: %w", id, err)
 		}
-		delete(u.saved, n)
+		u.saved = slices.DeleteFunc(u.saved, func(r heardRecord) bool { return r.number == n })
 	case kindSeen:
 		delete(u.seen, id)
 	case kindReferent:
@@ -273,19 +282,33 @@ func (u *Unit) drop(kind, id string) error {
 
 // save takes the record of a statement until all are there.
 func (u *Unit) save(s *HeardState) {
-	if u.saved == nil {
-		u.saved = map[int64]*heardRecord{}
-	}
-	u.saved[s.Number] = &heardRecord{version: versionOf(&s.Signal), owner: owner{s.Visit, &referralName{patient: s.Patient, subject: s.Subject}}, Heard: Heard{
+	r := heardRecord{version: versionOf(&s.Signal), owner: owner{visit: s.Visit}, Heard: Heard{
 		readout: u.readouts.of(u, wordingOf(&s.Signal, s.Feed)), number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
 	}}
+	if name := (referralName{patient: s.Patient, subject: s.Subject}); name != (referralName{}) {
+		r.owner.named = &name
+	}
+	if u.saved == nil {
+		u.saved = *savedRecords.Get().(*[]heardRecord) //nolint:errcheck // nothing else is put there
+	}
+	u.saved = append(u.saved, r)
 }
 
-// hearAgain gives the statements that were restored to whom they belong.
+// savedRecords have memory for the statements that are being restored. Few units
+// are restored at once.
+var savedRecords = sync.Pool{New: func() any { return new([]heardRecord) }}
+
+// hearAgain gives the statements that were restored to whom they belong, in order
+// of arrival. Of several records of one the last counts.
 func (u *Unit) hearAgain() {
-	for _, n := range slices.Sorted(maps.Keys(u.saved)) {
-		s := u.saved[n]
+	list := u.saved
+	order := byNumber(list, u.work.order)
+	for i, at := range order {
+		s := &list[at]
+		if i+1 < len(order) && list[order[i+1]].number == s.number {
+			continue
+		}
 		if v := u.visits[s.owner.visit]; v != nil {
 			s.bind(binding{v, toVisit})
 			if s.version != nil {
@@ -301,7 +324,11 @@ func (u *Unit) hearAgain() {
 			r.threads.add(s.Heard)
 		}
 	}
-	u.saved = nil
+	if u.saved = nil; list != nil {
+		clear(list)
+		list = list[:0]
+		savedRecords.Put(&list)
+	}
 }
 
 // referAgain gives a statement that was restored to the patient whom it names.

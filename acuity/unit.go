@@ -25,7 +25,7 @@ type Unit struct {
 	visits map[string]*visit
 	seen   map[string]*SeenState
 	codes  map[string]*CodeState
-	saved  map[int64]*heardRecord // statements that are being restored
+	saved  []heardRecord // statements that are being restored
 
 	referents map[string]*ReferentState // by name
 	persons   map[string][]string       // further names of a patient, by name: as Patients tell them
