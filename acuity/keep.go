@@ -309,11 +309,13 @@ func (u *Unit) hearAgain() {
 		if i+1 < len(order) && list[order[i+1]].number == s.number {
 			continue
 		}
+		u.reread(&s.Heard) // the map may have come after it
 		if v := u.visits[s.owner.visit]; v != nil {
 			s.bind(binding{v, toVisit})
 			if s.version != nil {
 				v.filed = append(v.filed, filed{s.Heard, s.version})
 			} else {
+				v.threads.maps = u.maps
 				v.threads.add(s.Heard)
 			}
 		} else if s.owner.visit != "" {
@@ -321,6 +323,7 @@ func (u *Unit) hearAgain() {
 		} else if s.version != nil || s.owner.name() != (referralName{}) {
 			u.referAgain(s)
 		} else if r := u.room(s.Room); r != nil {
+			r.threads.maps = u.maps
 			r.threads.add(s.Heard)
 		}
 	}
