@@ -52,6 +52,8 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
+	} else {
+		s.refused(o, 1)
 	}
 	answer := batchAnswer{common: in.answer(got), Results: results}
 	answer.settle(got)

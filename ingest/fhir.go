@@ -54,11 +54,16 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	}
 	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
-	if len(o.Events)+len(o.Signals)+len(o.Referents) > 0 {
+	switch {
+	case len(o.Events)+len(o.Signals)+len(o.Referents) > 0:
 		var ok bool
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
+	case facts.Rejected > 0:
+		s.refused(o, 1)
+	default:
+		s.passed(o)
 	}
 	answer := fhirAnswer{
 		common:    in.answer(got),

@@ -19,6 +19,7 @@ type Intake struct {
 
 	Received int // messages of HL7, else one body
 	Rejected int // of them, before anything was kept
+	Ignored  int // of them, since they hold nothing that could be kept
 	Warnings int
 	Event    acuity.Instant // newest time that it tells of; 0: none
 	Position *Position      // nil: nothing was kept
@@ -46,6 +47,16 @@ func (s *server) refused(o *acuity.Observation, n int) {
 	}
 	s.Took(Intake{
 		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: n, Rejected: n,
+	})
+}
+
+// passed tells of a body that was taken and holds nothing that could be kept.
+func (s *server) passed(o *acuity.Observation) {
+	if s.Took == nil {
+		return
+	}
+	s.Took(Intake{
+		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: 1, Ignored: 1,
 	})
 }
 

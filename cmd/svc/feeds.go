@@ -38,7 +38,9 @@ func (n *intakes) took(in ingest.Intake) {
 	feed := feeds.Feed{Hospital: in.Hospital, Channel: string(in.Channel), Source: in.Source}
 	at := in.At.Time()
 	sum := &feeds.Sum{
-		Counts:        feeds.Counts{Received: int64(in.Received), Rejected: int64(in.Rejected), Warnings: int64(in.Warnings)},
+		Counts: feeds.Counts{
+			Received: int64(in.Received), Ignored: int64(in.Ignored), Rejected: int64(in.Rejected), Warnings: int64(in.Warnings),
+		},
 		FirstReceived: at, LastReceived: at,
 	}
 	if in.Event != 0 {

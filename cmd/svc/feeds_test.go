@@ -44,9 +44,10 @@ func TestCountsOfAFeed(t *testing.T) {
 	n.see(change(4, acuity.Change{Outcome: acuity.Rejected, Reason: "r"}))
 	took(5, 1) // pending
 	n.took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 2, Rejected: 2})
+	n.took(ingest.Intake{Hospital: "north", Channel: acuity.ChannelHL7, Source: "key_1", At: acuity.At(at), Received: 1, Ignored: 1})
 
 	got := n.tally.Take()[feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}]
-	want := feeds.Counts{Received: 9, Applied: 2, Duplicates: 2, Ignored: 1, Rejected: 3, Warnings: 1}
+	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1}
 	if got == nil || got.Counts != want || !got.LastApplied.Equal(at) || len(n.pending) != 1 {
 		t.Errorf("%+v, want %+v; %d pending", got, want, len(n.pending))
 	}
