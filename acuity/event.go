@@ -43,7 +43,7 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 		if k.v == nil {
 			return k.outcome, k.reason
 		}
-		u.store(in, i, e, k.v)
+		u.store(in, i, e, k.v, strings.Clone(e.ID))
 		return Applied, ""
 	}
 	if s := u.seen[e.ID]; s != nil && e.ID != "" {
@@ -72,13 +72,12 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	if e.ID != "" && v.has(e.ID) {
 		return Duplicate, ""
 	}
-	u.remember(e, in.o.ReceivedAt)
-	u.store(in, i, e, v)
+	u.store(in, i, e, v, u.remember(e, in.o.ReceivedAt))
 	return Applied, ""
 }
 
-// store adds an event to the set of its visit.
-func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
+// store adds an event to the set of its visit, under an identity with a text of its own.
+func (u *Unit) store(in *intake, i int, e *Event, v *visit, id string) {
 	said := *e
 	if e.Resource != "" && e.Encounter == "" && e.Visit != v.ID {
 		said.Encounter = e.Visit // the reference was all the name it gave
@@ -89,11 +88,7 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit) {
 	}
 	u.stopWaiting(v)
 	stored := u.shared.keepEvent(&said, v.newest())
-	if s := u.seen[said.ID]; s != nil {
-		stored.ID = s.ID // one text for both
-	} else {
-		stored.ID = strings.Clone(said.ID)
-	}
+	stored.ID = id
 	if v.events == nil {
 		v.events = make([]event, 0, usualEvents)
 	}
@@ -131,23 +126,28 @@ func (l *Location) own() {
 	l.Bed, l.Facility = strings.Clone(l.Bed), strings.Clone(l.Facility)
 }
 
-// remember keeps the identity of an event for 24 h. In a past there are only events
-// that were taken.
-func (u *Unit) remember(e *Event, at Instant) {
-	if e.ID == "" || u.isPast {
-		return
+// remember keeps the identity of an event for 24 h, and returns its text for whoever
+// keeps it, too. In a past there are only events that were taken.
+func (u *Unit) remember(e *Event, at Instant) (id string) {
+	id = strings.Clone(e.ID)
+	if id == "" || u.isPast {
+		return id
 	}
-	s := &SeenState{ID: strings.Clone(e.ID), At: at}
+	s := &SeenState{ID: id, At: at}
 	if s.Digest = s.ID; e.Digest != e.ID {
 		s.Digest = strings.Clone(e.Digest)
 	}
 	u.note(s)
+	return id
 }
 
 // note keeps an identity, from now on.
 func (u *Unit) note(s *SeenState) {
 	u.seen[s.ID] = s
-	i, _ := slices.BinarySearchFunc(u.aging, s.At+1, func(s *SeenState, at Instant) int { return cmp.Compare(s.At, at) })
+	i := len(u.aging)
+	if i > 0 && u.aging[i-1].At > s.At {
+		i, _ = slices.BinarySearchFunc(u.aging, s.At+1, func(s *SeenState, at Instant) int { return cmp.Compare(s.At, at) })
+	}
 	u.aging = slices.Insert(u.aging, i, s)
 	u.dirty.seen = append(u.dirty.seen, s)
 }

@@ -89,7 +89,7 @@ func (u *Unit) Dirty(write func(key []byte, s State)) {
 	u.writeDirtySite(write)
 	u.writeHeard(write)
 	for _, s := range d.seen {
-		if u.seen[s.ID] == s {
+		if len(d.unseen) == 0 || u.seen[s.ID] == s {
 			write(u.seenKey(s.ID), s)
 		}
 	}
