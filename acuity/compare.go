@@ -60,22 +60,33 @@ func (u *Unit) head() {
 	}
 }
 
-// turnOver takes the moves of a visit into, or out of, those that count for
-// turnover.
-func (u *Unit) turnOver(v *visit, add bool) {
-	if v.story.newborn { // perhaps not by its own events: it counts mothers (R12)
-		return
+// turnOver brings those that count for turnover from what the moves of a visit were to
+// what they are: mostly one came.
+func (u *Unit) turnOver(from, to []Instant) {
+	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
+		from, to = from[1:], to[1:]
 	}
-	since := u.facts.Clock.Add(-turnoverWindow)
-	for _, m := range v.story.moves {
-		i, found := slices.BinarySearch(u.moves, m)
-		switch {
-		case add && m > since:
-			u.moves = slices.Insert(u.moves, i, m)
-		case !add && found:
+	for _, m := range from {
+		if i, found := slices.BinarySearch(u.moves, m); found {
 			u.moves = slices.Delete(u.moves, i, i+1)
 		}
 	}
+	since := u.facts.Clock.Add(-turnoverWindow)
+	for _, m := range to {
+		if m > since {
+			i, _ := slices.BinarySearch(u.moves, m)
+			u.moves = slices.Insert(u.moves, i, m)
+		}
+	}
+}
+
+// moves returns those of a visit that count for turnover: none of a newborn, perhaps not
+// one by its own events, since that counts mothers (R12).
+func (v *visit) moves() []Instant {
+	if v.story.newborn {
+		return nil
+	}
+	return v.story.moves
 }
 
 // effects tells what differs from what was last told: the level, then the rooms

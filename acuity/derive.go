@@ -72,13 +72,14 @@ func (u *Unit) retell() {
 		v := u.work.visits[i]
 		v.marks &^= markRetell
 		how.FoldAt = v.FoldAt
-		u.turnOver(v, false)
+		moved := append(u.work.moved[:0], v.moves()...)
 		u.waits = u.waits || len(v.story.waiting) > 0
 		v.story.tell(v.events, how)
 		v.primary = chosen{}
 		v.born = v.story.newborn
 		v.story.newborn = v.born || v.baby // until all are told
-		u.turnOver(v, true)
+		u.turnOver(moved, v.moves())
+		u.work.moved = moved
 		if len(v.story.waiting) > 0 {
 			u.waits = true
 			if !slices.Contains(u.cancels, v) {
@@ -92,9 +93,9 @@ func (u *Unit) retell() {
 	for _, list := range [...][]*visit{u.work.visits, u.parts} {
 		for _, v := range list {
 			if is := u.isNewborn(v); is != v.story.newborn {
-				u.turnOver(v, false)
+				moved := v.moves()
 				v.story.newborn, v.primary = is, chosen{}
-				u.turnOver(v, true)
+				u.turnOver(moved, v.moves())
 				u.enlist(v)
 				u.markVisit(v, markWeave)
 			}

@@ -138,7 +138,7 @@ func (u *Unit) forget(v *visit) {
 	u.unseat(v, v.spans)
 	u.markNames(v)
 	u.delist(v)
-	u.turnOver(v, false)
+	u.turnOver(v.moves(), nil)
 	if v.lost {
 		u.unplaced--
 	}

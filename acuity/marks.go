@@ -50,6 +50,7 @@ type work struct {
 	weaving weaving
 	spans   []sojourn
 	own     []sojourn
+	moved   []Instant // memory of the moves of a visit
 	// referrals are those marked.
 	referrals []*referral
 	episode   episode
