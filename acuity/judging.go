@@ -97,7 +97,7 @@ func (u *Unit) judgeTouched(now Instant) {
 			again(r)
 		}
 	}
-	if u.verdict.Next != 0 && u.verdict.Next <= now {
+	if u.sums.next != 0 && u.sums.next <= now {
 		for i := range rooms {
 			if rooms[i].isDue(now) {
 				if r := u.room(rooms[i].ID); !r.again {

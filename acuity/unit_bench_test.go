@@ -18,7 +18,7 @@ func busy(hospital string) (*Unit, Instant) {
 	}
 	apply := func(o Observation) {
 		o.Hospital, o.ReceivedAt = hospital, now
-		u.advance(nil, now)
+		u.pass(now)
 		u.Apply(&o, 1)
 	}
 	apply(Observation{Channel: ChannelCensus, Census: c})
@@ -53,7 +53,7 @@ func BenchmarkApply(b *testing.B) {
 		for b.Loop() {
 			n++
 			now = now.Add(20 * time.Second)
-			u.advance(nil, now)
+			u.pass(now)
 			s := Signal{Room: int32(n%40) + 1, Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR", Value: Value{Kind: ValueWords, Words: "category ii"}}
 			u.Apply(&Observation{Hospital: testHospital, ReceivedAt: now, Channel: ChannelClinical, Room: &RoomRef{ID: s.Room}, Signals: []Signal{s}}, int64(n))
 			if n%64 == 0 {
@@ -73,7 +73,7 @@ func BenchmarkApply(b *testing.B) {
 		for b.Loop() {
 			n++
 			now = now.Add(20 * time.Second)
-			u.advance(nil, now)
+			u.pass(now)
 			e := Event{
 				ID: texts[n%len(texts)], Type: [...]EventType{A01, A02, A08, A03}[n%4], At: now, Visit: texts[n/4%len(texts)], Class: 'I',
 				Place: Location{PointOfCare: "LDR", Room: u.rooms[n%40].Label},
