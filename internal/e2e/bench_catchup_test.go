@@ -21,6 +21,11 @@ import (
 // processors while svc was measured; no operator of a running broker has that. The
 // warming takes away a part of it only. What is left is told (compile-us/record of
 // broker-us/record): where it is much, the records per second are too few.
+//
+// Two more figures tell what to do about the rate. What the processors of the machine
+// had left over meanwhile (idle-us/record, of all together) is the most that doing more
+// at once could gain; for how long threads of svc were ready while others had the
+// processors (stalled-us/record, of all threads) is what only less work shortens.
 func BenchmarkCatchUp(b *testing.B) {
 	const partitions, records, hospitals, rooms = 24, 500_000, 300, 20
 	warmUp(b, partitions, hospitals, rooms)
@@ -51,12 +56,13 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	raw := s.copyRaw(b, "raw", 100*time.Millisecond, partitions, records)
 	broker, compiled := s.kafka.busy(b), s.kafka.compiling(b)
 	n, private := s.measured("measured")
-	ours := n.rate(b, private, records)
+	ours, left := n.rate(b, private, records)
 	broker, compiled = s.kafka.busy(b)-broker, s.kafka.compiling(b)-compiled
 	b.ReportMetric(ours, "records/s")
 	b.ReportMetric(raw, "raw-records/s")
 	b.ReportMetric(100*ours/raw, "%-of-raw")
 	b.ReportMetric(n.busy(b).Seconds()*1e6/float64(records), "cpu-us/record")
+	b.ReportMetric(left.Seconds()*1e6/float64(records), "idle-us/record")
 	b.ReportMetric(n.stalled(b).Seconds()*1e6/float64(records), "stalled-us/record")
 	b.ReportMetric(broker.Seconds()*1e6/float64(records), "broker-us/record")
 	b.ReportMetric(compiled.Seconds()*1e6/float64(records), "compile-us/record") // of the broker's
@@ -65,17 +71,18 @@ func (s *system) catchUp(b *testing.B, partitions int32, records int) {
 	n.stop()
 }
 
-// rate waits until a processor has applied so many records, and returns how
-// many it did per second since the first transaction of them.
-func (n *node) rate(b *testing.B, private string, records int) float64 {
+// rate waits until a processor has applied so many records, and returns how many it
+// did per second since the first transaction of them, and the time that the processors
+// of the machine were idle since.
+func (n *node) rate(b *testing.B, private string, records int) (perSecond float64, left time.Duration) {
 	b.Helper()
 	first, began := 0.0, time.Time{}
 	for {
 		done, err := figure(private, "svc_process_records_total")
 		if now := time.Now(); err == nil && done > 0 && began.IsZero() {
-			first, began = done, now
+			first, began, left = done, now, idle(b)
 		} else if err == nil && done >= float64(records) {
-			return (done - first) / now.Sub(began).Seconds()
+			return (done - first) / now.Sub(began).Seconds(), idle(b) - left
 		}
 		select {
 		case <-n.exited:

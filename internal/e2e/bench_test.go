@@ -189,19 +189,37 @@ func busy(b *testing.B, pid int) time.Duration {
 	return ticks(b, string(content))
 }
 
+// idle is the time that the processors of the machine have had nothing to do, all
+// together, waiting for disks included.
+func idle(b *testing.B) time.Duration {
+	b.Helper()
+	content, err := os.ReadFile("/proc/stat")
+	if err != nil {
+		b.Skip("needs /proc:", err)
+	}
+	fields := strings.Fields(string(content)) // cpu, then user, nice, system, idle and iowait, in hundredths of a second
+	return hundredths(b, fields[4:6])
+}
+
 // ticks reads the processor time from a stat of /proc.
 func ticks(b *testing.B, stat string) time.Duration {
 	b.Helper()
 	fields := strings.Fields(stat[strings.LastIndexByte(stat, ')')+1:])
-	var ticks int64 // utime and stime, in hundredths of a second
-	for _, field := range fields[11:13] {
+	return hundredths(b, fields[11:13]) // utime and stime
+}
+
+// hundredths adds up fields of /proc, in hundredths of a second.
+func hundredths(b *testing.B, fields []string) time.Duration {
+	b.Helper()
+	var sum int64
+	for _, field := range fields {
 		n, err := strconv.ParseInt(field, 10, 64)
 		if err != nil {
 			b.Fatal(err)
 		}
-		ticks += n
+		sum += n
 	}
-	return time.Duration(ticks) * 10 * time.Millisecond
+	return time.Duration(sum) * 10 * time.Millisecond
 }
 
 // stalled is how long the threads of the node stood ready to run while all
