@@ -184,7 +184,7 @@ func (u *Unit) isIn(r *room) bool {
 	if r.Listed || r.Clinical || r.Placed {
 		return true
 	}
-	for _, s := range r.sits {
+	for _, s := range slices.Backward(r.sits) {
 		if s.To == 0 || s.To > u.facts.CensusAt {
 			return true
 		}

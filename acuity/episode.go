@@ -1,6 +1,9 @@
 package acuity
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // binding is whose a clinical statement is: a visit's; of somebody whom censuses
 // see or saw without a visit; or the room's own. The zero value is nobody's.
@@ -148,15 +151,19 @@ func (u *Unit) bind(r *room, h *Heard) binding {
 // at returns who was in the room at t: a mother before a newborn, the one who
 // came last of several, somebody without a visit only if there is no visit.
 func (r *room) at(t Instant) binding {
-	var best *visit
-	for i := range r.sits {
+	var newborn *visit
+	for i := range slices.Backward(r.sits) { // mostly whoever came last
 		s := &r.sits[i]
-		if s.holds(t) && (best == nil || !s.v.story.newborn || best.story.newborn) {
-			best = s.v
+		switch {
+		case !s.holds(t):
+		case !s.v.story.newborn:
+			return binding{s.v, toVisit}
+		case newborn == nil:
+			newborn = s.v
 		}
 	}
-	if best != nil {
-		return binding{best, toVisit}
+	if newborn != nil {
+		return binding{newborn, toVisit}
 	}
 	if r.Occupant != nil && r.Occupant.From <= t {
 		if end := r.occupantEnd(); end == 0 || t < end {
@@ -174,10 +181,10 @@ func (r *room) at(t Instant) binding {
 
 // firstAfter returns who came first into the room after from and not after to.
 func (r *room) firstAfter(from, to Instant) binding {
-	for i := range r.sits {
-		s := &r.sits[i]
-		if s.From > from && s.From <= to && !s.v.story.newborn {
-			return binding{s.v, toVisit}
+	first, _ := slices.BinarySearchFunc(r.sits, from+1, func(s sit, at Instant) int { return cmp.Compare(s.From, at) })
+	for i := first; i < len(r.sits) && r.sits[i].From <= to; i++ {
+		if !r.sits[i].v.story.newborn {
+			return binding{r.sits[i].v, toVisit}
 		}
 	}
 	if o := r.Occupant; o != nil && r.adopter == nil && o.From > from && o.From <= to {

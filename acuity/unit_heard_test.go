@@ -204,3 +204,24 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 		t.Errorf("of the occupant of room 2 there are %d statements, and she has %+v", n, u.roomVerdict(2).Factors)
 	}
 }
+
+// Of those who were in a room a mother goes before newborns, and who came last before
+// the others.
+func TestWhoWasInARoom(t *testing.T) {
+	mother, first, last := &visit{}, &visit{}, &visit{}
+	first.story.newborn, last.story.newborn = true, true
+	for name, c := range map[string]struct {
+		sits []sit
+		want *visit
+	}{
+		"nobody":         {[]sit{{v: mother, From: 1, To: 2}, {v: last, From: 4}}, nil},
+		"newborns":       {[]sit{{v: first, From: 1}, {v: last, From: 2}}, last},
+		"with a mother":  {[]sit{{v: mother, From: 1}, {v: first, From: 1}, {v: last, From: 2}}, mother},
+		"the last left":  {[]sit{{v: first, From: 1}, {v: last, From: 2, To: 3}}, first},
+		"she comes back": {[]sit{{v: mother, From: 1, To: 2}, {v: first, From: 1}, {v: mother, From: 3}}, mother},
+	} {
+		if got := (&room{sits: c.sits}).at(3); got.v != c.want {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
