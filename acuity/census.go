@@ -180,7 +180,7 @@ func (t *taking) unnamed(row *CensusRoom) {
 	if r == nil || t.seated[row.ID] {
 		return
 	}
-	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && !b.v.story.newborn {
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.story.newborn || u.cat.mayBeNewborn(row)) {
 		t.show(b.v, row)
 		return
 	}
@@ -197,6 +197,13 @@ func (t *taking) unnamed(row *CensusRoom) {
 	o.Last = t.at
 	t.describe(&o.Facts, row)
 	t.seat(row.ID)
+}
+
+// mayBeNewborn reports whether a row that names no visit says nothing that only a mother
+// has: then a newborn who is alone in the room is whom it means (X3).
+func (c *Catalogue) mayBeNewborn(row *CensusRoom) bool {
+	return (row.Primary == 0 || c.isNewborn(row.Primary)) && (row.Class == 0 || row.Class == 'N') &&
+		row.DeliveredAt == 0 && len(row.Modifiers) == 0 && len(row.Diagnoses) == 0 && len(row.Newborns) == 0
 }
 
 // show notes that the census sees a visit in a room.

@@ -190,6 +190,14 @@ func TestDecisionsVisits(t *testing.T) {
 			say:  list(adt(0, acuity.A01, "#7", "class=I", "labor-epidural", "O45.9"), census(10, holds(7)), adt(20, acuity.A02, "LDR:B")),
 			read: []reading{{10, "7 120 high-hemorrhage/4 labor-epidural/0"}, {20, "<LDR:B> 120 high-hemorrhage/4 labor-standard/0"}},
 		},
+		"X3 also of a newborn who is alone there": {
+			say:  list(census(0, empty(9)), adt(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, holds(9)), census(20, holds(9, "class=N"))),
+			read: []reading{{1, "9 60 nb-intensive/2"}, {10, "9 60 nb-intensive/2"}, {20, "9 60 nb-intensive/2"}},
+		},
+		"X3 unless the row tells of a mother": {
+			say:  list(census(0, empty(9)), adt(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, holds(9, "ap-stable"))),
+			read: []reading{{10, "9 80 nb-intensive/2 ap-stable/1"}},
+		},
 		"X3 an anonymous occupant ends when a visit is placed there": {
 			say:  list(census(0, holds(7, "ap-stable")), clinical(1, 7, manual("high-placenta-previa")), adt(20, acuity.A01, "#7", "labor-epidural")),
 			read: []reading{{1, "7 30 high-placenta-previa/2 ap-stable/1"}, {20, "7 30 labor-epidural/0"}},
