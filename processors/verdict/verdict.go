@@ -10,13 +10,10 @@ package verdict
 
 import (
 	"bytes"
-	"cmp"
-	"container/heap"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -123,13 +120,6 @@ type hospital struct {
 	restoring []restoring // until Restored
 }
 
-// restoring is what a restore needs of a record: a partition has hundreds of
-// thousands at once.
-type restoring struct {
-	key, value []byte
-	offset     int64
-}
-
 type output struct{ key, value []byte }
 
 func (t *task) hospital(id string) *hospital {
@@ -139,73 +129,6 @@ func (t *task) hospital(id string) *hospital {
 		t.hospitals[id] = h
 	}
 	return h
-}
-
-// Restore keeps the record for Restored, which takes the hospitals in parallel.
-func (t *task) Restore(r stream.Record) error {
-	id := schemas.HospitalOf(r.Key)
-	h := t.hospitals[string(id)]
-	if h == nil {
-		if !schemas.IsChange(id) { // a barrier of the loop: not ours
-			return nil
-		}
-		h = t.hospital(string(id))
-	}
-	h.restoring = append(h.restoring, restoring{r.Key, r.Value, r.Offset})
-	return nil
-}
-
-func (t *task) Restored() (int64, error) {
-	hospitals := slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospital) int { return cmp.Compare(a.id, b.id) })
-	charts := make([]Chart, len(hospitals))
-	next := make([]int64, len(hospitals))
-	err := stream.Parallel(len(hospitals), func(i int) (err error) {
-		if next[i], err = hospitals[i].restore(); err == nil {
-			charts[i], err = whole(hospitals[i])
-		}
-		return err
-	})
-	if err != nil {
-		return 0, err
-	}
-	for i, h := range hospitals {
-		t.next = max(t.next, next[i])
-		t.schedule(h)
-	}
-	if t.view != nil {
-		t.view.Own(t.partition, t.next-1, charts)
-	}
-	return t.next, nil
-}
-
-// restore makes the hospital what its records say, and returns the input offset
-// after the last that they have seen.
-func (h *hospital) restore() (next int64, err error) {
-	var in schemas.StateIntake
-	for _, r := range h.restoring {
-		if schemas.IsChange(r.key) {
-			head, bad := schemas.PeekChange(r.value)
-			if bad != nil {
-				return 0, fmt.Errorf("restore change at %d: %w", r.offset, bad)
-			}
-			h.head = append(h.head[:0], r.value...)
-			next = max(next, head.Offset+1)
-			continue
-		}
-		var state acuity.State
-		if r.value != nil {
-			if state, err = in.Read(r.value); err != nil {
-				return 0, fmt.Errorf("restore state at %d: %w", r.offset, err)
-			}
-		}
-		if err := h.unit.Restore(string(r.key), state); err != nil {
-			return 0, err
-		}
-	}
-	h.restoring = nil
-	h.unit.Restored()
-	h.unit.Recall(math.MaxInt64, math.MaxInt) // here, where nobody waits for other hospitals
-	return next, nil
 }
 
 // Decode reads an observation from its record. The error is a
@@ -425,36 +348,5 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 func (t *task) Close() {
 	if t.view != nil {
 		t.view.Disown(t.partition)
-	}
-}
-
-// timers is a heap of hospitals by due instant.
-type timers []*hospital
-
-func (t timers) Len() int           { return len(t) }
-func (t timers) Less(a, b int) bool { return t[a].due < t[b].due }
-func (t timers) Swap(a, b int)      { t[a], t[b] = t[b], t[a]; t[a].index, t[b].index = a, b }
-func (t *timers) Push(x any)        { h := x.(*hospital); h.index = len(*t); *t = append(*t, h) } //nolint:errcheck // container/heap gives back what it was given
-func (t *timers) Pop() any {
-	last := (*t)[len(*t)-1]
-	*t = (*t)[:len(*t)-1]
-	last.index = -1
-	return last
-}
-
-// schedule brings the timer of a hospital in line with what its unit says.
-func (t *task) schedule(h *hospital) {
-	due := h.unit.Due()
-	switch {
-	case due == h.due && (due == 0) == (h.index < 0):
-	case due == 0:
-		heap.Remove(&t.timers, h.index)
-		h.due = 0
-	case h.index < 0:
-		h.due = due
-		heap.Push(&t.timers, h)
-	default:
-		h.due = due
-		heap.Fix(&t.timers, h.index)
 	}
 }

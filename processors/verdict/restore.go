@@ -1,0 +1,87 @@
+package verdict
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// restoring is what a restore needs of a record: a partition has hundreds of
+// thousands at once.
+type restoring struct {
+	key, value []byte
+	offset     int64
+}
+
+// Restore keeps the record for Restored, which takes the hospitals in parallel.
+func (t *task) Restore(r stream.Record) error {
+	id := schemas.HospitalOf(r.Key)
+	h := t.hospitals[string(id)]
+	if h == nil {
+		if !schemas.IsChange(id) { // a barrier of the loop: not ours
+			return nil
+		}
+		h = t.hospital(string(id))
+	}
+	h.restoring = append(h.restoring, restoring{r.Key, r.Value, r.Offset})
+	return nil
+}
+
+func (t *task) Restored() (int64, error) {
+	hospitals := slices.SortedFunc(maps.Values(t.hospitals), func(a, b *hospital) int { return cmp.Compare(a.id, b.id) })
+	charts := make([]Chart, len(hospitals))
+	next := make([]int64, len(hospitals))
+	err := stream.Parallel(len(hospitals), func(i int) (err error) {
+		if next[i], err = hospitals[i].restore(); err == nil {
+			charts[i], err = whole(hospitals[i])
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	for i, h := range hospitals {
+		t.next = max(t.next, next[i])
+		t.schedule(h)
+	}
+	if t.view != nil {
+		t.view.Own(t.partition, t.next-1, charts)
+	}
+	return t.next, nil
+}
+
+// restore makes the hospital what its records say, and returns the input offset
+// after the last that they have seen.
+func (h *hospital) restore() (next int64, err error) {
+	var in schemas.StateIntake
+	for _, r := range h.restoring {
+		if schemas.IsChange(r.key) {
+			head, bad := schemas.PeekChange(r.value)
+			if bad != nil {
+				return 0, fmt.Errorf("restore change at %d: %w", r.offset, bad)
+			}
+			h.head = append(h.head[:0], r.value...)
+			next = max(next, head.Offset+1)
+			continue
+		}
+		var state acuity.State
+		if r.value != nil {
+			if state, err = in.Read(r.value); err != nil {
+				return 0, fmt.Errorf("restore state at %d: %w", r.offset, err)
+			}
+		}
+		if err := h.unit.Restore(string(r.key), state); err != nil {
+			return 0, err
+		}
+	}
+	h.restoring = nil
+	h.unit.Restored()
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // here, where nobody waits for other hospitals
+	return next, nil
+}
