@@ -159,9 +159,9 @@ func parseConfig(command string, needs need, args []string, env func(string) (st
 func parseOptions(command string, options []option, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
 	flags := flag.NewFlagSet("svc "+command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
-	given := make([]string, len(options))
+	values := make([]string, len(options))
 	for i, o := range options {
-		flags.StringVar(&given[i], o.name, "", o.help)
+		flags.StringVar(&values[i], o.name, "", o.help)
 	}
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		printOptions(out, command, options)
@@ -173,15 +173,13 @@ func parseOptions(command string, options []option, args []string, env func(stri
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
 	}
-	set := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { set[f.Name] = true })
-
+	was := given(flags)
 	c := &config{}
 	for i, o := range options {
 		var value, from string
 		var err error
-		if set[o.name] {
-			value, from = given[i], "-"+o.name
+		if was[o.name] {
+			value, from = values[i], "-"+o.name
 		} else {
 			value, from, err = o.fromEnvironment(env)
 		}

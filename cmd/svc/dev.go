@@ -202,11 +202,10 @@ func parseDev(args []string, w world) (*devOptions, error) {
 
 // fromEnvironment sets the flags that were not given from their variables.
 func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faults []error) {
-	given := map[string]bool{}
-	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	was := given(flags)
 	flags.VisitAll(func(f *flag.Flag) {
 		value, ok := env(variable(f.Name))
-		if !ok || given[f.Name] || given[otherFlag[f.Name]] {
+		if !ok || was[f.Name] || was[otherFlag[f.Name]] {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
