@@ -87,6 +87,11 @@ func TestDecisionsFHIR(t *testing.T) {
 		"F1 a newer version replaces all events of the older": {
 			say: list(encounter(10, "E", 10, a01, adt(5, acuity.A02, "LDR:B")), encounter(20, "E", 20, a01)), read: []reading{{10, inB}, {20, inA}},
 		},
+		"F1 P1 what only the older said of rooms is forgotten: a number is one room's again": {
+			say: list(census(0, empty(7)), adt(1, acuity.A01, "v=v2", "LDR:7", "class=I"),
+				encounter(2, "E", 2, adt(2, acuity.A01, "MBU:7", "class=I")), encounter(10, "E", 10, adt(2, acuity.A01, "MBU:3", "class=I"))),
+			read: []reading{{2, own("LDR:7") + " 60 labor-standard/0; " + own("MBU:7") + " 20 pp-couplet/0"}, {10, "7 60 labor-standard/0; <MBU:3> 20 pp-couplet/0"}},
+		},
 		"F1 an older version that comes late does not": {
 			say: list(encounter(20, "E", 20, a01), encounter(30, "E", 10, a01, adt(5, acuity.A02, "LDR:B"))), read: []reading{{30, inA}},
 			answers: []string{"+labor-standard", "version_older"},

@@ -35,6 +35,9 @@ func TestDecisionsVisits(t *testing.T) {
 		adt(-500, acuity.A01, "LDR:A"), adt(-400, acuity.A01, "v=baby", "mother=v1", "LDR:A"),
 		adt(0, acuity.A02, "MBU:3"), adt(0, acuity.A02, "v=baby", "MBU:3"),
 	)
+	alone := func(then acuity.CensusRoom) []acuity.Observation { // a newborn, and how a census sees the room
+		return list(census(0, empty(9)), adt(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, then))
+	}
 	admit := adt(0, acuity.A01, "LDR:A", "class=I")
 	const inA, inB = "<LDR:A> 60 labor-standard/0", "<LDR:B> 60 labor-standard/0"
 	decide(t, visits(map[string]decision{
@@ -191,13 +194,15 @@ func TestDecisionsVisits(t *testing.T) {
 			read: []reading{{10, "7 120 high-hemorrhage/4 labor-epidural/0"}, {20, "<LDR:B> 120 high-hemorrhage/4 labor-standard/0"}},
 		},
 		"X3 also of a newborn who is alone there": {
-			say:  list(census(0, empty(9)), adt(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, holds(9)), census(20, holds(9, "class=N"))),
+			say:  append(alone(holds(9)), census(20, holds(9, "class=N"))),
 			read: []reading{{1, "9 60 nb-intensive/2"}, {10, "9 60 nb-intensive/2"}, {20, "9 60 nb-intensive/2"}},
 		},
-		"X3 unless the row tells of a mother": {
-			say:  list(census(0, empty(9)), adt(1, acuity.A01, "v=baby", "mother=v1", "NICU:9"), census(10, holds(9, "ap-stable"))),
-			read: []reading{{10, "9 80 nb-intensive/2 ap-stable/1"}},
-		},
+		"X3 unless the row tells of a mother: a primary":   {say: alone(holds(9, "ap-stable")), read: []reading{{10, "9 80 nb-intensive/2 ap-stable/1"}}},
+		"X3 unless the row tells of a mother: a class":     {say: alone(holds(9, "class=I")), read: []reading{{10, "9 120 nb-intensive/2 labor-standard/0"}}},
+		"X3 unless the row tells of a mother: a delivery":  {say: alone(holds(9, "born=5")), read: []reading{{10, "9 90 nb-intensive/2"}}},
+		"X3 unless the row tells of a mother: a modifier":  {say: alone(holds(9, "high-obesity-bmi40")), read: []reading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
+		"X3 unless the row tells of a mother: a diagnosis": {say: alone(holds(9, "O99.213")), read: []reading{{10, "9 96 nb-intensive/2 high-obesity-bmi40/1"}}},
+		"X3 unless the row tells of a mother: a baby":      {say: alone(holds(9, "baby=nb-continuing")), read: []reading{{10, "9 90 nb-intensive/2"}}},
 		"X3 an anonymous occupant ends when a visit is placed there": {
 			say:  list(census(0, holds(7, "ap-stable")), clinical(1, 7, manual("high-placenta-previa")), adt(20, acuity.A01, "#7", "labor-epidural")),
 			read: []reading{{1, "7 30 high-placenta-previa/2 ap-stable/1"}, {20, "7 30 labor-epidural/0"}},
