@@ -82,13 +82,13 @@ func (a *admin) parse(args []string) error {
 	}
 	running, err := runningDev(a.data, func(d *devFile) string { return d.Kafka })
 	if err != nil {
-		a.nowhere = fmt.Errorf("name a Kafka by -kafka or SVC_KAFKA, or start svc dev (%w)", err)
+		a.nowhere = fmt.Errorf("name a Kafka by --kafka or SVC_KAFKA, or start svc dev (%w)", err)
 		return nil
 	}
 	c.Kafka, c.Redis = []string{running.Kafka}, running.Redis
 	if a.needs&needSecrets != 0 && c.SecretsKey == "" {
 		content, err := os.ReadFile(filepath.Join(a.data, devSecretsKey))
-		if err == nil { // with -ephemeral there is none
+		if err == nil { // with --ephemeral there is none
 			c.SecretsKey = strings.TrimSpace(string(content))
 		}
 	}

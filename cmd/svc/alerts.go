@@ -13,21 +13,21 @@ import (
 )
 
 const alertsUsage = `usage: svc alerts tiers [flags]
-       svc alerts set-tier T1|T2|T3 [-enabled true|false] [-recipients a,b] [-channels email,sms] [-ack MINUTES] [-escalate-to a,b]
-                                    [-repeat MINUTES] [-expire MINUTES] [-action TEXT] [flags]
+       svc alerts set-tier T1|T2|T3 [--enabled true|false] [--recipients a,b] [--channels email,sms] [--ack MINUTES] [--escalate-to a,b]
+                                    [--repeat MINUTES] [--expire MINUTES] [--action TEXT] [flags]
        svc alerts recipients [flags]
-       svc alerts add -label ROLE [-email A] [-phone +N] [-webhook WEBHOOK] [flags]
-       svc alerts set RECIPIENT [-label ROLE] [-email A] [-phone +N] [-webhook WEBHOOK] [flags]
+       svc alerts add --label ROLE [--email A] [--phone +N] [--webhook WEBHOOK] [flags]
+       svc alerts set RECIPIENT [--label ROLE] [--email A] [--phone +N] [--webhook WEBHOOK] [flags]
        svc alerts remove RECIPIENT [flags]
-       svc alerts test RECIPIENT -channel email|sms|webhook [-wait 60s] [flags]
-       svc alerts deliveries [DELIVERY] [-channel email|sms|webhook] [-state S] [-since TIME] [-until TIME] [-limit N] [flags]
-       svc alerts retry DELIVERY [-wait 60s] [flags]
+       svc alerts test RECIPIENT --channel email|sms|webhook [--wait 60s] [flags]
+       svc alerts deliveries [DELIVERY] [--channel email|sms|webhook] [--state S] [--since TIME] [--until TIME] [--limit N] [flags]
+       svc alerts retry DELIVERY [--wait 60s] [flags]
        svc alerts episodes [flags]
-       svc alerts ack EPISODE [-by ROLE] [flags]
+       svc alerts ack EPISODE [--by ROLE] [flags]
 
-set-tier keeps what is not given. An empty -email, -phone or -webhook takes it
+set-tier keeps what is not given. An empty --email, --phone or --webhook takes it
 away. add prints the id alone. test and retry end with exit code 1 unless it was
-delivered. deliveries without -channel lists what went to webhooks, too. A TIME is
+delivered. deliveries without --channel lists what went to webhooks, too. A TIME is
 RFC 3339, or a duration such as 2h: so long ago.
 
 `
@@ -93,7 +93,7 @@ func runAlerts(ctx context.Context, args []string, w world) error {
 
 func (o *alertsCommand) precondition() []string { return precondition(o.version) }
 
-// precondition is If-Match of -if-version.
+// precondition is If-Match of --if-version.
 func precondition(version string) []string {
 	if version == "" {
 		return nil
@@ -168,7 +168,7 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 	if o.given["enabled"] {
 		enabled, err := strconv.ParseBool(o.enabled)
 		if err != nil {
-			return usageError{errors.New("-enabled: must be true or false")}
+			return usageError{errors.New("--enabled: must be true or false")}
 		}
 		t.Enabled = enabled
 	}
@@ -275,7 +275,7 @@ func (o *alertsCommand) remove(ctx context.Context) error {
 
 func (o *alertsCommand) test(ctx context.Context) error {
 	if o.channel == "" {
-		return usageError{errors.New("-channel: must be email, sms or webhook")}
+		return usageError{errors.New("--channel: must be email, sms or webhook")}
 	}
 	return o.tested(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
 }

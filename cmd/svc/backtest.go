@@ -59,7 +59,7 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 	}
 	report, err := backtest.Run(hours.Each(list), b.options)
 	if errors.Is(err, backtest.ErrTooFew) {
-		return fmt.Errorf("%w; -warmup says how many", err)
+		return fmt.Errorf("%w; --warmup says how many", err)
 	} else if err != nil {
 		return err
 	}
@@ -93,24 +93,24 @@ func parseBacktest(args []string, w world) (*backtestCommand, error) {
 			faults = append(faults, errors.New(text))
 		}
 	}
-	fault(b.out == "", "-out: name a folder for the report")
-	fault(b.options.Hospital == "" && !b.isFile(), "-hospital: name the hospital")
-	fault(b.source == "", "-source: must be snapshots, observations or a file")
+	fault(b.out == "", "--out: name a folder for the report")
+	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: name the hospital")
+	fault(b.source == "", "--source: must be snapshots, observations or a file")
 	span, err := parseSpan(warmup)
-	fault(err != nil, "-warmup: must be a duration such as 8w or 28d")
+	fault(err != nil, "--warmup: must be a duration such as 8w or 28d")
 	b.options.Warmup = int(span / time.Hour)
 	location, err := time.LoadLocation(zone)
-	fault(err != nil || zone == "", "-timezone: must be an IANA name such as America/Chicago")
+	fault(err != nil || zone == "", "--timezone: must be an IANA name such as America/Chicago")
 	b.options.Zone = location
 	_, err = parseHour(b.from, time.UTC)
-	fault(err != nil, "-from: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+	fault(err != nil, "--from: must be a date, or an instant such as 2026-01-05T07:00:00Z")
 	_, err = parseHour(b.to, time.UTC)
-	fault(err != nil, "-to: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+	fault(err != nil, "--to: must be a date, or an instant such as 2026-01-05T07:00:00Z")
 	if models != "" {
 		b.options.Models = strings.Split(models, ",")
 	}
 	for _, name := range b.options.Models {
-		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("-model: there is no %q", name))
+		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("--model: there is no %q", name))
 	}
 	if !b.isFile() && b.nowhere != nil {
 		faults = append(faults, b.nowhere)

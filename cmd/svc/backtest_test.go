@@ -75,8 +75,8 @@ func TestBacktestSources(t *testing.T) {
 			put(schemas.Snapshots(), value, unfit)
 		}
 	}
-	kafka := []string{"-kafka", broker.Addr(), "-topic-prefix", "p-"}
-	if code, _, stderr := say(t, append([]string{"hospitals", "create", "-id", "north", "-name", "North", "-timezone", "America/Chicago"}, kafka...)...); code != 0 {
+	kafka := []string{"--kafka", broker.Addr(), "--topic-prefix", "p-"}
+	if code, _, stderr := say(t, append([]string{"hospitals", "create", "--id", "north", "--name", "North", "--timezone", "America/Chicago"}, kafka...)...); code != 0 {
 		t.Fatal(stderr)
 	}
 	file := filepath.Join(dir, "feeds.ndjson")
@@ -86,7 +86,7 @@ func TestBacktestSources(t *testing.T) {
 	var first string
 	for _, source := range []string{file, fromObservations, fromSnapshots} {
 		out := filepath.Join(dir, path.Base(source)+"-report")
-		code, stdout, stderr := say(t, append([]string{"backtest", "-hospital", "north", "-source", source, "-warmup", "7d", "-out", out}, kafka...)...)
+		code, stdout, stderr := say(t, append([]string{"backtest", "--hospital", "north", "--source", source, "--warmup", "7d", "--out", out}, kafka...)...)
 		if code != 0 || !strings.Contains(stdout, "pathway-v1") || !strings.Contains(stdout, "holt-winters") {
 			t.Fatalf("%s: code %d, says %q, %q", source, code, stdout, stderr)
 		}
@@ -106,11 +106,11 @@ func TestBacktestSources(t *testing.T) {
 			t.Errorf("%s: another report than that of the feeds", source)
 		}
 	}
-	if code, _, stderr := say(t, append([]string{"backtest", "-hospital", "west", "-out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
+	if code, _, stderr := say(t, append([]string{"backtest", "--hospital", "west", "--out", dir}, kafka...)...); code != 1 || !strings.Contains(stderr, `no hospital "west"`) {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 	// So few days tell nothing: the gate stays shut.
-	if code, _, stderr := say(t, "backtest", "-source", file, "-gate", "-warmup", "24h", "-to", "2026-01-08", "-model", "persistence", "-out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
+	if code, _, stderr := say(t, "backtest", "--source", file, "--gate", "--warmup", "24h", "--to", "2026-01-08", "--model", "persistence", "--out", dir); code != 1 || !strings.Contains(stderr, "the gate is not passed") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
@@ -118,16 +118,16 @@ func TestBacktestSources(t *testing.T) {
 // TestBacktestFaults tells all faults of the command line at once.
 func TestBacktestFaults(t *testing.T) {
 	nowhere := filepath.Join(t.TempDir(), "none")
-	code, stdout, stderr := say(t, "backtest", "-data", nowhere, "-from", "monday", "-to", "x", "-model", "oracle", "-warmup", "long", "-timezone", "Mars/Base")
+	code, stdout, stderr := say(t, "backtest", "--data", nowhere, "--from", "monday", "--to", "x", "--model", "oracle", "--warmup", "long", "--timezone", "Mars/Base")
 	if code != 2 || stdout != "" {
 		t.Errorf("code %d, says %q", code, stdout)
 	}
-	for _, want := range []string{"-out", "-hospital", "-from", "-to", `"oracle"`, "-warmup", "-timezone", "-kafka"} {
+	for _, want := range []string{"--out", "--hospital", "--from", "--to", `"oracle"`, "--warmup", "--timezone", "--kafka"} {
 		if !strings.Contains(stderr, want) {
 			t.Errorf("nothing about %s in %q", want, stderr)
 		}
 	}
-	if code, _, stderr := say(t, "backtest", "-source", nowhere, "-out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
+	if code, _, stderr := say(t, "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("code %d, says %q", code, stderr)
 	}
 }

@@ -49,22 +49,22 @@ func (c *config) channelFaults() (faults []error) {
 	m, s := &c.SMTP, &c.SMS
 	if m.Host != "" {
 		if _, err := mail.ParseAddress(m.From); err != nil {
-			faults = append(faults, errors.New("-smtp-from: must be an address, as in svc@hospital.example"))
+			faults = append(faults, errors.New("--smtp-from: must be an address, as in svc@hospital.example"))
 		}
 		if (m.User == "") != (m.Password == "") {
-			faults = append(faults, errors.New("-smtp-user, -smtp-password: give both or neither"))
+			faults = append(faults, errors.New("--smtp-user, --smtp-password: give both or neither"))
 		}
 	}
 	if s.Driver != "" {
 		if u, err := url.Parse(s.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-			faults = append(faults, errors.New("-sms-url: must be as in https://gateway.example"))
+			faults = append(faults, errors.New("--sms-url: must be as in https://gateway.example"))
 		}
 		if s.Token == "" {
-			faults = append(faults, errors.New("-sms-token: must be given"))
+			faults = append(faults, errors.New("--sms-token: must be given"))
 		}
 	}
 	if s.Driver == sms.DriverTwilio && (s.Account == "" || s.From == "") {
-		faults = append(faults, errors.New("-sms-account, -sms-from: must be given with twilio"))
+		faults = append(faults, errors.New("--sms-account, --sms-from: must be given with twilio"))
 	}
 	return faults
 }

@@ -75,7 +75,7 @@ func bothGiven(flags *flag.FlagSet) (faults []error) {
 	was := given(flags)
 	for _, name := range []string{"api", "key"} {
 		if was[name] && was[otherFlag[name]] {
-			faults = append(faults, fmt.Errorf("-%s, -%s: give one of them", name, otherFlag[name]))
+			faults = append(faults, fmt.Errorf("--%s, --%s: give one of them", name, otherFlag[name]))
 		}
 	}
 	return faults
@@ -85,11 +85,11 @@ func bothGiven(flags *flag.FlagSet) (faults []error) {
 func readKey(file string) (string, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
 	if err != nil {
-		return "", fmt.Errorf("-key-file: %w", reason(err))
+		return "", fmt.Errorf("--key-file: %w", reason(err))
 	}
 	words := strings.Fields(string(content))
 	if len(words) != 1 {
-		return "", errors.New("-key-file: must hold one key and nothing else")
+		return "", errors.New("--key-file: must hold one key and nothing else")
 	}
 	return words[0], nil
 }
@@ -106,7 +106,7 @@ func (c *client) fill() error {
 	if c.api == "" {
 		running, err := runningDev(c.data, (*devFile).api)
 		if err != nil {
-			return fmt.Errorf("name a server by -api, or start svc dev (%w)", err)
+			return fmt.Errorf("name a server by --api, or start svc dev (%w)", err)
 		}
 		c.api = running.BaseURL
 		switch {
@@ -119,10 +119,10 @@ func (c *client) fill() error {
 	}
 	c.api = strings.TrimSuffix(c.api, "/")
 	if u, err := url.Parse(c.api); err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("-api: must be an address such as https://svc.example.org")
+		return errors.New("--api: must be an address such as https://svc.example.org")
 	}
 	if c.key == "" {
-		return errors.New("-key: must be given")
+		return errors.New("--key: must be given")
 	}
 	return nil
 }

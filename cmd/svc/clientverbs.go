@@ -24,7 +24,7 @@ func choose[C any](c *client, args []string, verbs map[string]clientVerb[C], nam
 		return verb, "", err
 	}
 	if len(words) == 0 || verbs[words[0]].run == nil {
-		return verb, "", usageError{fmt.Errorf("say %s; -help says more", names)}
+		return verb, "", usageError{fmt.Errorf("say %s; --help says more", names)}
 	}
 	verb = verbs[words[0]]
 	switch words = words[1:]; {
@@ -59,7 +59,7 @@ var clientFlags = []string{"api", "to", "key", "key-file", "data", "json"}
 func strangers(given map[string]bool, known []string) (faults []error) {
 	for name := range given {
 		if !slices.Contains(known, name) && !slices.Contains(clientFlags, name) {
-			faults = append(faults, fmt.Errorf("-%s: is not for this", name))
+			faults = append(faults, fmt.Errorf("--%s: is not for this", name))
 		}
 	}
 	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

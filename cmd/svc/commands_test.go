@@ -34,48 +34,48 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}{
 		"no such command": {[]string{"serve"}, []string{"no command"}},
 		"unknown role":    {[]string{"run", "read,write,ingest,think"}, []string{`"write"`, `"think"`}},
-		"unknown flag":    {[]string{"dev", "-colour"}, []string{"-colour"}},
+		"unknown flag":    {[]string{"dev", "--colour"}, []string{"-colour"}},
 		"dev": {
-			[]string{"dev", "-data", "", "-listen", "0.0.0.0:1", "-kafka-port", "70000", "-log-level", "loud", "more"},
-			[]string{"-listen", "-log-level", "-data", "-kafka-port", `"more"`},
+			[]string{"dev", "--data", "", "--listen", "0.0.0.0:1", "--kafka-port", "70000", "--log-level", "loud", "more"},
+			[]string{"--listen", "--log-level", "--data", "--kafka-port", `"more"`},
 		},
 		"simulate": {
-			[]string{"simulate", "-profile", "huge", "-births", "7", "-for", "long", "-timezone", "Mars/Base", "-speed", "0", "-start", "soon", "-from", "0", "-to", "dev", "-data", nowhere, "more"},
-			[]string{`"more"`, "-for", "-speed", "-timezone", "-start", "-from", "-profile", "-births", "start svc dev"},
+			[]string{"simulate", "--profile", "huge", "--births", "7", "--for", "long", "--timezone", "Mars/Base", "--speed", "0", "--start", "soon", "--from", "0", "--to", "dev", "--data", nowhere, "more"},
+			[]string{`"more"`, "--for", "--speed", "--timezone", "--start", "--from", "--profile", "--births", "start svc dev"},
 		},
 		"mint": {
-			[]string{"keys", "mint", "-data", nowhere, "-scopes", "ingest:adt,fly", "-expires", "soon"},
-			[]string{"-hospital", "-name", "fly", "-expires", "-kafka"},
+			[]string{"keys", "mint", "--data", nowhere, "--scopes", "ingest:adt,fly", "--expires", "soon"},
+			[]string{"--hospital", "--name", "fly", "--expires", "--kafka"},
 		},
 		"rounds": {
-			[]string{"verify", "-data", nowhere, "-continuous", "-every", "0"},
-			[]string{"-kafka", "-every"},
+			[]string{"verify", "--data", nowhere, "--continuous", "--every", "0"},
+			[]string{"--kafka", "--every"},
 		},
 		"rounds of one": {
-			[]string{"verify", "-data", nowhere, "-every", "1s", "-metrics", "127.0.0.1:0"},
-			[]string{"-kafka", "-every: is that of -continuous", "-metrics: is that of -continuous"},
+			[]string{"verify", "--data", nowhere, "--every", "1s", "--metrics", "127.0.0.1:0"},
+			[]string{"--kafka", "--every: is that of --continuous", "--metrics: is that of --continuous"},
 		},
 		"window": {
-			[]string{"export", "-data", nowhere, "-topic", "verdicts", "-o", nowhere, "-from", "2026-03-02", "-to", "2026-03-01"},
-			[]string{"-to: must be after -from", "-kafka"},
+			[]string{"export", "--data", nowhere, "--topic", "verdicts", "-o", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
+			[]string{"--to: must be after --from", "--kafka"},
 		},
 		"two servers, two keys": {
-			[]string{"status", "-api", "http://127.0.0.1:1", "-to", "http://127.0.0.1:2", "-key", "svc_1", "-key-file", nowhere},
-			[]string{"-api, -to: give one", "-key, -key-file: give one", "-key-file"},
+			[]string{"status", "--api", "http://127.0.0.1:1", "--to", "http://127.0.0.1:2", "--key", "svc_1", "--key-file", nowhere},
+			[]string{"--api, --to: give one", "--key, --key-file: give one", "--key-file"},
 		},
-		"two keys of a sender":          {[]string{"send", "-", "-to", "http://127.0.0.1:1", "-key", "svc_1", "-key-file", nowhere}, []string{"-key, -key-file: give one", "-key-file"}},
-		"no address":                    {[]string{"webhooks", "list", "-api", "127.0.0.1:8080", "-key", "svc_1"}, []string{"-api: must be an address such as https://"}},
-		"address of another kind":       {[]string{"webhooks", "list", "-api", "ftp://127.0.0.1", "-key", "svc_1"}, []string{"-api: must be an address such as https://"}},
-		"pace":                          {[]string{"replay", "-data", nowhere, "-speed", "nan"}, []string{"-kafka", "-speed"}},
-		"speed without a demonstration": {[]string{"dev", "-data", nowhere, "-speed", "5"}, []string{"-speed: is that of -demo"}},
-		"mint, unknown flag":            {[]string{"keys", "mint", "-colour"}, []string{"-colour"}},
-		"reseal":                        {[]string{"secrets", "reseal", "-data", nowhere}, []string{"-secrets-key: must be given", "-kafka"}},
-		"reseal, bad key":               {[]string{"secrets", "reseal", "-data", nowhere, "-secrets-key", "short"}, []string{"-secrets-key"}},
-		"list":                          {[]string{"keys", "list", "-data", nowhere}, []string{"-kafka"}},
-		"rotate":                        {[]string{"keys", "rotate", "-data", nowhere, "-overlap", "2h"}, []string{"-id", "-overlap", "-kafka"}},
+		"two keys of a sender":          {[]string{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere}, []string{"--key, --key-file: give one", "--key-file"}},
+		"no address":                    {[]string{"webhooks", "list", "--api", "127.0.0.1:8080", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
+		"address of another kind":       {[]string{"webhooks", "list", "--api", "ftp://127.0.0.1", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
+		"pace":                          {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--kafka", "--speed"}},
+		"speed without a demonstration": {[]string{"dev", "--data", nowhere, "--speed", "5"}, []string{"--speed: is that of --demo"}},
+		"mint, unknown flag":            {[]string{"keys", "mint", "--colour"}, []string{"-colour"}},
+		"reseal":                        {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: must be given", "--kafka"}},
+		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key"}},
+		"list":                          {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
+		"rotate":                        {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"--id", "--overlap", "--kafka"}},
 		"create": {
-			[]string{"hospitals", "create", "-data", nowhere, "-id", "No Id", "-timezone", "Mars/Base"},
-			[]string{"-name", "hospital id", "timezone", "-kafka"},
+			[]string{"hospitals", "create", "--data", nowhere, "--id", "No Id", "--timezone", "Mars/Base"},
+			[]string{"--name", "hospital id", "timezone", "--kafka"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -115,11 +115,11 @@ func TestFlagWinsOverVariables(t *testing.T) {
 		args []string
 		key  string
 	}{
-		"-to over SVC_API":       {map[string]string{"SVC_API": elsewhere}, []string{"-to", server.URL, "-key", "svc_flag"}, "svc_flag"},
-		"-api over SVC_TO":       {map[string]string{"SVC_TO": elsewhere}, []string{"-api", server.URL, "-key", "svc_flag"}, "svc_flag"},
-		"-key over SVC_KEY_FILE": {map[string]string{"SVC_KEY_FILE": file}, []string{"-api", server.URL, "-key", "svc_flag"}, "svc_flag"},
-		"-key-file over SVC_KEY": {map[string]string{"SVC_KEY": "svc_variable"}, []string{"-api", server.URL, "-key-file", file}, "svc_file"},
-		"variables alone":        {map[string]string{"SVC_API": server.URL, "SVC_KEY_FILE": file}, nil, "svc_file"},
+		"--to over SVC_API":       {map[string]string{"SVC_API": elsewhere}, []string{"--to", server.URL, "--key", "svc_flag"}, "svc_flag"},
+		"--api over SVC_TO":       {map[string]string{"SVC_TO": elsewhere}, []string{"--api", server.URL, "--key", "svc_flag"}, "svc_flag"},
+		"--key over SVC_KEY_FILE": {map[string]string{"SVC_KEY_FILE": file}, []string{"--api", server.URL, "--key", "svc_flag"}, "svc_flag"},
+		"--key-file over SVC_KEY": {map[string]string{"SVC_KEY": "svc_variable"}, []string{"--api", server.URL, "--key-file", file}, "svc_file"},
+		"variables alone":         {map[string]string{"SVC_API": server.URL, "SVC_KEY_FILE": file}, nil, "svc_file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked = nil
@@ -140,9 +140,9 @@ func TestKeyFile(t *testing.T) {
 		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, args := range [][]string{{"status", "-api", "http://127.0.0.1:1"}, {"send", "-", "-to", "http://127.0.0.1:1"}} {
-			code, _, stderr := say(t, append(args, "-key-file", file)...)
-			if code != 2 || !strings.Contains(stderr, "-key-file: must hold one key") {
+		for _, args := range [][]string{{"status", "--api", "http://127.0.0.1:1"}, {"send", "-", "--to", "http://127.0.0.1:1"}} {
+			code, _, stderr := say(t, append(args, "--key-file", file)...)
+			if code != 2 || !strings.Contains(stderr, "--key-file: must hold one key") {
 				t.Errorf("%s, %s: code %d, says %q", name, args[0], code, stderr)
 			}
 		}
@@ -161,9 +161,9 @@ func TestSvcDevHasEnded(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
-		{"keys", "list"}, {"verify"}, {"backtest", "-hospital", "demo", "-out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "-to", "dev"},
+		{"keys", "list"}, {"verify"}, {"backtest", "--hospital", "demo", "--out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "--to", "dev"},
 	} {
-		code, stdout, stderr := say(t, append(args, "-data", dir)...)
+		code, stdout, stderr := say(t, append(args, "--data", dir)...)
 		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+devFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
 		}
@@ -183,7 +183,7 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	}
 	a := newAdmin("secrets status", world{env: environment(), stdout: io.Discard, stderr: io.Discard, now: time.Now})
 	a.needs = needSecrets
-	if err := a.parse([]string{"-data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32 {
+	if err := a.parse([]string{"--data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32 {
 		t.Errorf("%v, %v, key %q", err, a.nowhere, a.config.SecretsKey)
 	}
 }
@@ -195,8 +195,8 @@ func TestHelp(t *testing.T) {
 	}{
 		"svc":      {nil, []string{"svc dev", "svc keys", "-help"}},
 		"dev":      {[]string{"dev", "-h"}, []string{"usage: svc dev", "-data", "-ephemeral"}},
-		"simulate": {[]string{"simulate", "-help"}, []string{"usage: svc simulate", "-seed", "-profile", "-speed", "-to"}},
-		"role":     {[]string{"read", "-help"}, []string{"usage: svc read", "-redis", "SVC_REDIS_FILE"}},
+		"simulate": {[]string{"simulate", "--help"}, []string{"usage: svc simulate", "-seed", "-profile", "-speed", "-to"}},
+		"role":     {[]string{"read", "--help"}, []string{"usage: svc read", "-redis", "SVC_REDIS_FILE"}},
 		"roles":    {[]string{"run", "-h"}, []string{"usage: svc run [ROLE,ROLE…] [flags]", "-redis"}},
 		"folder":   {[]string{"import", "-h"}, []string{"usage: svc import DIR [flags]", "-partitions"}},
 		"verbs":    {[]string{"keys", "--help"}, []string{"svc keys mint", "svc keys revoke"}},
@@ -240,7 +240,7 @@ func TestStoppedBeforeKafkaAnswers(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, faults bytes.Buffer
-	code := run(ctx, []string{"read", "-kafka", "127.0.0.1:1"}, world{env: environment(), stdout: &out, stderr: &faults, now: time.Now})
+	code := run(ctx, []string{"read", "--kafka", "127.0.0.1:1"}, world{env: environment(), stdout: &out, stderr: &faults, now: time.Now})
 	if code != 0 || strings.Contains(faults.String(), "svc read:") {
 		t.Errorf("code %d, says %q", code, &faults)
 	}

@@ -179,7 +179,7 @@ func parseOptions(command string, options []option, args []string, env func(stri
 		var value, from string
 		var err error
 		if was[o.name] {
-			value, from = values[i], "-"+o.name
+			value, from = values[i], "--"+o.name
 		} else {
 			value, from, err = o.fromEnvironment(env)
 		}
@@ -191,15 +191,15 @@ func parseOptions(command string, options []option, args []string, env func(stri
 		}
 	}
 	if (c.KafkaTLSCert == "") != (c.KafkaTLSKey == "") {
-		faults = append(faults, errors.New("-kafka-tls-cert, -kafka-tls-key: give both or neither"))
+		faults = append(faults, errors.New("--kafka-tls-cert, --kafka-tls-key: give both or neither"))
 	}
 	faults = append(faults, c.MLLP.faults()...)
 	faults = append(faults, c.channelFaults()...)
 	if c.SecretsKey == "" && len(c.SecretsKeyOld) > 0 {
-		faults = append(faults, errors.New("-secrets-key-old: needs -secrets-key"))
+		faults = append(faults, errors.New("--secrets-key-old: needs --secrets-key"))
 	}
 	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
-		faults = append(faults, errors.New("-kafka-sasl: needs -kafka-sasl-user and -kafka-sasl-password"))
+		faults = append(faults, errors.New("--kafka-sasl: needs --kafka-sasl-user and --kafka-sasl-password"))
 	}
 	if len(faults) > 0 {
 		return nil, usageError{errors.Join(faults...)}
@@ -231,7 +231,7 @@ func printOptions(out io.Writer, command string, options []option) {
 }
 
 func (o *option) print(out io.Writer) {
-	fmt.Fprintf(out, "  -%s  %s", o.name, o.variable())
+	fmt.Fprintf(out, "  --%s  %s", o.name, o.variable())
 	if o.secret {
 		fmt.Fprintf(out, ", %s_FILE", o.variable())
 	}

@@ -33,7 +33,7 @@ func TestConfigPrecedence(t *testing.T) {
 	if err := os.WriteFile(secret, []byte(key32+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := parseConfig("run", everything, []string{"-listen", "127.0.0.1:1"}, environment(
+	c, err := parseConfig("run", everything, []string{"--listen", "127.0.0.1:1"}, environment(
 		"SVC_LISTEN", "127.0.0.1:2", "SVC_KAFKA", "a:1, b:2", "SVC_COMMIT_EVERY", "0", "SVC_PSEUDONYM_KEY_FILE", secret,
 	), &bytes.Buffer{})
 	if err != nil {
@@ -52,7 +52,7 @@ func TestConfigPrecedence(t *testing.T) {
 
 // TestConfigFaultsTogether wants every fault in one go, none with its secret.
 func TestConfigFaultsTogether(t *testing.T) {
-	_, err := parseConfig("run", everything, []string{"-partitions", "0", "-kafka-tls-cert", "config.go"}, environment(
+	_, err := parseConfig("run", everything, []string{"--partitions", "0", "--kafka-tls-cert", "config.go"}, environment(
 		"SVC_LISTEN", "nonsense", "SVC_KAFKA", "nohost", "SVC_REDIS", "redis:hunter2", "SVC_PSEUDONYM_KEY", "hunter2",
 		"SVC_KAFKA_TLS", "perhaps", "SVC_KAFKA_TLS_CA", "/does/not/exist", "SVC_KAFKA_SASL", "GSSAPI", "SVC_COMMIT_EVERY", "fast",
 		"SVC_LOG_LEVEL", "loud", "SVC_SECRETS_KEY", "hunter2", "SVC_SECRETS_KEY_OLD", key32+"\nhunter2", "SVC_EGRESS_ALLOW", "north=hunter2",
@@ -61,7 +61,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 		t.Fatal("a faulty configuration was taken")
 	}
 	for _, want := range []string{
-		"-partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
+		"--partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
 		"SVC_PSEUDONYM_KEY: must be given", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
 		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
 		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each must have", "SVC_EGRESS_ALLOW: entry 1",
@@ -97,7 +97,7 @@ func TestConfigurationPage(t *testing.T) {
 		if o.preset != "" {
 			preset = "`" + o.preset + "`"
 		}
-		fmt.Fprintf(&table, "| `-%s` | %s | %s | %s |\n", o.name, variable, preset, strings.ReplaceAll(o.help, "|", `\|`))
+		fmt.Fprintf(&table, "| `--%s` | %s | %s | %s |\n", o.name, variable, preset, strings.ReplaceAll(o.help, "|", `\|`))
 	}
 	holdPage(t, "../../docs/configuration.md", "options", table.String())
 }

@@ -63,7 +63,7 @@ func parseDeadLetters(args []string, w world) (*deadLettersCommand, error) {
 		return nil, err
 	}
 	if len(words) == 0 || !slices.Contains([]string{"list", "show", "retry"}, words[0]) {
-		return nil, usageError{errors.New("say list, show or retry; -help says more")}
+		return nil, usageError{errors.New("say list, show or retry; --help says more")}
 	}
 	o.verb, words = words[0], words[1:]
 	if o.verb != "list" {

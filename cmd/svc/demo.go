@@ -17,7 +17,7 @@ import (
 	"svc/internal/simulate"
 )
 
-// The unit of svc dev -demo.
+// The unit of svc dev --demo.
 const (
 	demoSeed    = 1
 	demoProfile = "medium"

@@ -71,7 +71,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	defer ballast(devBallast)()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
-		return fmt.Errorf("%s is in use or not ours; choose another with -listen", o.listen)
+		return fmt.Errorf("%s is in use or not ours; choose another with --listen", o.listen)
 	}
 	defer listener.Close() //nolint:errcheck // the server closes it too
 	metrics, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
@@ -94,7 +94,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	}
 	kafka, err := stream.Embed(filepath.Join(o.data, "kafka"), o.kafkaPort, o.ephemeral)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return fmt.Errorf("port %d is in use; choose another with -kafka-port", o.kafkaPort)
+		return fmt.Errorf("port %d is in use; choose another with --kafka-port", o.kafkaPort)
 	} else if err != nil {
 		return err
 	}
@@ -165,7 +165,7 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
-	flags.Float64Var(&o.speed, "speed", 1, "how much faster than real time the unit of -demo goes on")
+	flags.Float64Var(&o.speed, "speed", 1, "how much faster than real time the unit of --demo goes on")
 	flags.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(w.stdout, "usage: svc dev [flags]\n\n")
@@ -178,18 +178,18 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	faults := fromEnvironment(flags, w.env)
 	faults = append(faults, loopback(o.listen))
 	if !slices.Contains(logLevels, o.logLevel) {
-		faults = append(faults, fmt.Errorf("-log-level: must be one of %s", strings.Join(logLevels, ", ")))
+		faults = append(faults, fmt.Errorf("--log-level: must be one of %s", strings.Join(logLevels, ", ")))
 	}
 	if o.data == "" {
-		faults = append(faults, errors.New("-data: must be a folder"))
+		faults = append(faults, errors.New("--data: must be a folder"))
 	}
 	if o.kafkaPort < 0 || o.kafkaPort > 65535 {
-		faults = append(faults, errors.New("-kafka-port: must be a number up to 65535"))
+		faults = append(faults, errors.New("--kafka-port: must be a number up to 65535"))
 	}
 	if !validSpeed(o.speed) {
-		faults = append(faults, errors.New("-speed: must be from 0.1 to 1440"))
+		faults = append(faults, errors.New("--speed: must be from 0.1 to 1440"))
 	} else if o.speed != 1 && !o.demo {
-		faults = append(faults, errors.New("-speed: is that of -demo"))
+		faults = append(faults, errors.New("--speed: is that of --demo"))
 	}
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
@@ -220,13 +220,13 @@ func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faul
 func loopback(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return errors.New("-listen: must be host:port")
+		return errors.New("--listen: must be host:port")
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
-		return errors.New("-listen: the port must be a number up to 65535")
+		return errors.New("--listen: the port must be a number up to 65535")
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return errors.New("-listen: svc dev serves this machine only; use 127.0.0.1, ::1 or localhost")
+		return errors.New("--listen: svc dev serves this machine only; use 127.0.0.1, ::1 or localhost")
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func lockData(dir string) (unlock func(), err error) {
 		return nil, fmt.Errorf("cannot write in the data folder %s: %w", dir, reason(err))
 	}
 	if !ours {
-		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with -data", dir)
+		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with --data", dir)
 	}
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
 }
@@ -306,7 +306,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	}
 	kept := "kept in " + o.data
 	if o.ephemeral {
-		kept = "kept nowhere (-ephemeral)"
+		kept = "kept nowhere (--ephemeral)"
 	}
 	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)

@@ -26,16 +26,16 @@ func runExport(ctx context.Context, args []string, w world) error {
 	faults := c.read(args)
 	i := slices.Index(tableNames(), name)
 	if c.config != nil && i < 0 {
-		faults = append(faults, fmt.Errorf("-topic: must be one of %s", strings.Join(tableNames(), ", ")))
+		faults = append(faults, fmt.Errorf("--topic: must be one of %s", strings.Join(tableNames(), ", ")))
 	}
 	if c.config != nil && !slices.Contains(replay.Formats(), replay.Format(format)) {
-		faults = append(faults, errors.New("-format: must be parquet, ndjson or csv"))
+		faults = append(faults, errors.New("--format: must be parquet, ndjson or csv"))
 	}
 	if c.config != nil && out == "" {
 		faults = append(faults, errors.New("-o: name a folder, or - for standard output"))
 	}
 	if *segment < 1 {
-		faults = append(faults, errors.New("-segment: must be at least 1"))
+		faults = append(faults, errors.New("--segment: must be at least 1"))
 	}
 	if err := c.wrong(faults); err != nil {
 		return err

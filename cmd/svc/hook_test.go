@@ -86,7 +86,7 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"listen", "-addr", "127.0.0.1:0"}, args...), world{env: environment(), stdout: printed, stderr: said, now: time.Now})
+		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), world{env: environment(), stdout: printed, stderr: said, now: time.Now})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -103,7 +103,7 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 }
 
 func TestListen(t *testing.T) {
-	url, printed := listening(t, "-secret", otherSecret, "-secret", hookTestSecret)
+	url, printed := listening(t, "--secret", otherSecret, "--secret", hookTestSecret)
 	now := time.Now()
 	strange := signedRequest(t, url, hookTestSecret, "evt_5", "\x1b[31mred\x07", now)
 	for i, tt := range []struct {
@@ -143,10 +143,10 @@ func TestListenForms(t *testing.T) {
 		want   string
 	}{
 		"without a secret": {nil, 204, `not checked  ping  evt_1`},
-		"another status":   {[]string{"-answer", "503", "-secret", hookTestSecret}, 503, `verified  ping  evt_1`},
-		"from a file":      {[]string{"-secret-file", file}, 204, `verified  ping  evt_1`},
-		"with the body":    {[]string{"-secret", hookTestSecret, "-body"}, 204, `(?s)verified.*\n    "protocol": "svc.v1",\n.*\n  }\n$`},
-		"as JSON":          {[]string{"-secret", hookTestSecret, "-json"}, 204, `"signature":"verified","xSvcSignature":"valid","webhookSignature":"valid","times":1,"payload":\{"event":"ping"`},
+		"another status":   {[]string{"--answer", "503", "--secret", hookTestSecret}, 503, `verified  ping  evt_1`},
+		"from a file":      {[]string{"--secret-file", file}, 204, `verified  ping  evt_1`},
+		"with the body":    {[]string{"--secret", hookTestSecret, "--body"}, 204, `(?s)verified.*\n    "protocol": "svc.v1",\n.*\n  }\n$`},
+		"as JSON":          {[]string{"--secret", hookTestSecret, "--json"}, 204, `"signature":"verified","xSvcSignature":"valid","webhookSignature":"valid","times":1,"payload":\{"event":"ping"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, printed := listening(t, tt.args...)
@@ -158,7 +158,7 @@ func TestListenForms(t *testing.T) {
 			}
 		})
 	}
-	url, _ := listening(t, "-secret-file", file)
+	url, _ := listening(t, "--secret-file", file)
 	if got := statusOf(t, signedRequest(t, url, ownSecret, "evt_1", "one", time.Now())); got != http.StatusNoContent {
 		t.Errorf("a secret with blanks in it: answered %d", got)
 	}
@@ -170,15 +170,15 @@ func TestListenToNoSecret(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseListen([]string{"-secret-file", file}, world{env: environment()}); err == nil || !strings.Contains(err.Error(), "-secret-file: holds no secret") {
+	if _, err := parseListen([]string{"--secret-file", file}, world{env: environment()}); err == nil || !strings.Contains(err.Error(), "--secret-file: holds no secret") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestListenFaults(t *testing.T) {
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"listen", "-addr", "nowhere", "-answer", "99", "-secret-file", "/does/not/exist", "more"}, world{env: environment(), stdout: &out, stderr: &out, now: time.Now})
-	for _, want := range []string{"-addr: must be", "-answer: must be", "-secret-file: ", `unexpected argument "more"`} {
+	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, world{env: environment(), stdout: &out, stderr: &out, now: time.Now})
+	for _, want := range []string{"--addr: must be", "--answer: must be", "--secret-file: ", `unexpected argument "more"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("missing %q in\n%s", want, &out)
 		}

@@ -23,9 +23,9 @@ func TestStoppedWhileItReads(t *testing.T) {
 		writer.Close()
 	}()
 	for _, args := range [][]string{
-		{"send", "-", "-to", "http://127.0.0.1:1", "-key", "svc_1"},
-		{"terminology", "import", "-", "-api", "http://127.0.0.1:1", "-key", "svc_1"},
-		{"backtest", "-source", "-", "-out", t.TempDir()},
+		{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1"},
+		{"terminology", "import", "-", "--api", "http://127.0.0.1:1", "--key", "svc_1"},
+		{"backtest", "--source", "-", "--out", t.TempDir()},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()

@@ -20,10 +20,10 @@ import (
 // runKeys administers API keys: mint, list, revoke, rotate.
 func runKeys(ctx context.Context, args []string, w world) error {
 	return verbs{
-		"mint":   {"mint -hospital H -name N -scopes a,b|all [-expires 90d] [-rate 50] [-burst 200]", mintKey},
-		"list":   {"list [-hospital H]", listKeys},
-		"revoke": {"revoke -id KEY", revokeKey},
-		"rotate": {"rotate -id KEY [-overlap 0|1h|24h|7d]", rotateKey},
+		"mint":   {"mint --hospital H --name N --scopes a,b|all [--expires 90d] [--rate 50] [--burst 200]", mintKey},
+		"list":   {"list [--hospital H]", listKeys},
+		"revoke": {"revoke --id KEY", revokeKey},
+		"rotate": {"rotate --id KEY [--overlap 0|1h|24h|7d]", rotateKey},
 	}.run(ctx, "keys", args, w)
 }
 
@@ -40,7 +40,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 	granted, scopeFault := access.ParseScopes(*scopes)
 	lifetime, expiryFault := parseLifetime(*expires)
 	limits, rateFault := access.Limits(*rate, *burst)
-	if err := a.usage(required("-hospital", *hospital), required("-name", *name), scopeFault, expiryFault, rateFault); err != nil {
+	if err := a.usage(required("--hospital", *hospital), required("--name", *name), scopeFault, expiryFault, rateFault); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
@@ -126,7 +126,7 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
 		return err
 	}
-	if err := a.usage(required("-id", *id)); err != nil {
+	if err := a.usage(required("--id", *id)); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
@@ -155,9 +155,9 @@ func rotateKey(ctx context.Context, a *admin, args []string) error {
 	keep, known := keys.Overlaps[*overlap]
 	var overlapFault error
 	if !known {
-		overlapFault = errors.New("-overlap: must be 0, 1h, 24h or 7d")
+		overlapFault = errors.New("--overlap: must be 0, 1h, 24h or 7d")
 	}
-	if err := a.usage(required("-id", *id), overlapFault); err != nil {
+	if err := a.usage(required("--id", *id), overlapFault); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
@@ -261,13 +261,13 @@ func parseLifetime(text string) (time.Duration, error) {
 	} else if d, err := time.ParseDuration(text); err == nil && d > 0 {
 		return d, nil
 	}
-	return 0, errors.New("-expires: must be a time such as 90d or 12h")
+	return 0, errors.New("--expires: must be a time such as 90d or 12h")
 }
 
 // runHospitals administers hospitals: create, list.
 func runHospitals(ctx context.Context, args []string, w world) error {
 	return verbs{
-		"create": {"create -id H -name N -timezone Z", createHospital},
+		"create": {"create --id H --name N --timezone Z", createHospital},
 		"list":   {"list", listHospitals},
 	}.run(ctx, "hospitals", args, w)
 }
@@ -280,7 +280,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 	if err := a.parse(args); err != nil {
 		return err
 	}
-	if err := a.usage(required("-name", h.Name), h.Check()); err != nil {
+	if err := a.usage(required("--name", h.Name), h.Check()); err != nil {
 		return err
 	}
 	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {

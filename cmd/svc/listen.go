@@ -35,7 +35,7 @@ func runListen(ctx context.Context, args []string, w world) error {
 	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.addr)
 	if err != nil {
-		return fmt.Errorf("%s is in use or not ours; choose another with -addr", o.addr)
+		return fmt.Errorf("%s is in use or not ours; choose another with --addr", o.addr)
 	}
 	defer listener.Close() //nolint:errcheck // the server closes it too
 	known := make([]hookSecret, len(o.secrets))
@@ -55,7 +55,7 @@ func runListen(ctx context.Context, args []string, w world) error {
 	routes.Handle("POST /", receiver)
 	verifying := "verifying signatures"
 	if len(known) == 0 {
-		verifying = "not verifying signatures: no -secret was given"
+		verifying = "not verifying signatures: no --secret was given"
 	}
 	fmt.Fprintf(w.stderr, "listening on http://%s/, %s; Ctrl-C stops it\n", listener.Addr(), verifying)
 	s := &server{name: "webhooks", handler: routes, listener: listener, within: time.Second}
@@ -90,15 +90,15 @@ func parseListen(args []string, w world) (*listenOptions, error) {
 	if o.secretFile != "" {
 		secrets, err := readSecrets(o.secretFile)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("-secret-file: %w", err))
+			faults = append(faults, fmt.Errorf("--secret-file: %w", err))
 		}
 		o.secrets = append(o.secrets, secrets...)
 	}
 	if _, _, err := net.SplitHostPort(o.addr); err != nil {
-		faults = append(faults, errors.New("-addr: must be host:port"))
+		faults = append(faults, errors.New("--addr: must be host:port"))
 	}
 	if o.answer < 200 || o.answer > 599 {
-		faults = append(faults, errors.New("-answer: must be a status from 200 to 599"))
+		faults = append(faults, errors.New("--answer: must be a status from 200 to 599"))
 	}
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))

@@ -47,7 +47,7 @@ func newLogCommand(command string, w world) *logCommand {
 	return c
 }
 
-// spanFlags adds -from and -to.
+// spanFlags adds --from and --to.
 func (c *logCommand) spanFlags() {
 	c.flags.StringVar(&c.from, "from", "", "first `instant`: a date in UTC, or RFC 3339 (default: the beginning)")
 	c.flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
@@ -62,17 +62,17 @@ func (c *logCommand) read(args []string) []error {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
 		if c.span[i], err = parseInstant(at.text); err != nil {
-			faults = append(faults, fmt.Errorf("-%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
+			faults = append(faults, fmt.Errorf("--%s: must be a date, or an instant such as 2026-03-02T07:00:00Z", at.name))
 		}
 	}
 	if !c.span[0].IsZero() && !c.span[1].IsZero() && !c.span[0].Before(c.span[1]) {
-		faults = append(faults, errors.New("-to: must be after -from"))
+		faults = append(faults, errors.New("--to: must be after --from"))
 	}
 	if c.rate < 0 {
-		faults = append(faults, errors.New("-rate: must not be negative"))
+		faults = append(faults, errors.New("--rate: must not be negative"))
 	}
 	if c.nice < 0 || c.nice > 19 {
-		faults = append(faults, errors.New("-nice: must be a number from 0 to 19"))
+		faults = append(faults, errors.New("--nice: must be a number from 0 to 19"))
 	}
 	if c.nowhere != nil {
 		faults = append(faults, c.nowhere)

@@ -11,7 +11,7 @@
 //	svc keys …, hospitals …, terminology …, webhooks …, alerts …, dead-letters …   administration
 //	svc export, import, replay, verify, backtest   the log, for analysts
 //
-// `svc help` lists them, `svc ROLE -help` the options of one.
+// `svc help` lists them, `svc ROLE --help` the options of one.
 package main
 
 import (
@@ -87,11 +87,11 @@ func commands() []command {
 		{"secrets", "secrets status|reseal [flags]", "change the key that seals secrets and addresses", runSecrets},
 		{"dead-letters", "dead-letters list|show|retry [ID]", "administer records that could not be applied", runDeadLetters},
 		{},
-		{"export", "export -topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},
+		{"export", "export --topic T -o DIR [flags]", "write the log as Parquet, NDJSON or CSV", runExport},
 		{"import", "import DIR [flags]", "write exported observations into an empty system", runImport},
-		{"replay", "replay -hospital H [-rules FILE] [flags]", "make the verdicts anew from the log", runReplay},
-		{"verify", "verify [-hospital H] [flags]", "hold what was written and is served against the log", runVerify},
-		{"backtest", "backtest -hospital H -out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
+		{"replay", "replay --hospital H [--rules FILE] [flags]", "make the verdicts anew from the log", runReplay},
+		{"verify", "verify [--hospital H] [flags]", "hold what was written and is served against the log", runVerify},
+		{"backtest", "backtest --hospital H --out DIR [flags]", "measure the forecast on what was recorded", runBacktest},
 		{},
 		{"version", "version", "tell which build this is", runVersion},
 	}
@@ -144,5 +144,5 @@ func printCommands(out io.Writer, all []command) {
 		}
 		fmt.Fprintf(out, "  svc %-40s %s\n", c.usage, c.help)
 	}
-	fmt.Fprint(out, "\nsvc COMMAND -help lists the flags of a command.\n")
+	fmt.Fprint(out, "\nsvc COMMAND --help lists the flags of a command.\n")
 }

@@ -43,7 +43,7 @@ func (s *mllpSender) fits(p mllp.Peer) bool {
 	return (!s.from.IsValid() || s.from.Contains(p.Address)) && (s.client == "" || slices.Contains(p.Names, s.client))
 }
 
-// mllpBindings reads -mllp.
+// mllpBindings reads --mllp.
 func mllpBindings(c *config, value string) error {
 	c.MLLP.Senders = nil
 	for text := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == ';' || r == '\n' }) {
@@ -93,13 +93,13 @@ func parseMLLPSender(text string) (s mllpSender, err error) {
 // faults are what does not go together.
 func (m *mllpConfig) faults() (faults []error) {
 	if (m.Cert == "") != (m.Key == "") {
-		faults = append(faults, errors.New("-mllp-tls-cert, -mllp-tls-key: give both or neither"))
+		faults = append(faults, errors.New("--mllp-tls-cert, --mllp-tls-key: give both or neither"))
 	}
 	if m.ClientCA != "" && m.Cert == "" {
-		faults = append(faults, errors.New("-mllp-tls-client-ca: needs -mllp-tls-cert and -mllp-tls-key"))
+		faults = append(faults, errors.New("--mllp-tls-client-ca: needs --mllp-tls-cert and --mllp-tls-key"))
 	}
 	if m.ClientCA == "" && slices.ContainsFunc(m.Senders, func(s mllpSender) bool { return s.client != "" }) {
-		faults = append(faults, errors.New("-mllp: client= needs -mllp-tls-client-ca"))
+		faults = append(faults, errors.New("--mllp: client= needs --mllp-tls-client-ca"))
 	}
 	return faults
 }
@@ -158,7 +158,7 @@ type mllpFront struct {
 	server   *mllp.Server
 }
 
-// mllp adds a front for each address of -mllp.
+// mllp adds a front for each address of --mllp.
 func (h *house) mllp(messages *ingest.Messages) error {
 	secured, err := h.config.MLLP.tls()
 	if err != nil {

@@ -58,15 +58,15 @@ func TestMLLPFaults(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no address":            {[]string{"-mllp", "key=key_1"}, "-mllp: addr must be host:port"},
-		"a token":               {[]string{"-mllp", "addr=:1,key=svc_hunter2"}, "-mllp: key must be the id"},
-		"no such word":          {[]string{"-mllp", "addr=:1,key=key_1,to=x"}, `-mllp: there is no "to"`},
-		"no network":            {[]string{"-mllp", "addr=:1,key=key_1,from=ward"}, "-mllp: from must be"},
-		"client without CA":     {[]string{"-mllp", "addr=:1,key=key_1,client=a"}, "needs -mllp-tls-client-ca"},
-		"CA without cert":       {[]string{"-mllp-tls-client-ca", "mllp.go"}, "needs -mllp-tls-cert"},
-		"cert without its key":  {[]string{"-mllp-tls-cert", "mllp.go"}, "give both or neither"},
-		"idle for no time":      {[]string{"-mllp-idle", "0"}, "-mllp-idle: must be a duration"},
-		"no connections at all": {[]string{"-mllp-connections", "0"}, "-mllp-connections: must be a whole number"},
+		"no address":            {[]string{"--mllp", "key=key_1"}, "--mllp: addr must be host:port"},
+		"a token":               {[]string{"--mllp", "addr=:1,key=svc_hunter2"}, "--mllp: key must be the id"},
+		"no such word":          {[]string{"--mllp", "addr=:1,key=key_1,to=x"}, `--mllp: there is no "to"`},
+		"no network":            {[]string{"--mllp", "addr=:1,key=key_1,from=ward"}, "--mllp: from must be"},
+		"client without CA":     {[]string{"--mllp", "addr=:1,key=key_1,client=a"}, "needs --mllp-tls-client-ca"},
+		"CA without cert":       {[]string{"--mllp-tls-client-ca", "mllp.go"}, "needs --mllp-tls-cert"},
+		"cert without its key":  {[]string{"--mllp-tls-cert", "mllp.go"}, "give both or neither"},
+		"idle for no time":      {[]string{"--mllp-idle", "0"}, "--mllp-idle: must be a duration"},
+		"no connections at all": {[]string{"--mllp-connections", "0"}, "--mllp-connections: must be a whole number"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := parseConfig("ingest", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
@@ -180,19 +180,19 @@ func TestFeedsPage(t *testing.T) {
 	}
 	for _, args := range [][]string{{"send", "-h"}, {"keys", "mint", "-h"}, {"keys", "list", "-h"}} {
 		_, help, _ := say(t, args...)
-		for _, flag := range regexp.MustCompile(`(?m)^  -([a-z-]+)`).FindAllStringSubmatch(help, -1) {
+		for _, flag := range regexp.MustCompile(`(?m)^ +--?([a-z-]+)`).FindAllStringSubmatch(help, -1) {
 			known[flag[1]] = true
 		}
 	}
-	named := regexp.MustCompile("[` ]-([a-z][a-z-]+)").FindAllStringSubmatch(string(page), -1)
+	named := regexp.MustCompile("[` ]--([a-z][a-z-]+)").FindAllStringSubmatch(string(page), -1)
 	for _, flag := range named {
 		if !known[flag[1]] {
-			t.Errorf("there is no flag -%s", flag[1])
+			t.Errorf("there is no flag --%s", flag[1])
 		}
 	}
 	for _, part := range regexp.MustCompile("(?m)^\\| `([a-z]+)=").FindAllStringSubmatch(string(page), -1) {
 		if err := mllpBindings(&config{}, part[1]+"=x"); strings.Contains(err.Error(), "there is no") {
-			t.Errorf("-mllp: %v", err)
+			t.Errorf("--mllp: %v", err)
 		}
 	}
 	if len(named) < 15 {

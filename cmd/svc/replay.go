@@ -34,20 +34,20 @@ func runReplay(ctx context.Context, args []string, w world) error {
 	times := 0.0
 	if c.config != nil {
 		if all && c.hospitals != "" {
-			faults = append(faults, errors.New("-all: leave out -hospital"))
+			faults = append(faults, errors.New("--all: leave out --hospital"))
 		}
 		if !slices.Contains(replay.Formats(), replay.Format(format)) {
-			faults = append(faults, errors.New("-format: must be parquet, ndjson or csv"))
+			faults = append(faults, errors.New("--format: must be parquet, ndjson or csv"))
 		}
 		var err error
 		if rules, err = readRules(file); err != nil {
-			faults = append(faults, fmt.Errorf("-rules: %w", err))
+			faults = append(faults, fmt.Errorf("--rules: %w", err))
 		}
 		if times, err = parseSpeed(speed); err != nil {
 			faults = append(faults, err)
 		}
 		if times > 0 && out == "-" && len(c.hospitalList()) != 1 {
-			faults = append(faults, errors.New("-speed: on standard output only one hospital keeps a pace; name it, or a folder by -o"))
+			faults = append(faults, errors.New("--speed: on standard output only one hospital keeps a pace; name it, or a folder by -o"))
 		}
 	}
 	if err := c.wrong(faults); err != nil {
@@ -125,7 +125,7 @@ func parseSpeed(text string) (float64, error) {
 	}
 	times, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(times > 0) || math.IsInf(times, 0) {
-		return 0, errors.New("-speed: must be max, or a number above 0")
+		return 0, errors.New("--speed: must be max, or a number above 0")
 	}
 	return times, nil
 }

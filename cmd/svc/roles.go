@@ -103,7 +103,7 @@ func runConfigured(ctx context.Context, command string, names, args []string, w 
 	}
 	if c.Instance == "" {
 		if c.Instance, err = os.Hostname(); err != nil {
-			return fmt.Errorf("find the host name; give -instance: %w", err)
+			return fmt.Errorf("find the host name; give --instance: %w", err)
 		}
 	}
 	h, err := build(ctx, c, names, newLog(w.stderr, c.LogLevel), w.now)

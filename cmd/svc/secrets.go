@@ -29,7 +29,7 @@ func secretsCommand(do func(*settings, context.Context, *admin, *keys.Ring) erro
 		if err := a.parse(args); err != nil {
 			return err
 		}
-		if err := a.usage(required("-secrets-key", a.config.SecretsKey)); err != nil {
+		if err := a.usage(required("--secrets-key", a.config.SecretsKey)); err != nil {
 			return err
 		}
 		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error { return do(s, ctx, a, ring) })

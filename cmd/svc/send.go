@@ -94,10 +94,10 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 		faults = append(faults, errors.New("name a file, or - for standard input"))
 	}
 	if o.connections < 1 || o.from < 1 || o.rate < 0 {
-		faults = append(faults, errors.New("-connections, -from: must be at least 1; -rate: at least 0"))
+		faults = append(faults, errors.New("--connections, --from: must be at least 1; --rate: at least 0"))
 	}
 	if (o.cert == "") != (o.certKey == "") {
-		faults = append(faults, errors.New("-tls-cert, -tls-key: give both or neither"))
+		faults = append(faults, errors.New("--tls-cert, --tls-key: give both or neither"))
 	}
 	if err := errors.Join(append(faults, o.fill())...); err != nil {
 		return nil, usageError{err}
@@ -118,7 +118,7 @@ func (o *sendOptions) fill() error {
 	}
 	running, err := runningDev(o.data, (*devFile).api)
 	if err != nil {
-		return fmt.Errorf("name a server by -to, or start svc dev (%w)", err)
+		return fmt.Errorf("name a server by --to, or start svc dev (%w)", err)
 	}
 	o.to = running.BaseURL
 	if o.key == "" {
@@ -179,7 +179,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%w; go on with -from %d", err, s.resume())
+		return fmt.Errorf("%w; go on with --from %d", err, s.resume())
 	case s.refused > 0:
 		return fmt.Errorf("%d refused", s.refused)
 	}

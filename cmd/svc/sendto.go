@@ -38,11 +38,11 @@ type busyError struct {
 	after time.Duration
 }
 
-// target is the server of -to.
+// target is the server of --to.
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
-		return nil, usageError{errors.New("-to: must be http://…, https://…, mllp://… or mllps://…")}
+		return nil, usageError{errors.New("--to: must be http://…, https://…, mllp://… or mllps://…")}
 	}
 	secured, err := o.tls(to.Hostname())
 	if err != nil {
@@ -60,7 +60,7 @@ func (o *sendOptions) target() (target, error) {
 	case "mllps":
 		return func() line { return &mllpLine{address: to.Host, answer: o.answer, secured: secured} }, nil
 	}
-	return nil, usageError{errors.New("-to: must be http://…, https://…, mllp://… or mllps://…")}
+	return nil, usageError{errors.New("--to: must be http://…, https://…, mllp://… or mllps://…")}
 }
 
 func (o *sendOptions) tls(host string) (*tls.Config, error) {
@@ -68,13 +68,13 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 	var err error
 	if o.ca != "" {
 		if c.RootCAs, err = authorities(o.ca); err != nil {
-			return nil, fmt.Errorf("-tls-ca: %w", err)
+			return nil, fmt.Errorf("--tls-ca: %w", err)
 		}
 	}
 	if o.cert != "" {
 		pair, err := tls.LoadX509KeyPair(o.cert, o.certKey)
 		if err != nil {
-			return nil, fmt.Errorf("-tls-cert: %w", err)
+			return nil, fmt.Errorf("--tls-cert: %w", err)
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}

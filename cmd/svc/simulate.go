@@ -25,7 +25,7 @@ type simulateOptions struct {
 	to    sendOptions
 }
 
-// toLines is the -to that prints.
+// toLines is the --to that prints.
 const toLines = "ndjson"
 
 // runSimulate makes up the feeds of a unit: as lines, or into a server.
@@ -67,7 +67,7 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 		return nil
 	}).run(ctx, t)
 	if err != nil {
-		return fmt.Errorf("%w (of -start %s)", err, start)
+		return fmt.Errorf("%w (of --start %s)", err, start)
 	}
 	return nil
 }
@@ -114,7 +114,7 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	flags.Uint64Var(&o.unit.Seed, "seed", 1, "the same seed makes the same bytes")
 	flags.StringVar(&o.unit.Profile, "profile", "medium", "kind of unit: "+strings.Join(simulate.Profiles(), ", "))
 	flags.IntVar(&o.unit.Births, "births", 0, "births a year (default: 900 small, 7000 large, else 3000)")
-	flags.StringVar(&start, "start", "", "first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, or now with -speed)")
+	flags.StringVar(&start, "start", "", "first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, or now with --speed)")
 	flags.StringVar(&span, "for", "52w", "how long, such as 52w, 28d or 12h")
 	flags.StringVar(&zone, "timezone", devZone, "time zone of the unit")
 	flags.BoolVar(&o.unit.Steady, "steady", false, "no late records and no outages")
@@ -124,11 +124,11 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	flags.StringVar(&o.to.keyFile, "key-file", "", "`file` that holds the key")
 	flags.IntVar(&o.to.connections, "connections", 1, "connections at once; with more than one the order of requests is not kept")
 	flags.Float64Var(&o.to.rate, "rate", 0, "requests per second at most (default: as fast as they are answered)")
-	flags.IntVar(&o.to.from, "from", 1, "number of the first request to send: where an earlier run ended; it needs the same -start")
+	flags.IntVar(&o.to.from, "from", 1, "number of the first request to send: where an earlier run ended; it needs the same --start")
 	flags.DurationVar(&o.to.retryFor, "retry-for", time.Minute, "how long to try a request again that the server could not take")
 	flags.DurationVar(&o.to.answer, "answer-within", 10*time.Second, "how long to wait for an answer")
 	flags.StringVar(&o.to.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
-	flags.StringVar(&o.to.data, "data", defaultData, "data `folder` of the running svc dev, for -to dev")
+	flags.StringVar(&o.to.data, "data", defaultData, "data `folder` of the running svc dev, for --to dev")
 	flags.BoolVar(&o.to.json, "json", false, "print the summary of a sending as JSON")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		fmt.Fprint(w.stdout, "usage: svc simulate [flags]\n\nMakes up the feeds of a maternity unit. Nobody in it exists.\n\n")
@@ -154,18 +154,18 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	location, err := time.LoadLocation(zone)
 	if err != nil || zone == "" {
 		location = time.UTC
-		faults = append(faults, errors.New("-timezone: must be an IANA name such as America/Chicago"))
+		faults = append(faults, errors.New("--timezone: must be an IANA name such as America/Chicago"))
 	}
 	o.lines = o.to.to == toLines
 	if o.unit.Start, err = o.firstInstant(start, location, w.now()); err != nil {
 		faults = append(faults, err)
 	}
 	if o.to.connections < 1 || o.to.from < 1 || o.to.rate < 0 {
-		faults = append(faults, errors.New("-connections, -from: must be at least 1; -rate: at least 0"))
+		faults = append(faults, errors.New("--connections, --from: must be at least 1; --rate: at least 0"))
 	}
 	if _, err = simulate.Requests(o.unit); err != nil {
 		for line := range strings.Lines(err.Error()) {
-			faults = append(faults, errors.New("-"+strings.TrimSuffix(line, "\n")))
+			faults = append(faults, errors.New("--"+strings.TrimSuffix(line, "\n")))
 		}
 	}
 	if !o.lines {
@@ -184,9 +184,9 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 // half a minute, slower, and nothing would ever happen.
 func validSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
-var errSpeed = errors.New("-speed: must be from 0.1 to 1440, or max where nothing waits for real time")
+var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max where nothing waits for real time")
 
-// firstInstant reads -start, or takes its default.
+// firstInstant reads --start, or takes its default.
 func (o *simulateOptions) firstInstant(text string, zone *time.Location, now time.Time) (time.Time, error) {
 	switch {
 	case text == "" && o.lines && o.pace == 0:
@@ -201,7 +201,7 @@ func (o *simulateOptions) firstInstant(text string, zone *time.Location, now tim
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return now, errors.New("-start: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+		return now, errors.New("--start: must be a date, or an instant such as 2026-01-05T07:00:00Z")
 	}
 	return t.In(zone), nil
 }
@@ -224,4 +224,4 @@ func parseSpan(text string) (time.Duration, error) {
 	return d, nil
 }
 
-var errSpan = errors.New("-for: must be a duration such as 52w, 28d or 12h")
+var errSpan = errors.New("--for: must be a duration such as 52w, 28d or 12h")

@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// TestSimulateLines: the same arguments print the same lines; -from leaves out the
+// TestSimulateLines: the same arguments print the same lines; --from leaves out the
 // first ones.
 func TestSimulateLines(t *testing.T) {
-	args := []string{"simulate", "-profile", "small", "-for", "2d", "-seed", "3"}
+	args := []string{"simulate", "--profile", "small", "--for", "2d", "--seed", "3"}
 	code, all, stderr := say(t, args...)
 	if code != 0 || !strings.Contains(stderr, " lines in ") || strings.Count(all, "\n") < 50 {
 		t.Fatalf("code %d, %d bytes, says %q", code, len(all), stderr)
@@ -33,8 +33,8 @@ func TestSimulateLines(t *testing.T) {
 	if _, again, _ := say(t, args...); again != all {
 		t.Error("the second run prints something else")
 	}
-	if _, rest, _ := say(t, append(args, "-from", "11")...); rest != strings.Join(strings.SplitAfter(all, "\n")[10:], "") {
-		t.Error("-from 11 does not leave out ten lines")
+	if _, rest, _ := say(t, append(args, "--from", "11")...); rest != strings.Join(strings.SplitAfter(all, "\n")[10:], "") {
+		t.Error("--from 11 does not leave out ten lines")
 	}
 }
 
@@ -68,9 +68,9 @@ func TestSimulateTo(t *testing.T) {
 		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the other side counts
 	}))
 	defer server.Close()
-	args := []string{"simulate", "-profile", "census-only", "-for", "6h", "-start", "2026-03-01T12:00:00Z"}
+	args := []string{"simulate", "--profile", "census-only", "--for", "6h", "--start", "2026-03-01T12:00:00Z"}
 	_, lines, _ := say(t, args...)
-	code, stdout, stderr := say(t, append(args, "-to", server.URL, "-key", "svc_1")...)
+	code, stdout, stderr := say(t, append(args, "--to", server.URL, "--key", "svc_1")...)
 	if code != 0 || stdout != "" || !strings.Contains(stderr, "HTTP 200 ") || !strings.Contains(stderr, "2 tried again") {
 		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
 	}
@@ -92,7 +92,7 @@ func TestSimulateTo(t *testing.T) {
 		t.Errorf("%d requests came, %d lines are printed", len(got), len(want))
 	}
 	server.Close()
-	if code, _, stderr = say(t, append(args, "-to", server.URL, "-key", "svc_1", "-retry-for", "10ms", "-from", "4")...); code != 1 || !strings.Contains(stderr, "go on with -from 4") {
+	if code, _, stderr = say(t, append(args, "--to", server.URL, "--key", "svc_1", "--retry-for", "10ms", "--from", "4")...); code != 1 || !strings.Contains(stderr, "go on with --from 4") {
 		t.Errorf("of a server that is gone: code %d, says %q", code, stderr)
 	}
 }
@@ -104,7 +104,7 @@ func TestSimulateStops(t *testing.T) {
 		cancel()
 		return len(p), nil
 	})
-	code := run(ctx, []string{"simulate", "-speed", "1", "-for", "12h"}, world{env: environment(), stdout: stopping, stderr: io.Discard, now: time.Now})
+	code := run(ctx, []string{"simulate", "--speed", "1", "--for", "12h"}, world{env: environment(), stdout: stopping, stderr: io.Discard, now: time.Now})
 	if code != 0 {
 		t.Errorf("code %d", code)
 	}

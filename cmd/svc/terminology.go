@@ -27,10 +27,10 @@ type terminologyOptions struct {
 	dryRun bool
 }
 
-const terminologyUsage = `usage: svc terminology import FILE.csv [-dry-run] [flags]
+const terminologyUsage = `usage: svc terminology import FILE.csv [--dry-run] [flags]
        svc terminology export [FILE.csv] [flags]
        svc terminology list [flags]
-       svc terminology worklist [-status unmapped|ignored|mapped] [flags]
+       svc terminology worklist [--status unmapped|ignored|mapped] [flags]
 
 A file has the columns system, code, kind, factorId, op, than, comment, named in
 its first line; kind, op, than and comment may be left out. factorId none is a
@@ -68,7 +68,7 @@ func parseTerminology(args []string, w world) (*terminologyOptions, error) {
 		o.verb, words = words[0], words[1:]
 	}
 	if !slices.Contains([]string{"import", "export", "list", "worklist"}, o.verb) {
-		return nil, usageError{errors.New("say import, export, list or worklist; -help says more")}
+		return nil, usageError{errors.New("say import, export, list or worklist; --help says more")}
 	}
 	o.file = "-"
 	files := map[string]int{"import": 1, "export": 1}[o.verb]

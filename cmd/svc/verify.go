@@ -34,15 +34,15 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	c.flags.BoolVar(&plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
 	faults := c.read(args)
 	if c.config != nil && all && c.hospitals != "" {
-		faults = append(faults, errors.New("-all: leave out -hospital"))
+		faults = append(faults, errors.New("--all: leave out --hospital"))
 	}
 	for _, name := range []string{"every", "metrics"} {
 		if c.config != nil && !continuous && given(c.flags)[name] {
-			faults = append(faults, fmt.Errorf("-%s: is that of -continuous", name))
+			faults = append(faults, fmt.Errorf("--%s: is that of --continuous", name))
 		}
 	}
 	if c.config != nil && every <= 0 {
-		faults = append(faults, errors.New("-every: must be above 0"))
+		faults = append(faults, errors.New("--every: must be above 0"))
 	}
 	if err := c.wrong(faults); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 	seen := m.verify()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
-		return fmt.Errorf("-metrics: %s is in use or not ours", listen)
+		return fmt.Errorf("--metrics: %s is in use or not ours", listen)
 	}
 	h := &house{config: c.config, metrics: m}
 	private := h.private()
@@ -178,7 +178,7 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 	}})
 }
 
-// verifyFigures are what svc verify -continuous has seen.
+// verifyFigures are what svc verify --continuous has seen.
 type verifyFigures struct{ hospitals, differences, pending, rounds, failed, last atomic.Int64 }
 
 // verify registers them.

@@ -14,14 +14,14 @@ import (
 )
 
 const webhooksUsage = `usage: svc webhooks list [flags]
-       svc webhooks add URL [-events a,b] [-rooms 1,4] [-rate N] [-timeout SECONDS] [-reader-keys a,b] [-secret-file FILE] [flags]
+       svc webhooks add URL [--events a,b] [--rooms 1,4] [--rate N] [--timeout SECONDS] [--reader-keys a,b] [--secret-file FILE] [flags]
        svc webhooks show|remove WEBHOOK [flags]
-       svc webhooks set WEBHOOK [-url URL] [-events a,b] [-rooms 1,4|all] [-enabled true|false] [-rate N] [-timeout SECONDS] [-reader-keys a,b] [flags]
-       svc webhooks rotate WEBHOOK [-overlap 0|1h|24h|7d] [-secret-file FILE] [flags]
-       svc webhooks test WEBHOOK [-event ping] [-wait 30s] [flags]
-       svc webhooks deliveries [WEBHOOK|DELIVERY] [-channel C] [-state S] [-event E] [-since TIME] [-until TIME] [-limit N] [flags]
-       svc webhooks retry DELIVERY [-wait 30s] [flags]
-       svc webhooks replay WEBHOOK -since TIME [-until TIME] [-events a,b] [-only failed|missing|all] [-wait 0] [flags]
+       svc webhooks set WEBHOOK [--url URL] [--events a,b] [--rooms 1,4|all] [--enabled true|false] [--rate N] [--timeout SECONDS] [--reader-keys a,b] [flags]
+       svc webhooks rotate WEBHOOK [--overlap 0|1h|24h|7d] [--secret-file FILE] [flags]
+       svc webhooks test WEBHOOK [--event ping] [--wait 30s] [flags]
+       svc webhooks deliveries [WEBHOOK|DELIVERY] [--channel C] [--state S] [--event E] [--since TIME] [--until TIME] [--limit N] [flags]
+       svc webhooks retry DELIVERY [--wait 30s] [flags]
+       svc webhooks replay WEBHOOK --since TIME [--until TIME] [--events a,b] [--only failed|missing|all] [--wait 0] [flags]
        svc webhooks progress|stop COMMAND [flags]
 
 add and rotate print the secret alone; it is shown only then. test and retry end
@@ -207,7 +207,7 @@ func (o *webhooksCommand) settings() (map[string]any, error) {
 	if o.given["enabled"] {
 		enabled, err := strconv.ParseBool(o.enabled)
 		if err != nil {
-			return nil, usageError{errors.New("-enabled: must be true or false")}
+			return nil, usageError{errors.New("--enabled: must be true or false")}
 		}
 		body["enabled"] = enabled
 	}
@@ -219,7 +219,7 @@ func (o *webhooksCommand) settings() (map[string]any, error) {
 			}
 			id, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return nil, usageError{errors.New("-rooms: must be ids of rooms, or all")}
+				return nil, usageError{errors.New("--rooms: must be ids of rooms, or all")}
 			}
 			rooms = append(rooms, int32(id))
 		}
@@ -234,7 +234,7 @@ func (o *webhooksCommand) ownSecret(body map[string]any) error {
 	}
 	secret, err := readSecret(o.secretFile)
 	if err != nil {
-		return fmt.Errorf("-secret-file: %w", err)
+		return fmt.Errorf("--secret-file: %w", err)
 	}
 	body["secret"] = secret
 	return nil
@@ -247,7 +247,7 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 	}
 	switch {
 	case (o.id == "") == (o.url == ""):
-		return usageError{errors.New("name the URL of the endpoint, as -url or without")}
+		return usageError{errors.New("name the URL of the endpoint, as --url or without")}
 	case o.id != "":
 		body["url"] = o.id
 	}
@@ -297,7 +297,7 @@ func (o *webhooksCommand) remove(ctx context.Context) error {
 func (o *webhooksCommand) rotate(ctx context.Context) error {
 	hours, known := map[string]int{"0": 0, "1h": 1, "24h": 24, "7d": 168}[o.overlap]
 	if !known {
-		return usageError{errors.New("-overlap: must be 0, 1h, 24h or 7d")}
+		return usageError{errors.New("--overlap: must be 0, 1h, 24h or 7d")}
 	}
 	body := map[string]any{"overlapHours": hours}
 	if err := o.ownSecret(body); err != nil {
@@ -331,7 +331,7 @@ func (o *webhooksCommand) deliveries(ctx context.Context) error {
 
 func (o *webhooksCommand) replay(ctx context.Context) error {
 	if o.filter.since == "" {
-		return usageError{errors.New("-since: must be given")}
+		return usageError{errors.New("--since: must be given")}
 	}
 	body := map[string]any{"since": o.ago(o.filter.since)}
 	if o.filter.until != "" {

@@ -89,44 +89,44 @@ func TestWebhookCommands(t *testing.T) {
 		stderr string // part of it
 	}{
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
-		"add":               {[]string{"webhooks", "add", "https://x.example", "-rooms", "4,1", "-rate", "20"}, 0, `POST /api/admin/webhooks {"ratePerSecond":20,"rooms":[4,1],"url":"https://x.example"}`, "=whsec_new", "warning: url name_unresolved"},
-		"add by flag":       {[]string{"webhooks", "add", "-url", "https://x.example", "-secret-file", secret}, 0, `POST /api/admin/webhooks {"secret":"a secret of the partner's own","url":"https://x.example"}`, "=whsec_new", "only time"},
+		"add":               {[]string{"webhooks", "add", "https://x.example", "--rooms", "4,1", "--rate", "20"}, 0, `POST /api/admin/webhooks {"ratePerSecond":20,"rooms":[4,1],"url":"https://x.example"}`, "=whsec_new", "warning: url name_unresolved"},
+		"add by flag":       {[]string{"webhooks", "add", "--url", "https://x.example", "--secret-file", secret}, 0, `POST /api/admin/webhooks {"secret":"a secret of the partner's own","url":"https://x.example"}`, "=whsec_new", "only time"},
 		"add nothing":       {[]string{"webhooks", "add"}, 2, "", "", "name the URL"},
-		"add of set":        {[]string{"webhooks", "add", "https://x.example", "-enabled", "false"}, 2, "", "", "-enabled: is not for this"},
+		"add of set":        {[]string{"webhooks", "add", "https://x.example", "--enabled", "false"}, 2, "", "", "--enabled: is not for this"},
 		"show":              {[]string{"webhooks", "show", "whk_1"}, 0, "GET /api/admin/webhooks/whk_1", "https://x.example", ""},
 		"show of none":      {[]string{"webhooks", "show", "whk_9"}, 1, "GET /api/admin/webhooks/whk_9", "", "nothing here"},
-		"set":               {[]string{"webhooks", "set", "whk_1", "-enabled", "false", "-rooms", "all", "-if-version", "3"}, 0, `PATCH /api/admin/webhooks/whk_1 if "3" {"enabled":false,"rooms":null}`, "whk_1", ""},
+		"set":               {[]string{"webhooks", "set", "whk_1", "--enabled", "false", "--rooms", "all", "--if-version", "3"}, 0, `PATCH /api/admin/webhooks/whk_1 if "3" {"enabled":false,"rooms":null}`, "whk_1", ""},
 		"remove":            {[]string{"webhooks", "remove", "whk_1"}, 0, "DELETE /api/admin/webhooks/whk_1", "=removed whk_1", ""},
-		"rotate":            {[]string{"webhooks", "rotate", "whk_1", "-overlap", "7d"}, 0, `POST /api/admin/webhooks/whk_1/rotate {"overlapHours":168}`, "=whsec_new", "only time"},
-		"rotate for ever":   {[]string{"webhooks", "rotate", "whk_1", "-overlap", "8d"}, 2, "", "", "-overlap: must be"},
+		"rotate":            {[]string{"webhooks", "rotate", "whk_1", "--overlap", "7d"}, 0, `POST /api/admin/webhooks/whk_1/rotate {"overlapHours":168}`, "=whsec_new", "only time"},
+		"rotate for ever":   {[]string{"webhooks", "rotate", "whk_1", "--overlap", "8d"}, 2, "", "", "--overlap: must be"},
 		"test":              {[]string{"webhooks", "test", "whk_1"}, 0, "POST /api/admin/webhooks/whk_1/test {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "=dlv_1 delivered: ok 204 in 7 ms", ""},
 		"test refused":      {[]string{"webhooks", "test", "whk_2"}, 1, "POST /api/admin/webhooks/whk_2/test {}\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered: dlv_1 rejected: status 418"},
-		"test without end":  {[]string{"webhooks", "test", "whk_3", "-wait", "1ms"}, 1, "*", "", "no outcome after 1ms"},
+		"test without end":  {[]string{"webhooks", "test", "whk_3", "--wait", "1ms"}, 1, "*", "", "no outcome after 1ms"},
 		"retry":             {[]string{"webhooks", "retry", "dlv_1"}, 0, "POST /api/admin/deliveries/dlv_1/retry {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "delivered", ""},
-		"deliveries":        {[]string{"webhooks", "deliveries", "whk_1", "-state", "delivered", "-limit", "7"}, 0, "GET /api/admin/webhooks/whk_1/deliveries?limit=7&state=delivered", "ok 204", ""},
-		"replay":            {[]string{"webhooks", "replay", "whk_1", "-since", "2026-03-01T14:00:00Z", "-only", "all"}, 0, `POST /api/admin/webhooks/whk_1/replay {"only":"all","since":"2026-03-01T14:00:00Z"}`, "=cmd_ok", ""},
+		"deliveries":        {[]string{"webhooks", "deliveries", "whk_1", "--state", "delivered", "--limit", "7"}, 0, "GET /api/admin/webhooks/whk_1/deliveries?limit=7&state=delivered", "ok 204", ""},
+		"replay":            {[]string{"webhooks", "replay", "whk_1", "--since", "2026-03-01T14:00:00Z", "--only", "all"}, 0, `POST /api/admin/webhooks/whk_1/replay {"only":"all","since":"2026-03-01T14:00:00Z"}`, "=cmd_ok", ""},
 		"progress":          {[]string{"webhooks", "progress", "cmd_long"}, 0, "GET /api/admin/commands/cmd_long", "=cmd_long replay: under way, 3 of 9 delivered, 1 failed", ""},
 		"stop":              {[]string{"webhooks", "stop", "cmd_long"}, 0, "POST /api/admin/commands/cmd_long/stop", "=cmd_long replay: stopping, 3 of 9 delivered, 1 failed", ""},
 		"stop what":         {[]string{"webhooks", "stop"}, 2, "", "", "name a command by its id"},
-		"sent to people":    {[]string{"alerts", "deliveries", "-channel", "sms", "-state", "rejected", "-limit", "5"}, 0, "GET /api/admin/deliveries?channel=sms&limit=5&state=rejected", "status 418", ""},
+		"sent to people":    {[]string{"alerts", "deliveries", "--channel", "sms", "--state", "rejected", "--limit", "5"}, 0, "GET /api/admin/deliveries?channel=sms&limit=5&state=rejected", "status 418", ""},
 		"one of them":       {[]string{"alerts", "deliveries", "dlv_1"}, 0, "GET /api/admin/deliveries/dlv_1", "dlv_1 delivered", ""},
 		"one again":         {[]string{"alerts", "retry", "dlv_1"}, 0, "POST /api/admin/deliveries/dlv_1/retry {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "=dlv_1 delivered: ok 204 in 7 ms", ""},
-		"replay of when":    {[]string{"webhooks", "replay", "whk_1"}, 2, "", "", "-since: must be given"},
+		"replay of when":    {[]string{"webhooks", "replay", "whk_1"}, 2, "", "", "--since: must be given"},
 		"no verb":           {[]string{"webhooks", "fly"}, 2, "", "", "say list, add"},
 		"two words":         {[]string{"webhooks", "show", "whk_1", "whk_2"}, 2, "", "", `unexpected argument "whk_2"`},
 		"tiers":             {[]string{"alerts", "tiers"}, 0, "GET /api/admin/alerts/tiers", "10 min", ""},
-		"tier keeps":        {[]string{"alerts", "set-tier", "T2", "-ack", "7"}, 0, "GET /api/admin/alerts/tiers\n" + `PUT /api/admin/alerts/tiers/T2 if "4" {"ackMinutes":7,"action":"","channels":["sms"],"enabled":true,"escalateTo":null,"expireMinutes":30,"recipients":["rcp_1"],"repeatMinutes":0}`, "T2", ""},
+		"tier keeps":        {[]string{"alerts", "set-tier", "T2", "--ack", "7"}, 0, "GET /api/admin/alerts/tiers\n" + `PUT /api/admin/alerts/tiers/T2 if "4" {"ackMinutes":7,"action":"","channels":["sms"],"enabled":true,"escalateTo":null,"expireMinutes":30,"recipients":["rcp_1"],"repeatMinutes":0}`, "T2", ""},
 		"no such tier":      {[]string{"alerts", "set-tier", "T4"}, 2, "GET /api/admin/alerts/tiers", "", `no tier "T4"`},
-		"recipient":         {[]string{"alerts", "add", "-label", "Charge nurse", "-phone", "+15555550100"}, 0, `POST /api/admin/alerts/recipients {"label":"Charge nurse","phone":"+15555550100"}`, "=rcp_2", ""},
-		"address away":      {[]string{"alerts", "set", "rcp_2", "-email", "", "-webhook", "whk_1"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"email":null,"webhookId":"whk_1"}`, "rcp_2", ""},
+		"recipient":         {[]string{"alerts", "add", "--label", "Charge nurse", "--phone", "+15555550100"}, 0, `POST /api/admin/alerts/recipients {"label":"Charge nurse","phone":"+15555550100"}`, "=rcp_2", ""},
+		"address away":      {[]string{"alerts", "set", "rcp_2", "--email", "", "--webhook", "whk_1"}, 0, `PATCH /api/admin/alerts/recipients/rcp_2 {"email":null,"webhookId":"whk_1"}`, "rcp_2", ""},
 		"recipient removed": {[]string{"alerts", "remove", "rcp_2"}, 0, "DELETE /api/admin/alerts/recipients/rcp_2", "=removed rcp_2", ""},
-		"alert test":        {[]string{"alerts", "test", "rcp_2", "-channel", "sms"}, 1, `POST /api/admin/alerts/test {"channel":"sms","recipientId":"rcp_2"}` + "\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered"},
-		"alert test by":     {[]string{"alerts", "test", "rcp_2"}, 2, "", "", "-channel: must be"},
-		"ack":               {[]string{"alerts", "ack", "epi_1", "-by", "House supervisor"}, 0, `POST /api/admin/alerts/episodes/epi_1/ack {"by":"House supervisor"}`, "=acknowledged epi_1", ""},
+		"alert test":        {[]string{"alerts", "test", "rcp_2", "--channel", "sms"}, 1, `POST /api/admin/alerts/test {"channel":"sms","recipientId":"rcp_2"}` + "\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered"},
+		"alert test by":     {[]string{"alerts", "test", "rcp_2"}, 2, "", "", "--channel: must be"},
+		"ack":               {[]string{"alerts", "ack", "epi_1", "--by", "House supervisor"}, 0, `POST /api/admin/alerts/episodes/epi_1/ack {"by":"House supervisor"}`, "=acknowledged epi_1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newAsked(t, answers)
-			code, stdout, stderr := say(t, append(tt.args, "-api", server.URL, "-key", "svc_test")...)
+			code, stdout, stderr := say(t, append(tt.args, "--api", server.URL, "--key", "svc_test")...)
 			if code != tt.code || !strings.Contains(stderr, tt.stderr) {
 				t.Errorf("code %d, says %q and %q; want %d and %q", code, stdout, stderr, tt.code, tt.stderr)
 			}
@@ -143,7 +143,7 @@ func TestWebhookCommands(t *testing.T) {
 // TestEveryVerbPrintsJSON: what the API answered, as data.
 func TestEveryVerbPrintsJSON(t *testing.T) {
 	server := newAsked(t, map[string]string{"GET /api/admin/webhooks": `{"webhooks":[{"id":"whk_1","unknown":1}]}`})
-	code, stdout, _ := say(t, "webhooks", "list", "-json", "-to", server.URL, "-key", "svc_test")
+	code, stdout, _ := say(t, "webhooks", "list", "--json", "--to", server.URL, "--key", "svc_test")
 	var got struct{ Webhooks []map[string]any }
 	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 || got.Webhooks[0]["unknown"] != 1.0 {
 		t.Errorf("code %d, %q, %v", code, stdout, err)
@@ -157,8 +157,8 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := newAsked(t, nil)
-	code, _, stderr := say(t, "webhooks", "list", "-data", dir, "-api", server.URL)
-	if code != 2 || !strings.Contains(stderr, "-key: must be given") || len(server.requests) != 0 {
+	code, _, stderr := say(t, "webhooks", "list", "--data", dir, "--api", server.URL)
+	if code != 2 || !strings.Contains(stderr, "--key: must be given") || len(server.requests) != 0 {
 		t.Errorf("code %d, %q, asked %q", code, stderr, server.requests)
 	}
 }

@@ -11,16 +11,16 @@ import (
 func TestAlertPeak(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	dev := startDev(t, dir, "-ephemeral")
+	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
-	d := &desk{t: t, p: p, args: []string{"-data", dir}}
+	d := &desk{t: t, p: p, args: []string{"--data", dir}}
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	defer r.Close()
 	p.accepted(t, "staffing", `{"nursesOnDuty":200,"callStaffAvailable":true}`) // green, whatever the past was
 	p.tell(t, told(t, 1, 3))
 	p.predicted(t, time.Minute)
-	d.say("webhooks", "add", r.URL, "-events", "surge.alert")
+	d.say("webhooks", "add", r.URL, "--events", "surge.alert")
 	d.onDuty("dev")
 	d.surge()
 

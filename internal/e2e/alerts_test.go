@@ -37,10 +37,10 @@ func (d *desk) surge() {
 // within a minute.
 func (d *desk) onDuty(hospital string) {
 	d.t.Helper()
-	charge := d.say("alerts", "add", "-label", "Charge nurse", "-email", "charge@"+hospital+".example", "-phone", "+15550100")
-	director := d.say("alerts", "add", "-label", "Director", "-email", "director@"+hospital+".example")
+	charge := d.say("alerts", "add", "--label", "Charge nurse", "--email", "charge@"+hospital+".example", "--phone", "+15550100")
+	director := d.say("alerts", "add", "--label", "Director", "--email", "director@"+hospital+".example")
 	for _, tier := range []string{"T2", "T3"} {
-		d.say("alerts", "set-tier", tier, "-recipients", charge, "-escalate-to", director, "-ack", "1")
+		d.say("alerts", "set-tier", tier, "--recipients", charge, "--escalate-to", director, "--ack", "1")
 	}
 }
 
@@ -89,9 +89,9 @@ func (d *desk) take(link string) {
 // /dev/outbox what would have gone out.
 func TestDevAlerts(t *testing.T) {
 	dir := t.TempDir()
-	dev := startDev(t, dir, "-ephemeral")
+	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
-	d := &desk{t: t, p: p, args: []string{"-data", dir}}
+	d := &desk{t: t, p: p, args: []string{"--data", dir}}
 	d.onDuty("dev")
 	d.surge()
 	var box struct {
@@ -141,14 +141,14 @@ func TestAlertsOnServers(t *testing.T) {
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
 	notify := start(t, "notify", []string{
-		"notify", "-instance", "n1", "-private-listen", private, "-public-url", s.base,
-		"-smtp-host", "127.0.0.1", "-smtp-port", relay.port, "-smtp-ca", relay.ca, "-smtp-from", "svc@north.example", "-smtp-user", "svc", "-smtp-password", "secret",
+		"notify", "--instance", "n1", "--private-listen", private, "--public-url", s.base,
+		"--smtp-host", "127.0.0.1", "--smtp-port", relay.port, "--smtp-ca", relay.ca, "--smtp-from", "svc@north.example", "--smtp-user", "svc", "--smtp-password", "secret",
 	}, s.env...)
 	notify.await("http://" + private + "/readyz")
 	desks := map[string]*desk{}
 	for i, hospital := range []string{"north", "south"} {
-		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "admin", "-scopes", "admin", "-rate", "0")
-		d := &desk{t: t, p: s.partners[i], admin: newPartner(s.base, hospital, key), args: []string{"-api", s.base, "-key", key}}
+		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "admin", "--scopes", "admin", "--rate", "0")
+		d := &desk{t: t, p: s.partners[i], admin: newPartner(s.base, hospital, key), args: []string{"--api", s.base, "--key", key}}
 		d.admin.honored(t)
 		d.onDuty(hospital)
 		d.surge()

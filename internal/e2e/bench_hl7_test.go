@@ -189,7 +189,7 @@ func BenchmarkIngestMLLP(b *testing.B) {
 	}
 	address := "127.0.0.1:" + mustFreePort(b)
 	ingest := start(b, "mllp", []string{
-		"ingest", "-listen", "127.0.0.1:0", "-private-listen", address, "-mllp", strings.Join(senders, ";"),
+		"ingest", "--listen", "127.0.0.1:0", "--private-listen", address, "--mllp", strings.Join(senders, ";"),
 	}, s.env...)
 	ingest.await("http://" + address + "/readyz")
 	connect := func(c int) func(string) error {

@@ -46,7 +46,7 @@ func bench(b *testing.B, partitions int) *system {
 func (s *system) measured(instance string) (n *node, private string) {
 	s.t.Helper()
 	address := "127.0.0.1:" + mustFreePort(s.t)
-	n = start(s.t, instance, []string{"process", "-instance", instance, "-private-listen", address}, s.env...)
+	n = start(s.t, instance, []string{"process", "--instance", instance, "--private-listen", address}, s.env...)
 	return n, "http://" + address
 }
 

@@ -205,7 +205,7 @@ var signing = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 // passes, and each answer, good or bad, is of its schema.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	dev := startDev(t, t.TempDir(), "-ephemeral")
+	dev := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
 	admin := newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	nobody := newPartner(dev.BaseURL, dev.HospitalID, "")
@@ -317,7 +317,7 @@ func TestContract(t *testing.T) {
 // not be; and texts at the edge of what a schema allows, which must not be called
 // malformed.
 func TestRequestSchemasAreKept(t *testing.T) {
-	dev := startDev(t, t.TempDir(), "-ephemeral")
+	dev := startDev(t, t.TempDir(), "--ephemeral")
 	p, admin := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey)
 	d := p.described(t)
 	tried := 0

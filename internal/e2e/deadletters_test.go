@@ -22,8 +22,8 @@ func TestDevDeadLetters(t *testing.T) {
 	if out, ok := svcIn(t, dir, "dead-letters", "list"); !ok || strings.Count(out, "\n") != 1 {
 		t.Errorf("list of none: %v %s", ok, out)
 	}
-	cli(t, nil, "hospitals", "create", "-data", dir, "-id", "other", "-name", "Other", "-timezone", "America/Chicago")
-	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", "other", "-name", "administrator", "-scopes", "admin")
+	cli(t, nil, "hospitals", "create", "--data", dir, "--id", "other", "--name", "Other", "--timezone", "America/Chicago")
+	key := cli(t, nil, "keys", "mint", "--data", dir, "--hospital", "other", "--name", "administrator", "--scopes", "admin")
 	at := deadLetters(t, d.Kafka, "", p, admin, newPartner(d.BaseURL, "other", key))
 
 	out, ok := svcIn(t, dir, "dead-letters", "list")
@@ -48,7 +48,7 @@ func TestDeadLettersOnServers(t *testing.T) {
 	s := startSystem(t, "north", "south")
 	s.processor("one")
 	admin := func(hospital string) *partner {
-		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0")
+		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "administrator", "--scopes", "admin", "--rate", "0")
 		return newPartner(s.base, hospital, key)
 	}
 	deadLetters(t, s.kafka.address, s.prefix, s.partners[0], admin("north"), admin("south"))

@@ -15,7 +15,7 @@ import (
 )
 
 func TestDevTour(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	tour(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey))
 	began := time.Now()
 	d.stop()
@@ -50,12 +50,12 @@ func TestDevRestartKeepsDataAndKeys(t *testing.T) {
 func TestTwoDevOnOneFolder(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
-	out, err := exec.Command(binary(t), "dev", "-data", dir, "-listen", "127.0.0.1:0").CombinedOutput()
+	out, err := exec.Command(binary(t), "dev", "--data", dir, "--listen", "127.0.0.1:0").CombinedOutput()
 	wantRefusal(t, out, err, "another svc dev runs on "+dir)
 }
 
 func TestDevRefusals(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -64,9 +64,9 @@ func TestDevRefusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		"port in use":       {[]string{"-data", t.TempDir(), "-listen", d.BaseURL[len("http://"):]}, "is in use"},
-		"kafka port in use": {[]string{"-data", t.TempDir(), "-listen", "127.0.0.1:0", "-kafka-port", d.Kafka[strings.LastIndex(d.Kafka, ":")+1:]}, "is in use"},
-		"folder is a file":  {[]string{"-data", file, "-listen", "127.0.0.1:0"}, "data folder " + file},
+		"port in use":       {[]string{"--data", t.TempDir(), "--listen", d.BaseURL[len("http://"):]}, "is in use"},
+		"kafka port in use": {[]string{"--data", t.TempDir(), "--listen", "127.0.0.1:0", "--kafka-port", d.Kafka[strings.LastIndex(d.Kafka, ":")+1:]}, "is in use"},
+		"folder is a file":  {[]string{"--data", file, "--listen", "127.0.0.1:0"}, "data folder " + file},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out, err := exec.Command(binary(t), append([]string{"dev"}, tt.args...)...).CombinedOutput()
@@ -88,7 +88,7 @@ func wantRefusal(t *testing.T, out []byte, err error, want string) {
 }
 
 func TestDevListensOnLoopbackOnly(t *testing.T) {
-	out, err := exec.Command(binary(t), "dev", "-data", t.TempDir(), "-listen", "0.0.0.0:0").CombinedOutput()
+	out, err := exec.Command(binary(t), "dev", "--data", t.TempDir(), "--listen", "0.0.0.0:0").CombinedOutput()
 	if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "this machine only") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -97,7 +97,7 @@ func TestDevListensOnLoopbackOnly(t *testing.T) {
 // TestReadHoldsWrite posts and reads at once, 10,000 times: the read always
 // holds the write.
 func TestReadHoldsWrite(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	times := 2000
 	if os.Getenv("SVC_E2E") != "" {
 		times = 10_000
@@ -255,7 +255,7 @@ func everyField(now time.Time) string {
 }
 
 func TestCanariesInDev(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-log-level", "debug")
+	d := startDev(t, t.TempDir(), "--log-level", "debug")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	sendCanaries(t, p, d.MLLP)
 	canaries(t, d.Kafka, "", patientCanaries...)
@@ -282,39 +282,39 @@ func TestKeysEverywhere(t *testing.T) {
 		a := newPartner(d.BaseURL, d.HospitalID, key).get(t, "/api/v1/level")
 		return a.status
 	}
-	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", d.HospitalID, "-name", "reader", "-scopes", "read:unit-state")
+	key := cli(t, nil, "keys", "mint", "--data", dir, "--hospital", d.HospitalID, "--name", "reader", "--scopes", "read:unit-state")
 	eventually(t, time.Second, func() error { return wantStatus(status(key), http.StatusNotFound) })
 	if a := newPartner(d.BaseURL, d.HospitalID, key).post(t, "staffing", `{"nursesOnDuty":1}`); a.status != http.StatusForbidden || a.Error.Code != "forbidden_scope" || !strings.Contains(a.Error.Message, "ingest:staffing") {
 		t.Errorf("a write with a reader's key: %d %s", a.status, a.raw)
 	}
 	// A name that is mistyped is told, and not answered with an empty list.
-	if out, ok := svcIn(t, dir, "keys", "list", "-hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
+	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "export", "-topic", "observations", "-hospital", "typo", "-o", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
+	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "-o", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
 		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
 	}
 	var listed []struct{ ID, Name, Status string }
-	into(t, []byte(cli(t, nil, "keys", "list", "-data", dir, "--json")), &listed)
+	into(t, []byte(cli(t, nil, "keys", "list", "--data", dir, "--json")), &listed)
 	id := ""
 	for _, k := range listed {
 		if k.Name == "reader" && k.Status == "active" {
 			id = k.ID
 		}
 	}
-	rotated := cli(t, nil, "keys", "rotate", "-data", dir, "-id", id, "-overlap", "1h")
+	rotated := cli(t, nil, "keys", "rotate", "--data", dir, "--id", id, "--overlap", "1h")
 	eventually(t, time.Second, func() error { return wantStatus(status(rotated), http.StatusNotFound) })
 	if err := wantStatus(status(key), http.StatusNotFound); err != nil {
 		t.Errorf("the old key in its overlap: %v", err)
 	}
-	cli(t, nil, "keys", "revoke", "-data", dir, "-id", id)
+	cli(t, nil, "keys", "revoke", "--data", dir, "--id", id)
 	eventually(t, time.Second, func() error { return wantStatus(status(key), http.StatusUnauthorized) })
 	if err := wantStatus(status(rotated), http.StatusNotFound); err != nil {
 		t.Errorf("the new key after the old one is revoked: %v", err)
 	}
 	var first, again struct{ RevokedAt string }
-	into(t, []byte(cli(t, nil, "keys", "revoke", "-data", dir, "-id", id, "--json")), &first)
-	into(t, []byte(cli(t, nil, "keys", "revoke", "-data", dir, "-id", id, "--json")), &again)
+	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, "--id", id, "--json")), &first)
+	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, "--id", id, "--json")), &again)
 	if first.RevokedAt == "" || again != first {
 		t.Errorf("revoked twice: at %s, then at %s", first.RevokedAt, again.RevokedAt)
 	}

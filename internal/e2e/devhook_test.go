@@ -15,12 +15,12 @@ import (
 // with its signature verified.
 func TestDevHook(t *testing.T) {
 	dir := t.TempDir()
-	dev := startDev(t, dir, "-ephemeral")
+	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
-	d := &desk{t: t, p: p, args: []string{"-data", dir}}
+	d := &desk{t: t, p: p, args: []string{"--data", dir}}
 	port := mustFreePort(t)
-	secret := d.say("webhooks", "add", "http://127.0.0.1:"+port+"/mine", "-events", "surge.level_changed")
-	listener := start(t, "listen", []string{"listen", "-addr", "127.0.0.1:" + port}, "SVC_SECRET="+secret)
+	secret := d.say("webhooks", "add", "http://127.0.0.1:"+port+"/mine", "--events", "surge.level_changed")
+	listener := start(t, "listen", []string{"listen", "--addr", "127.0.0.1:" + port}, "SVC_SECRET="+secret)
 	<-listener.says("listening on")
 	d.say("webhooks", "add", dev.BaseURL+"/dev/hook")
 
@@ -69,7 +69,7 @@ func TestDevHook(t *testing.T) {
 	}
 	// A replay shows as a duplicate.
 	eventually(t, time.Minute, func() error {
-		out, faults, wrong := d.run("webhooks", "deliveries", "-event", "surge.level_changed", "-state", "delivered", "-json")
+		out, faults, wrong := d.run("webhooks", "deliveries", "--event", "surge.level_changed", "--state", "delivered", "--json")
 		if wrong || !strings.Contains(out, "dlv_") {
 			return fmt.Errorf("nothing is listed: %s%s", out, faults)
 		}

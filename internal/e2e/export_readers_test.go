@@ -33,7 +33,7 @@ func TestExportReadByOthers(t *testing.T) {
 	for _, table := range replay.Tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			for folder, format := range map[string]string{out: "parquet", lines: "ndjson"} {
-				cli(t, nil, "export", "-topic", table.Name, "-o", folder, "-format", format, "-to", until, "-data", d.dir)
+				cli(t, nil, "export", "--topic", table.Name, "-o", folder, "--format", format, "--to", until, "--data", d.dir)
 			}
 			read := exec.Command(interpreter, "testdata/readers.py", filepath.Join(out, table.Name))
 			read.Stderr = os.Stderr
@@ -96,16 +96,16 @@ var arrowKinds = map[string]string{
 // exportable is a svc dev that has something of everything there is to export.
 func exportable(t *testing.T) *dev {
 	t.Helper()
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	desk := &desk{t: t, p: p, args: []string{"-data", d.dir}}
+	desk := &desk{t: t, p: p, args: []string{"--data", d.dir}}
 	desk.say("webhooks", "add", d.BaseURL+"/dev/hook")
 	p.tell(t, told(t, 1, 2)) // hours that the forecast learns from
-	cli(t, nil, "simulate", "-to", "dev", "-data", d.dir, "-profile", "small", "-seed", "7", "-for", "12h", "-steady")
+	cli(t, nil, "simulate", "--to", "dev", "--data", d.dir, "--profile", "small", "--seed", "7", "--for", "12h", "--steady")
 	say(t, p, 6)
 	eventually(t, time.Minute, func() error {
 		for _, topic := range []string{"snapshots", "deliveries"} {
-			if cli(t, nil, "export", "-topic", topic, "-format", "ndjson", "-o", "-", "-data", d.dir) == "" {
+			if cli(t, nil, "export", "--topic", topic, "--format", "ndjson", "-o", "-", "--data", d.dir) == "" {
 				return errors.New("nothing yet of " + topic)
 			}
 		}

@@ -13,12 +13,12 @@ import (
 func TestDevExportSnapshots(t *testing.T) {
 	t.Parallel()
 	const days = 2
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	newPartner(d.BaseURL, d.HospitalID, d.APIKey).tell(t, told(t, 1, days))
 	eventually(t, time.Minute, func() error {
 		seen := map[string]bool{}
 		visits := 0
-		out := cli(t, nil, "export", "-topic", "snapshots", "-hospital", d.HospitalID, "-format", "ndjson", "-o", "-", "-data", d.dir)
+		out := cli(t, nil, "export", "--topic", "snapshots", "--hospital", d.HospitalID, "--format", "ndjson", "-o", "-", "--data", d.dir)
 		for line := range strings.Lines(out) {
 			var row struct {
 				Hospital, Level string

@@ -55,7 +55,7 @@ func (u fhirUnit) factors(room string, want ...string) {
 
 // TestFHIRInDev tells a stay by FHIR, as an EHR sends it.
 func TestFHIRInDev(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	u := fhirUnit{p, t}
 	eventually(t, 30*time.Second, func() error {

@@ -19,7 +19,7 @@ func TestGeneratedClient(t *testing.T) {
 		t.Skip("needs the Go module proxy: make e2e")
 	}
 	t.Parallel()
-	dev := startDev(t, t.TempDir(), "-ephemeral")
+	dev := startDev(t, t.TempDir(), "--ephemeral")
 	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
 	dir := t.TempDir()
 	write := func(name string, content []byte) {
@@ -67,7 +67,7 @@ func TestGeneratedPythonClient(t *testing.T) {
 	}
 	t.Parallel()
 	interpreter := runtimes.Python(t, "openapi-spec-validator==0.9.0", "openapi-python-client==0.29.1")
-	dev := startDev(t, t.TempDir(), "-ephemeral")
+	dev := startDev(t, t.TempDir(), "--ephemeral")
 	dir := t.TempDir()
 	document := newPartner(dev.BaseURL, dev.HospitalID, "").get(t, "/api/openapi.json").raw
 	if err := os.WriteFile(filepath.Join(dir, "openapi.json"), document, 0o600); err != nil {

@@ -10,16 +10,16 @@ import (
 )
 
 // TestGivesWay wants every thread of a command that reads the log to have the policy
-// SCHED_IDLE, also those that were started later, unless -nice says otherwise; and
+// SCHED_IDLE, also those that were started later, unless --nice says otherwise; and
 // where sessions share the processor alike, to be of a session of the least weight,
 // which ends with the command.
 func TestGivesWay(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 6)
 	sessions, err := os.ReadFile("/proc/sys/kernel/sched_autogroup_enabled")
 	grouped := err == nil && string(sessions) == "1\n"
-	for policy, args := range map[string][]string{"5": nil, "0": {"-nice", "0"}} {
-		n := start(t, "verify", append([]string{"verify", "-continuous", "-every", "1s", "-metrics", "127.0.0.1:0", "-data", d.dir}, args...))
+	for policy, args := range map[string][]string{"5": nil, "0": {"--nice", "0"}} {
+		n := start(t, "verify", append([]string{"verify", "--continuous", "--every", "1s", "--metrics", "127.0.0.1:0", "--data", d.dir}, args...))
 		<-n.says("metrics on")
 		pid := n.cmd.Process.Pid
 		if grouped && args == nil {
@@ -61,12 +61,12 @@ func TestGivesWay(t *testing.T) {
 // TestApart wants a command that runs in a session of its own to end as it would
 // without, and to be stopped as that.
 func TestApart(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 6)
 	for want, args := range map[int][]string{
-		0: {"replay", "-data", d.dir},
-		1: {"verify", "-hospital", "nobody", "-data", d.dir},
-		2: {"export", "-topic", "nothing", "-o", "-", "-data", d.dir},
+		0: {"replay", "--data", d.dir},
+		1: {"verify", "--hospital", "nobody", "--data", d.dir},
+		2: {"export", "--topic", "nothing", "-o", "-", "--data", d.dir},
 	} {
 		n := start(t, args[0], args)
 		<-n.exited
@@ -74,7 +74,7 @@ func TestApart(t *testing.T) {
 			t.Errorf("%v ended with code %d, not %d", args, got, want)
 		}
 	}
-	n := start(t, "verify", []string{"verify", "-continuous", "-metrics", "127.0.0.1:0", "-data", d.dir})
+	n := start(t, "verify", []string{"verify", "--continuous", "--metrics", "127.0.0.1:0", "--data", d.dir})
 	<-n.says("metrics on")
 	n.stop()
 	if got := n.cmd.ProcessState.ExitCode(); got != 0 {

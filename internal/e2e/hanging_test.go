@@ -44,7 +44,7 @@ func TestHangingTransactions(t *testing.T) {
 	eventually(t, time.Minute, func() error { return errors.Join(h.stable(verdicts), h.stable(settings)) })
 	s.verify(acked)
 	// What is written now is seen by all only if the settings are read to their end.
-	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "after", "-scopes", "all", "-rate", "0")
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "after", "--scopes", "all", "--rate", "0")
 	after := newPartner(s.base, "north", key)
 	eventually(t, 20*time.Second, func() error {
 		a, err := after.do("GET", "/api/v1/level", "", "")

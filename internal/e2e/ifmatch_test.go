@@ -17,12 +17,12 @@ func TestTwoAdministrators(t *testing.T) {
 	s.processor("one")
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	env := append([]string{"SVC_SECRETS_KEY=" + strings.Repeat("5a", 32)}, s.env...)
-	other := start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, env...)
+	other := start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, env...)
 	other.await("http://" + private + "/readyz")
 	s.front.kill()
-	s.front = start(t, "front", []string{"run", "ingest,read", "-listen", strings.TrimPrefix(s.base, "http://"), "-private-listen", "127.0.0.1:" + mustFreePort(t)}, env...)
+	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", strings.TrimPrefix(s.base, "http://"), "--private-listen", "127.0.0.1:" + mustFreePort(t)}, env...)
 	s.front.await(s.base + "/healthz")
-	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "administrator", "-scopes", "admin", "-rate", "0")
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "administrator", "--scopes", "admin", "--rate", "0")
 	admins := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
 	for _, admin := range admins {
 		eventually(t, 60*time.Second, func() error { // the key is honored, and a processor is at work

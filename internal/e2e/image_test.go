@@ -28,7 +28,7 @@ func TestImage(t *testing.T) {
 	}
 	container, err := kafka.pool.RunWithOptions(&dockertest.RunOptions{
 		Repository: "svc", Tag: "latest", Env: env,
-		Cmd: []string{"run", "-listen", listen, "-private-listen", private},
+		Cmd: []string{"run", "--listen", listen, "--private-listen", private},
 	}, func(c *docker.HostConfig) { c.NetworkMode, c.ReadonlyRootfs, c.CapDrop = "host", true, []string{"ALL"} })
 	if err != nil {
 		t.Fatal(err)
@@ -39,8 +39,8 @@ func TestImage(t *testing.T) {
 		}
 	})
 	eventually(t, time.Minute, func() error { return ready("http://" + private + "/readyz") })
-	cli(t, env, "hospitals", "create", "-id", "north", "-name", "north", "-timezone", "America/Chicago")
-	key := cli(t, env, "keys", "mint", "-hospital", "north", "-name", "test", "-scopes", "all", "-rate", "0")
+	cli(t, env, "hospitals", "create", "--id", "north", "--name", "north", "--timezone", "America/Chicago")
+	key := cli(t, env, "keys", "mint", "--hospital", "north", "--name", "test", "--scopes", "all", "--rate", "0")
 	p := newPartner("http://"+listen, "north", key)
 	p.honored(t)
 	tour(t, p)

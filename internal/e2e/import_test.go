@@ -23,8 +23,8 @@ import (
 
 func TestDevImport(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, t.TempDir(), "-ephemeral")
-	importPast(t, []string{"-data", d.dir}, nil)
+	d := startDev(t, t.TempDir(), "--ephemeral")
+	importPast(t, []string{"--data", d.dir}, nil)
 }
 
 func TestImportOnServers(t *testing.T) {
@@ -38,7 +38,7 @@ func TestImportOnServers(t *testing.T) {
 func importPast(t *testing.T, args, env []string) {
 	const n, hospitals = 600, 3
 	svc := func(command ...string) string { return cli(t, env, append(command, args...)...) }
-	svc("import", pastExport(t, n, hospitals), "-rate", "150")
+	svc("import", pastExport(t, n, hospitals), "--rate", "150")
 	eventually(t, 2*time.Minute, func() error { // a difference stays; a view that is behind catches up
 		cmd := exec.Command(binary(t), append([]string{"verify"}, args...)...)
 		cmd.Env = append(os.Environ(), env...)
@@ -71,8 +71,8 @@ func importPast(t *testing.T, args, env []string) {
 	}
 	for i := range hospitals {
 		hospital := fmt.Sprintf("h%03d", i)
-		made := rows("replay", "-hospital", hospital)
-		recorded := rows("export", "-topic", "verdicts", "-hospital", hospital, "-format", "ndjson", "-o", "-")
+		made := rows("replay", "--hospital", hospital)
+		recorded := rows("export", "--topic", "verdicts", "--hospital", hospital, "--format", "ndjson", "-o", "-")
 		if len(made) < n/hospitals || len(recorded) < len(made) {
 			t.Fatalf("%s: %d changes are recorded, the log makes %d", hospital, len(recorded), len(made))
 		}
@@ -96,7 +96,7 @@ func importPast(t *testing.T, args, env []string) {
 // few minutes.
 func pastExport(t *testing.T, n, hospitals int) (dir string) {
 	t.Helper()
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	client, err := kgo.NewClient(kgo.SeedBrokers(d.Kafka), kgo.AlwaysRetryEOF(), kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	if err != nil {
 		t.Fatal(err)
@@ -117,6 +117,6 @@ func pastExport(t *testing.T, n, hospitals int) (dir string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	cli(t, nil, "export", "-topic", "observations", "-data", d.dir, "-o", dir)
+	cli(t, nil, "export", "--topic", "observations", "--data", d.dir, "-o", dir)
 	return dir
 }

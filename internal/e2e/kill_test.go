@@ -122,8 +122,8 @@ func TestKillDev(t *testing.T) {
 	port := d.BaseURL[len("http://"):]
 	partners := []*partner{newPartner(d.BaseURL, d.HospitalID, d.APIKey)}
 	for _, hospital := range []string{"south", "west"} {
-		cli(t, nil, "hospitals", "create", "-data", dir, "-id", hospital, "-name", hospital, "-timezone", "Europe/Zurich")
-		key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "0")
+		cli(t, nil, "hospitals", "create", "--data", dir, "--id", hospital, "--name", hospital, "--timezone", "Europe/Zurich")
+		key := cli(t, nil, "keys", "mint", "--data", dir, "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")
 		partners = append(partners, newPartner(d.BaseURL, hospital, key))
 	}
 	l := feed(t, 180, partners...)
@@ -131,7 +131,7 @@ func TestKillDev(t *testing.T) {
 	for kill := range kills {
 		if kill%3 == 1 {
 			d.kill()
-			half := start(t, "dev", []string{"dev", "-data", dir, "-listen", port, "-log-level", "debug"})
+			half := start(t, "dev", []string{"dev", "--data", dir, "--listen", port, "--log-level", "debug"})
 			<-half.says(restoring)
 			half.kill()
 			select {
@@ -163,7 +163,7 @@ func TestKillDev(t *testing.T) {
 func restartDev(t *testing.T, dir, listen string) *dev {
 	t.Helper()
 	d := &dev{dir: dir}
-	d.node = start(t, "dev", []string{"dev", "-data", dir, "-listen", listen})
+	d.node = start(t, "dev", []string{"dev", "--data", dir, "--listen", listen})
 	select {
 	case <-d.says("svc is ready"):
 	case <-d.exited:

@@ -141,8 +141,8 @@ func (s *system) mllpAt(hospital, address string, args ...string) *node {
 	s.t.Helper()
 	private := "127.0.0.1:" + mustFreePort(s.t)
 	n := start(s.t, "mllp", append([]string{
-		"ingest", "-listen", "127.0.0.1:0", "-private-listen", private,
-		"-mllp", "addr=" + address + ",key=" + s.keyID(hospital),
+		"ingest", "--listen", "127.0.0.1:0", "--private-listen", private,
+		"--mllp", "addr=" + address + ",key=" + s.keyID(hospital),
 	}, args...), s.env...)
 	n.await("http://" + private + "/readyz")
 	return n
@@ -152,7 +152,7 @@ func (s *system) mllpAt(hospital, address string, args ...string) *node {
 func (s *system) keyID(hospital string) string {
 	s.t.Helper()
 	var listed []struct{ ID string }
-	into(s.t, []byte(cli(s.t, s.env, "keys", "list", "-hospital", hospital, "--json")), &listed)
+	into(s.t, []byte(cli(s.t, s.env, "keys", "list", "--hospital", hospital, "--json")), &listed)
 	if len(listed) == 0 {
 		s.t.Fatal("no key")
 	}
@@ -274,10 +274,10 @@ func TestMLLPRevoked(t *testing.T) {
 		ID     string
 		Scopes []string
 	}
-	into(t, []byte(cli(t, nil, "keys", "list", "-data", dir, "--json")), &listed)
+	into(t, []byte(cli(t, nil, "keys", "list", "--data", dir, "--json")), &listed)
 	for _, k := range listed {
 		if slices.Contains(k.Scopes, "ingest:hl7") {
-			cli(t, nil, "keys", "revoke", "-data", dir, "-id", k.ID)
+			cli(t, nil, "keys", "revoke", "--data", dir, "--id", k.ID)
 		}
 	}
 	eventually(t, 3*time.Second, func() error {
@@ -302,7 +302,7 @@ func TestMLLPRevoked(t *testing.T) {
 // TestMLLPPeers has a peer of every bad kind beside a good one, on raw sockets.
 func TestMLLPPeers(t *testing.T) {
 	t.Parallel() // it waits as long as a peer may be silent
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	dial := func() net.Conn {
 		conn, err := net.Dial("tcp", d.MLLP)
 		if err != nil {

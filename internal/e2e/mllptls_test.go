@@ -77,9 +77,9 @@ func TestMLLPOverTLS(t *testing.T) {
 	ca := filepath.Join(certs, "ca.pem")
 	address, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	n := start(t, "mllps", []string{
-		"ingest", "-listen", "127.0.0.1:0", "-private-listen", private,
-		"-mllp", "addr=" + address + ",client=bridge.north.example,key=" + s.keyID("north"),
-		"-mllp-tls-cert", filepath.Join(certs, "cert.pem"), "-mllp-tls-key", filepath.Join(certs, "key.pem"), "-mllp-tls-client-ca", ca,
+		"ingest", "--listen", "127.0.0.1:0", "--private-listen", private,
+		"--mllp", "addr=" + address + ",client=bridge.north.example,key=" + s.keyID("north"),
+		"--mllp-tls-cert", filepath.Join(certs, "cert.pem"), "--mllp-tls-key", filepath.Join(certs, "key.pem"), "--mllp-tls-client-ca", ca,
 	}, s.env...)
 	n.await("http://" + private + "/readyz")
 
@@ -120,7 +120,7 @@ func TestMLLPOverTLS(t *testing.T) {
 		cert, key string
 		codes     int
 	}{{certFile, keyFile, 1}, {foreignCert, foreignKey, 0}} {
-		cmd := exec.Command(binary(t), "send", "-json", "-to", "mllps://"+address, "-tls-ca", ca, "-tls-cert", tt.cert, "-tls-key", tt.key, "-retry-for", "100ms", "-")
+		cmd := exec.Command(binary(t), "send", "--json", "--to", "mllps://"+address, "--tls-ca", ca, "--tls-cert", tt.cert, "--tls-key", tt.key, "--retry-for", "100ms", "-")
 		cmd.Stdin = strings.NewReader(arrival(4, time.Now()))
 		out, _ := cmd.Output() //nolint:errcheck // what was acknowledged is looked at
 		var got struct{ Codes map[string]int }

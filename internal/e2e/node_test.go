@@ -258,7 +258,7 @@ func startDev(t testing.TB, dir string, args ...string) *dev {
 	t.Helper()
 	listen := "127.0.0.1:" + mustFreePort(t)
 	d := &dev{dir: dir}
-	d.node = start(t, "dev", append([]string{"dev", "-data", dir, "-listen", listen}, args...))
+	d.node = start(t, "dev", append([]string{"dev", "--data", dir, "--listen", listen}, args...))
 	select {
 	case <-d.says("svc is ready"):
 	case <-d.exited:

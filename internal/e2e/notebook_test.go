@@ -30,16 +30,16 @@ func TestNotebook(t *testing.T) {
 	dir := t.TempDir()
 	startDev(t, dir)
 	export := filepath.Join(dir, "export")
-	simulated := []string{"-profile", "medium", "-seed", "7", "-for", "7d", "-steady", "-start", "2026-03-02T12:00:00Z"}
-	if command := "svc simulate -to dev " + strings.Join(simulated, " "); !strings.Contains(string(page), command) {
+	simulated := []string{"--profile", "medium", "--seed", "7", "--for", "7d", "--steady", "--start", "2026-03-02T12:00:00Z"}
+	if command := "svc simulate --to dev " + strings.Join(simulated, " "); !strings.Contains(string(page), command) {
 		t.Errorf("the page does not say %s", command)
 	}
-	cli(t, nil, append([]string{"simulate", "-to", "dev", "-data", dir}, simulated...)...)
+	cli(t, nil, append([]string{"simulate", "--to", "dev", "--data", dir}, simulated...)...)
 	for _, topic := range []string{"observations", "verdicts"} {
-		if !strings.Contains(string(page), "svc export -topic "+topic) {
+		if !strings.Contains(string(page), "svc export --topic "+topic) {
 			t.Errorf("the page does not export %s", topic)
 		}
-		cli(t, nil, "export", "-topic", topic, "-o", export, "-data", dir)
+		cli(t, nil, "export", "--topic", topic, "-o", export, "--data", dir)
 	}
 	picture := filepath.Join(dir, "week.png")
 	run := exec.Command(filepath.Join(analysts, "run.sh"), export, picture)

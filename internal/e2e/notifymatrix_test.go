@@ -50,7 +50,7 @@ func stir(t *testing.T, n int, partners ...*partner) {
 func (s *system) watched(instance string) (n *node, private string) {
 	s.t.Helper()
 	private = "127.0.0.1:" + mustFreePort(s.t)
-	n = start(s.t, instance, []string{"notify", "-instance", instance, "-private-listen", private}, s.env...)
+	n = start(s.t, instance, []string{"notify", "--instance", instance, "--private-listen", private}, s.env...)
 	private = "http://" + private
 	n.await(private + "/readyz")
 	return n, private

@@ -25,7 +25,7 @@ import (
 
 func TestDevPast(t *testing.T) {
 	t.Parallel() // it waits for the silence after a past
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	writePast(t, d.Kafka, "", 3)
 }
 

@@ -146,7 +146,7 @@ func TestPredict(t *testing.T) {
 		none.Error.Message != "Not enough history to forecast: 0 of 24 observed hours in the last 28 days." {
 		t.Fatalf("without any state: %d %s", none.status, none.raw)
 	}
-	level := cli(t, nil, "keys", "mint", "-data", d.dir, "-hospital", d.HospitalID, "-name", "level", "-scopes", "read:unit-state")
+	level := cli(t, nil, "keys", "mint", "--data", d.dir, "--hospital", d.HospitalID, "--name", "level", "--scopes", "read:unit-state")
 	eventually(t, 5*time.Second, func() error {
 		if a := newPartner(d.BaseURL, d.HospitalID, level).get(t, "/api/v1/predict"); a.status != http.StatusForbidden || !strings.Contains(a.Error.Message, "read:predict") {
 			return fmt.Errorf("without the scope: %d %s", a.status, a.raw)

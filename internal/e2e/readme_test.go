@@ -39,7 +39,7 @@ func TestReadmeTour(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	block := regexp.MustCompile("(?s)```console\n(.*?)```")
 	commands := 0
 	written := block.ReplaceAllStringFunc(string(page), func(text string) string {

@@ -18,7 +18,7 @@ import (
 // svc dev, and wants each in its envelope and nothing of it in the log; the
 // table over every field is beside the handlers.
 func TestRefusalsLeaveNothing(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	deep := strings.Repeat(`{"rooms":[`, 40) + strings.Repeat(`]}`, 40)
 	for name, tt := range map[string]struct {
@@ -82,7 +82,7 @@ func TestTopicsThatDoNotFit(t *testing.T) {
 	if _, err := kadm.NewClient(client).CreateTopic(context.Background(), 4, 1, map[string]*string{"cleanup.policy": &policy}, prefix+schemas.Verdicts().Name); err != nil {
 		t.Fatal(err)
 	}
-	n := start(t, "process", []string{"process", "-instance", "p1", "-private-listen", "127.0.0.1:" + mustFreePort(t)},
+	n := start(t, "process", []string{"process", "--instance", "p1", "--private-listen", "127.0.0.1:" + mustFreePort(t)},
 		"SVC_KAFKA="+kafka.address, "SVC_REDIS=redis://"+redis.address+"/0", "SVC_TOPIC_PREFIX="+prefix, "SVC_PARTITIONS=6")
 	select {
 	case <-n.exited:
@@ -101,10 +101,10 @@ func TestRevokedOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	p := s.partners[0]
 	var listed []struct{ ID, Name string }
-	into(t, []byte(cli(t, s.env, "keys", "list", "-hospital", "north", "--json")), &listed)
+	into(t, []byte(cli(t, s.env, "keys", "list", "--hospital", "north", "--json")), &listed)
 	if len(listed) != 1 {
 		t.Fatalf("keys %+v", listed)
 	}
-	cli(t, s.env, "keys", "revoke", "-id", listed[0].ID)
+	cli(t, s.env, "keys", "revoke", "--id", listed[0].ID)
 	eventually(t, time.Second, func() error { return wantStatus(p.get(t, "/api/v1/level").status, http.StatusUnauthorized) })
 }

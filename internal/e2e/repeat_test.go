@@ -61,7 +61,7 @@ func TestResendAcrossInstances(t *testing.T) {
 	s.processor("one")
 	listen := "127.0.0.1:" + mustFreePort(t)
 	private := "127.0.0.1:" + mustFreePort(t)
-	other := start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	other := start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	other.await("http://" + private + "/readyz")
 	here := s.partners[0]
 	there := newPartner("http://"+listen, here.hospital, here.key)
@@ -101,7 +101,7 @@ func TestResendAcrossInstances(t *testing.T) {
 		}
 	}
 	other.kill()
-	other = start(t, "other", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	other = start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	other.await("http://" + private + "/readyz")
 	eventually(t, 10*time.Second, func() error {
 		if _, err := there.do(http.MethodGet, "/healthz", "", ""); err != nil {

@@ -16,7 +16,7 @@ func TestReplayPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 12)
 	dir := t.TempDir()
 	if err := os.Symlink(d.dir, filepath.Join(dir, ".svc-dev")); err != nil {

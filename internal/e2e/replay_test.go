@@ -22,7 +22,7 @@ import (
 // the difference.
 func verifies(t *testing.T, args, env []string, want string) {
 	t.Helper()
-	cmd := exec.Command(binary(t), append([]string{"verify", "-patience", "2s"}, args...)...)
+	cmd := exec.Command(binary(t), append([]string{"verify", "--patience", "2s"}, args...)...)
 	cmd.Env = append(os.Environ(), env...)
 	out, err := cmd.CombinedOutput()
 	exit := (*exec.ExitError)(nil)
@@ -79,29 +79,29 @@ func say(t *testing.T, p *partner, clinical int) {
 
 // TestDevReplay exports, imports, replays and verifies a running svc dev.
 func TestDevReplay(t *testing.T) {
-	from, to := startDev(t, t.TempDir(), "-ephemeral"), startDev(t, t.TempDir(), "-ephemeral")
+	from, to := startDev(t, t.TempDir(), "--ephemeral"), startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(from.BaseURL, from.HospitalID, from.APIKey), 40)
-	of := func(d *dev) []string { return []string{"-data", d.dir} }
+	of := func(d *dev) []string { return []string{"--data", d.dir} }
 	verifies(t, of(from), nil, "")
 	partition := schemas.Partition([]byte(from.HospitalID), 3)
 	plantInView(t, strings.TrimPrefix(from.Redis, "redis://"), fmt.Sprintf("svc:{%d}unit:%s", partition, from.HospitalID), of(from), nil)
 
 	out := t.TempDir()
-	cli(t, nil, "export", "-topic", "observations", "-data", from.dir, "-o", out)
-	cli(t, nil, "export", "-topic", "verdicts", "-data", from.dir, "-o", out)
-	cli(t, nil, "import", out, "-data", to.dir)
+	cli(t, nil, "export", "--topic", "observations", "--data", from.dir, "-o", out)
+	cli(t, nil, "export", "--topic", "verdicts", "--data", from.dir, "-o", out)
+	cli(t, nil, "import", out, "--data", to.dir)
 	eventually(t, 10*time.Second, func() error {
-		if got := cli(t, nil, "verify", "-data", to.dir); !strings.Contains(got, "42 inputs, 42 changes") {
+		if got := cli(t, nil, "verify", "--data", to.dir); !strings.Contains(got, "42 inputs, 42 changes") {
 			return errors.New(got)
 		}
 		return nil
 	})
-	a, b := cli(t, nil, "replay", "-hospital", from.HospitalID, "-data", from.dir), cli(t, nil, "replay", "-hospital", from.HospitalID, "-data", to.dir)
+	a, b := cli(t, nil, "replay", "--hospital", from.HospitalID, "--data", from.dir), cli(t, nil, "replay", "--hospital", from.HospitalID, "--data", to.dir)
 	if a != b || strings.Count(a, "\n") != 41 {
 		t.Errorf("the replays of an export and its import differ:\n%s\n%s", a, b)
 	}
 	parts := filepath.Join(out, "replayed")
-	cli(t, nil, "replay", "-all", "-data", from.dir, "-o", parts)
+	cli(t, nil, "replay", "--all", "--data", from.dir, "-o", parts)
 	if all := files(t, parts); len(all) != 1 || strings.TrimSpace(all[fmt.Sprintf("/part-%d.ndjson", partition)]) != a {
 		t.Errorf("the replay of all hospitals is %v", all)
 	}
@@ -126,16 +126,16 @@ func TestVerifyOnServers(t *testing.T) {
 // that ran through.
 func TestKillExport(t *testing.T) {
 	t.Parallel()
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 400)
 	args := func(out string, more ...string) []string {
-		return append([]string{"export", "-topic", "observations", "-data", d.dir, "-o", out, "-segment", "20"}, more...)
+		return append([]string{"export", "--topic", "observations", "--data", d.dir, "-o", out, "--segment", "20"}, more...)
 	}
 	whole, killed := t.TempDir(), t.TempDir()
 	cli(t, nil, args(whole)...)
 	kills := 0
 	for ; kills < 100; kills++ {
-		n := start(t, "export", args(killed, "-rate", "400"))
+		n := start(t, "export", args(killed, "--rate", "400"))
 		select {
 		case <-n.exited:
 		case <-time.After(time.Duration(150+20*kills) * time.Millisecond): // of work; more each time, so that it ends on any machine

@@ -36,7 +36,7 @@ func TestSchemathesis(t *testing.T) {
 	interpreter := runtimes.Python(t, "schemathesis==4.32.5")
 	dir := t.TempDir()
 	d := startDev(t, dir)
-	key := cli(t, nil, "keys", "mint", "-data", dir, "-hospital", d.HospitalID, "-name", "contract", "-scopes", "all,admin", "-rate", "0")
+	key := cli(t, nil, "keys", "mint", "--data", dir, "--hospital", d.HospitalID, "--name", "contract", "--scopes", "all,admin", "--rate", "0")
 	p := newPartner(d.BaseURL, d.HospitalID, key)
 	p.honored(t)
 	config, err := os.ReadFile("testdata/schemathesis.toml")

@@ -23,17 +23,17 @@ func TestScopes(t *testing.T) {
 	dir := t.TempDir()
 	d := startDev(t, dir)
 	mint := func(hospital, scopes string, more ...string) string {
-		return cli(t, nil, append([]string{"keys", "mint", "-data", dir, "-hospital", hospital, "-name", "scopes " + scopes, "-scopes", scopes, "-rate", "0"}, more...)...)
+		return cli(t, nil, append([]string{"keys", "mint", "--data", dir, "--hospital", hospital, "--name", "scopes " + scopes, "--scopes", scopes, "--rate", "0"}, more...)...)
 	}
-	cli(t, nil, "hospitals", "create", "-data", dir, "-id", "other", "-name", "Other", "-timezone", "America/Chicago")
-	ours := newPartner(d.BaseURL, d.HospitalID, mint(d.HospitalID, "all,admin", "-name", "contract"))
+	cli(t, nil, "hospitals", "create", "--data", dir, "--id", "other", "--name", "Other", "--timezone", "America/Chicago")
+	ours := newPartner(d.BaseURL, d.HospitalID, mint(d.HospitalID, "all,admin", "--name", "contract"))
 	none := map[string]string{
 		"no key": "", "no token": "svc_x", "unknown": "svc_" + strings.Repeat("0", 64),
-		"expired": mint(d.HospitalID, "all,admin", "-expires", "1s"),
+		"expired": mint(d.HospitalID, "all,admin", "--expires", "1s"),
 	}
 	var ended struct{ ID, Key string }
-	into(t, []byte(mint(d.HospitalID, "all,admin", "-json")), &ended)
-	cli(t, nil, "keys", "revoke", "-data", dir, "-id", ended.ID)
+	into(t, []byte(mint(d.HospitalID, "all,admin", "--json")), &ended)
+	cli(t, nil, "keys", "revoke", "--data", dir, "--id", ended.ID)
 	none["revoked"] = ended.Key
 	scoped := map[string]*partner{}
 	for _, scope := range append(access.Scopes(), access.Admin) {

@@ -25,19 +25,19 @@ func TestAnotherSecretsKey(t *testing.T) {
 	private := [2]string{"127.0.0.1:" + mustFreePort(t), "127.0.0.1:" + mustFreePort(t)}
 	var notify *node
 	tell := func() {
-		notify = start(t, "notify", []string{"notify", "-instance", "n1", "-private-listen", private[0], "-egress-ca-file", ca}, s.env...)
+		notify = start(t, "notify", []string{"notify", "--instance", "n1", "--private-listen", private[0], "--egress-ca-file", ca}, s.env...)
 		notify.await("http://" + private[0] + "/readyz")
 	}
 	tell()
-	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
-	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0")
+	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"--api", s.base, "--key", key}, receiver: r}
 	d.admin.honored(t)
 	restart := func(key, old string) {
 		t.Helper()
 		s.env = append(s.env, "SVC_SECRETS_KEY="+key, "SVC_SECRETS_KEY_OLD="+old)
 		notify.stop()
 		s.front.stop()
-		s.front = start(t, "front", []string{"run", "ingest,read", "-listen", strings.TrimPrefix(s.base, "http://"), "-private-listen", private[1]}, s.env...)
+		s.front = start(t, "front", []string{"run", "ingest,read", "--listen", strings.TrimPrefix(s.base, "http://"), "--private-listen", private[1]}, s.env...)
 		s.front.await("http://" + private[1] + "/readyz")
 		tell()
 	}
@@ -51,22 +51,22 @@ func TestAnotherSecretsKey(t *testing.T) {
 		if ping := r.await(t, "ping", pings); !both(ping.verifies(secret)) {
 			t.Errorf("%s: not signed with the secret: %v", step, ping.header)
 		}
-		if out, faults, wrong := d.run("alerts", "test", recipient, "-channel", "sms"); wrong {
+		if out, faults, wrong := d.run("alerts", "test", recipient, "--channel", "sms"); wrong {
 			t.Errorf("%s: nobody is reached: %s%s", step, out, faults)
 		}
 	}
 	secret := d.say("webhooks", "add", r.URL+"/hook")
 	var list struct{ Webhooks []struct{ ID string } }
-	into(t, []byte(d.say("webhooks", "list", "-json")), &list)
+	into(t, []byte(d.say("webhooks", "list", "--json")), &list)
 	id := list.Webhooks[0].ID
-	recipient := d.say("alerts", "add", "-label", "Charge nurse", "-phone", "+15550100")
+	recipient := d.say("alerts", "add", "--label", "Charge nurse", "--phone", "+15550100")
 	works("at first", id, secret, recipient)
 
 	restart(before, after)
 	works("all know the new key", id, secret, recipient)
 	restart(after, before)
 	works("all seal with the new key", id, secret, recipient)
-	secrets := append([]string{"-data", t.TempDir()}, "-json")
+	secrets := append([]string{"--data", t.TempDir()}, "--json")
 	status := func(wrong bool) string {
 		t.Helper()
 		out, faults, failed := (&desk{t: t, args: secrets}).runIn(s.env, "secrets", "status")

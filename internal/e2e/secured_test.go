@@ -55,7 +55,7 @@ func TestSecuredServers(t *testing.T) {
 			as := func(user string) []string {
 				return append([]string{
 					"SVC_KAFKA=" + secure, "SVC_KAFKA_TLS=true", "SVC_KAFKA_TLS_CA=" + filepath.Join(certs, "ca.pem"),
-					"SVC_KAFKA_SASL=" + mechanism, "SVC_KAFKA_SASL_USER=" + user, "SVC_KAFKA_SASL_PASSWORD=" + user + "-secret",
+					"SVC_KAFKA_SASL=" + mechanism, "SVC_KAFKA_SASL_USER=" + user, "SVC_KAFKA_SASL_PASSWORD=" + user + "--secret",
 					"SVC_REDIS=rediss://svc:redis-secret@" + view + "/0", "SVC_REDIS_CA=" + filepath.Join(certs, "ca.pem"),
 					"SVC_TOPIC_PREFIX=" + prefix, "SVC_PARTITIONS=3", "SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef",
 				}, hooks.env...)
@@ -65,17 +65,17 @@ func TestSecuredServers(t *testing.T) {
 			run := func(user string, args ...string) {
 				t.Helper()
 				private := "127.0.0.1:" + mustFreePort(t)
-				n := start(t, user, append(args, "-private-listen", private), as(user)...)
+				n := start(t, user, append(args, "--private-listen", private), as(user)...)
 				n.await("http://" + private + "/readyz")
 				nodes = append(nodes, n)
 			}
-			run("front", "run", "ingest,read", "-listen", listen)
-			run("process", "process", "-instance", "p1")
-			run("notify", "notify", "-instance", "n1")
+			run("front", "run", "ingest,read", "--listen", listen)
+			run("process", "process", "--instance", "p1")
+			run("notify", "notify", "--instance", "n1")
 			s := &system{t: t, base: "http://" + listen, env: as("front")}
 			for _, hospital := range []string{"north", "south"} {
-				cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", hospital, "-timezone", "America/Chicago")
-				key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "1000")
+				cli(t, s.env, "hospitals", "create", "--id", hospital, "--name", hospital, "--timezone", "America/Chicago")
+				key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "1000")
 				p := newPartner(s.base, hospital, key)
 				p.honored(t)
 				s.partners = append(s.partners, p)
@@ -259,7 +259,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 	admin := kadm.NewClient(client)
 	var users []kadm.UpsertSCRAM
 	for _, user := range kafkaUsers {
-		users = append(users, kadm.UpsertSCRAM{User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: user + "-secret"})
+		users = append(users, kadm.UpsertSCRAM{User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: user + "--secret"})
 	}
 	created, err := admin.AlterUserSCRAMs(context.Background(), nil, users)
 	if err == nil {

@@ -20,7 +20,7 @@ func TestSimulateIntoDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	d := startDev(t, dir)
-	said := simulateInto(t, nil, "-to", "dev", "-data", dir, "-profile", "chaos", "-births", "900", "-for", "4d")
+	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	settle(t, []*partner{p})
 	log := readLog(t, d.Kafka, "")
@@ -38,7 +38,7 @@ func TestSimulateOnServers(t *testing.T) {
 	first := s.processor("p1")
 	s.processor("p2")
 	for i, p := range s.partners {
-		simulateInto(t, s.env, "-to", s.base, "-key", p.key, "-profile", []string{"small", "census-only"}[i], "-seed", fmt.Sprint(i+1), "-for", "1d", "-connections", "4")
+		simulateInto(t, s.env, "--to", s.base, "--key", p.key, "--profile", []string{"small", "census-only"}[i], "--seed", fmt.Sprint(i+1), "--for", "1d", "--connections", "4")
 		if i == 0 {
 			first.kill()
 		}
@@ -53,7 +53,7 @@ type simulated struct {
 
 func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 	t.Helper()
-	into(t, []byte(cli(t, env, append([]string{"simulate", "-json"}, args...)...)), &said)
+	into(t, []byte(cli(t, env, append([]string{"simulate", "--json"}, args...)...)), &said)
 	if said.Sent < 50 || said.Refused != 0 || said.Codes["HTTP 200"] != said.Sent {
 		t.Fatalf("simulate says %+v", said)
 	}
@@ -65,7 +65,7 @@ func simulateInto(t *testing.T, env []string, args ...string) (said simulated) {
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d := startDev(t, dir, "-demo", "-speed", "1440")
+	d := startDev(t, dir, "--demo", "--speed", "1440")
 	await(t, d, "requests of 28 days are in")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	a := p.get(t, "/api/v1/unit-state")
@@ -96,7 +96,7 @@ func TestDemo(t *testing.T) {
 	})
 	d.kill()
 	before = demoKept(t, dir)
-	d = startDev(t, dir, "-demo", "-speed", "60")
+	d = startDev(t, dir, "--demo", "--speed", "60")
 	await(t, d, "goes on at speed 60")
 	if strings.Contains(d.logged(), "28 days") {
 		t.Errorf("it began again: %s", d.logged())

@@ -248,7 +248,7 @@ func siteSettings(t *testing.T, p, admin *partner) {
 }
 
 func TestDevAdministration(t *testing.T) {
-	d := startDev(t, t.TempDir(), "-ephemeral")
+	d := startDev(t, t.TempDir(), "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
 	administration(t, p, admin)
@@ -261,10 +261,10 @@ func TestDevAdministration(t *testing.T) {
 // its key, from the next message on.
 func TestDevSenderSwitches(t *testing.T) {
 	dir := t.TempDir()
-	d := startDev(t, dir, "-ephemeral")
+	d := startDev(t, dir, "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	admin := newPartner(d.BaseURL, d.HospitalID, d.AdminKey)
-	out, ok := svcIn(t, dir, "keys", "list", "-json")
+	out, ok := svcIn(t, dir, "keys", "list", "--json")
 	if !ok {
 		t.Fatalf("keys: %s", out)
 	}
@@ -317,7 +317,7 @@ func TestDevSenderSwitches(t *testing.T) {
 // svcIn runs a command line on the server of a data folder.
 func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 	t.Helper()
-	text, err := exec.Command(binary(t), append(args, "-data", dir)...).CombinedOutput()
+	text, err := exec.Command(binary(t), append(args, "--data", dir)...).CombinedOutput()
 	return string(text), err == nil
 }
 
@@ -325,7 +325,7 @@ func svcIn(t *testing.T, dir string, args ...string) (out string, ok bool) {
 // a file with a fault changes nothing and names the line.
 func TestDevTerminologyFiles(t *testing.T) {
 	dir := t.TempDir()
-	d := startDev(t, dir, "-ephemeral")
+	d := startDev(t, dir, "--ephemeral")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
 	p.accepted(t, "clinical", `{"roomId":7,"signals":[{"kind":"lab","system":"local","code":"QBL","value":1600}]}`)
 
@@ -345,7 +345,7 @@ func TestDevTerminologyFiles(t *testing.T) {
 		!strings.Contains(out, "line 5: factorId: there is no such factor") || !strings.Contains(out, "line 6: than") {
 		t.Errorf("a bad file: %v %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "terminology", "import", good, "-dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors activated 1") {
+	if out, ok := svcIn(t, dir, "terminology", "import", good, "--dry-run"); !ok || !strings.Contains(out, "would import 3 rows; factors activated 1") {
 		t.Errorf("dry run: %v %s", ok, out)
 	}
 	if out, ok := svcIn(t, dir, "terminology", "export"); !ok || out != "system,code,kind,factorId,op,than,comment\n" {
@@ -379,7 +379,7 @@ func TestAdministrationOnServers(t *testing.T) {
 	s.processor("p1")
 	s.processor("p2")
 	p := s.partners[0]
-	admin := newPartner(p.base, p.hospital, cli(t, s.env, "keys", "mint", "-hospital", p.hospital, "-name", "administrator", "-scopes", "admin", "-rate", "0"))
+	admin := newPartner(p.base, p.hospital, cli(t, s.env, "keys", "mint", "--hospital", p.hospital, "--name", "administrator", "--scopes", "admin", "--rate", "0"))
 	admin.honored(t)
 	administration(t, p, admin)
 	p.accepted(t, "staffing", `{"nursesOnDuty":4}`)

@@ -115,10 +115,10 @@ func TestStatusOfDev(t *testing.T) {
 			t.Errorf("%+v", f)
 		}
 	}
-	if said := cli(t, nil, "status", "-data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") {
+	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") {
 		t.Errorf("svc status says %s", said)
 	}
-	out, err := exec.Command(binary(t), "status", "-data", dir, "-key", "svc_0").CombinedOutput()
+	out, err := exec.Command(binary(t), "status", "--data", dir, "--key", "svc_0").CombinedOutput()
 	wantRefusal(t, out, err, "API key")
 }
 

@@ -57,11 +57,11 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	s.env = append(s.env, env...)
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	s.base = "http://" + listen
-	s.front = start(t, "front", []string{"run", "ingest,read", "-listen", listen, "-private-listen", private}, s.env...)
+	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	s.front.await("http://" + private + "/readyz")
 	for _, hospital := range hospitals {
-		cli(t, s.env, "hospitals", "create", "-id", hospital, "-name", "Test "+hospital, "-timezone", "America/Chicago")
-		key := cli(t, s.env, "keys", "mint", "-hospital", hospital, "-name", "test", "-scopes", "all", "-rate", "0")
+		cli(t, s.env, "hospitals", "create", "--id", hospital, "--name", "Test "+hospital, "--timezone", "America/Chicago")
+		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")
 		s.partners = append(s.partners, newPartner(s.base, hospital, key))
 	}
 	for _, p := range s.partners {
@@ -73,7 +73,7 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 // processor starts a svc process under an instance name.
 func (s *system) processor(instance string) *node {
 	s.t.Helper()
-	return start(s.t, instance, []string{"process", "-instance", instance, "-private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
+	return start(s.t, instance, []string{"process", "--instance", instance, "--private-listen", "127.0.0.1:" + mustFreePort(s.t)}, s.env...)
 }
 
 // verify wants, after all that happened: every acknowledged input in the log

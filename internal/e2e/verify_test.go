@@ -243,7 +243,7 @@ func (l *livedOnServers) write() {
 // if, that is something.
 func (l *livedOnServers) verify() (found []*replay.Difference) {
 	l.TB.Helper()
-	cmd := exec.Command(binary(l.TB), "verify", "-patience", "1s", "-json")
+	cmd := exec.Command(binary(l.TB), "verify", "--patience", "1s", "--json")
 	cmd.Env = append(os.Environ(), l.env...)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr

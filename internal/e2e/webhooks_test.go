@@ -145,7 +145,7 @@ func TestDevWebhooks(t *testing.T) {
 	defer r.Close()
 	d := &desk{
 		t: t, p: newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey), admin: newPartner(dev.BaseURL, dev.HospitalID, dev.AdminKey),
-		args: []string{"-data", dir}, receiver: r,
+		args: []string{"--data", dir}, receiver: r,
 	}
 	secrets := d.life()
 	const email, phone = "canary.supervisor@canary.example", "+15550177331"
@@ -154,7 +154,7 @@ func TestDevWebhooks(t *testing.T) {
 	dev.stop()
 	again := startDev(t, dir) // the same key opens what was sealed
 	d.p, d.admin = newPartner(again.BaseURL, again.HospitalID, again.APIKey), newPartner(again.BaseURL, again.HospitalID, again.AdminKey)
-	made := d.say("webhooks", "add", r.URL+"/again", "-events", "surge.level_changed")
+	made := d.say("webhooks", "add", r.URL+"/again", "--events", "surge.level_changed")
 	before := len(r.all("surge.level_changed"))
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":0,"callStaffAvailable":false}`)
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
@@ -200,7 +200,7 @@ func (d *desk) life() (secrets []string) {
 			Version    int64
 		}
 	}
-	into(t, []byte(d.say("webhooks", "list", "-json")), &list)
+	into(t, []byte(d.say("webhooks", "list", "--json")), &list)
 	if len(list.Webhooks) != 1 || list.Webhooks[0].Status != "active" {
 		t.Fatalf("list %+v", list)
 	}
@@ -214,7 +214,7 @@ func (d *desk) life() (secrets []string) {
 		t.Errorf("the ping is not signed: %v %s", ping.header, ping.body)
 	}
 	r.answer(http.StatusTeapot)
-	if out, faults, wrong := d.run("webhooks", "test", id, "-event", "room.rescored"); !wrong || !strings.Contains(faults, "status 418") {
+	if out, faults, wrong := d.run("webhooks", "test", id, "--event", "room.rescored"); !wrong || !strings.Contains(faults, "status 418") {
 		t.Errorf("a test that is refused: %q %q", out, faults)
 	}
 	r.answer(0)
@@ -230,7 +230,7 @@ func (d *desk) life() (secrets []string) {
 		t.Helper()
 		eventually(t, time.Minute, func() error {
 			var all []delivery
-			into(t, []byte(d.say("webhooks", "deliveries", id, "-json", "-event", of, "-state", "delivered")), &all)
+			into(t, []byte(d.say("webhooks", "deliveries", id, "--json", "--event", of, "--state", "delivered")), &all)
 			if len(all) == 0 {
 				return fmt.Errorf("no %s is listed", of)
 			}
@@ -248,7 +248,7 @@ func (d *desk) life() (secrets []string) {
 	}
 
 	// Both secrets sign while they overlap.
-	second := d.say("webhooks", "rotate", id, "-overlap", "1h")
+	second := d.say("webhooks", "rotate", id, "--overlap", "1h")
 	if out := d.say("webhooks", "show", id); !strings.Contains(out, "next until") || !strings.Contains(out, "current until") || strings.Contains(out, second) {
 		t.Errorf("show after a rotation:\n%s", out)
 	}
@@ -264,22 +264,22 @@ func (d *desk) life() (secrets []string) {
 	}
 
 	// Paused, nothing is sent; what was missed comes when it goes on.
-	d.say("webhooks", "set", id, "-enabled", "false", "-events", "surge.level_changed", "-if-version", "2")
+	d.say("webhooks", "set", id, "--enabled", "false", "--events", "surge.level_changed", "--if-version", "2")
 	if out := d.say("webhooks", "list"); !strings.Contains(out, "disabled (paused)") {
 		t.Errorf("list of a paused one:\n%s", out)
 	}
 	d.p.accepted(t, "staffing", `{"nursesOnDuty":9,"callStaffAvailable":true}`)
-	if _, faults, wrong := d.run("webhooks", "set", id, "-enabled", "true", "-if-version", "2"); !wrong || !strings.Contains(faults, "another version") {
+	if _, faults, wrong := d.run("webhooks", "set", id, "--enabled", "true", "--if-version", "2"); !wrong || !strings.Contains(faults, "another version") {
 		t.Errorf("an old version: %s", faults)
 	}
-	d.say("webhooks", "set", id, "-enabled", "true")
+	d.say("webhooks", "set", id, "--enabled", "true")
 	r.await(t, "surge.level_changed", 3)
 	delivered("surge.level_changed")
 
 	// Everything again, then it is removed.
 	seen := len(r.all("surge.level_changed"))
 	var replay struct{ Delivered, Failed, Count int }
-	into(t, []byte(d.say("webhooks", "replay", id, "-since", "1h", "-events", "surge.level_changed", "-only", "all", "-wait", "60s", "-json")), &replay)
+	into(t, []byte(d.say("webhooks", "replay", id, "--since", "1h", "--events", "surge.level_changed", "--only", "all", "--wait", "60s", "--json")), &replay)
 	if replay.Delivered == 0 || replay.Failed != 0 || replay.Delivered != replay.Count || len(r.all("surge.level_changed")) != seen+replay.Count {
 		t.Errorf("replay %+v, received %d and then %d", replay, seen, len(r.all("surge.level_changed")))
 	}
@@ -308,14 +308,14 @@ func (d *desk) life() (secrets []string) {
 func (d *desk) people(email, phone string) {
 	t := d.t
 	t.Helper()
-	id := d.say("alerts", "add", "-label", "House supervisor", "-email", email, "-phone", phone)
+	id := d.say("alerts", "add", "--label", "House supervisor", "--email", email, "--phone", phone)
 	if !strings.HasPrefix(id, "rcp_") {
 		t.Fatalf("add prints %q", id)
 	}
 	if out := d.say("alerts", "recipients"); strings.Contains(out, email) || !strings.Contains(out, "c***@c***.example") || !strings.Contains(out, "***31") {
 		t.Errorf("recipients:\n%s", out)
 	}
-	if out := d.say("alerts", "set-tier", "T2", "-recipients", id, "-ack", "7"); !strings.Contains(out, "7 min") || !strings.Contains(out, "30 min") || !strings.Contains(out, id) {
+	if out := d.say("alerts", "set-tier", "T2", "--recipients", id, "--ack", "7"); !strings.Contains(out, "7 min") || !strings.Contains(out, "30 min") || !strings.Contains(out, id) {
 		t.Errorf("set-tier:\n%s", out)
 	}
 	if out := d.say("alerts", "tiers"); strings.Count(out, "\n") != 3 || !strings.Contains(out, id) {
@@ -338,10 +338,10 @@ func TestWebhooksOnServers(t *testing.T) {
 	s := startSystemWith(t, []string{allow, "SVC_SECRETS_KEY=a key for tests, 32 characters and more"}, "north")
 	s.processor("p1")
 	private := "127.0.0.1:" + mustFreePort(t)
-	notify := start(t, "notify", []string{"notify", "-instance", "n1", "-private-listen", private, "-egress-ca-file", ca}, s.env...)
+	notify := start(t, "notify", []string{"notify", "--instance", "n1", "--private-listen", private, "--egress-ca-file", ca}, s.env...)
 	notify.await("http://" + private + "/readyz")
-	key := cli(t, s.env, "keys", "mint", "-hospital", "north", "-name", "admin", "-scopes", "admin", "-rate", "0")
-	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"-api", s.base, "-key", key}, receiver: r}
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0")
+	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"--api", s.base, "--key", key}, receiver: r}
 	d.admin.honored(t)
 	secrets := d.life()
 	const email, phone = "canary.supervisor@canary.example", "+15550177331"

@@ -27,7 +27,7 @@ func TestDictionary(t *testing.T) {
 	for _, table := range replay.Tables() {
 		list(table.Name, table.Columns)
 	}
-	list("replay -diff", replay.DiffColumns())
+	list("replay --diff", replay.DiffColumns())
 	const file = "../../docs/export.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(want.String()), 0o644); err != nil {
