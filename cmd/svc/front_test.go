@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"log/slog"
 	"net/http"
@@ -22,7 +21,7 @@ import (
 func routed() *house {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
 	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
-	h := &house{config: &config{}, shell: shell, now: now, checks: map[string]func(context.Context) error{}}
+	h := &house{config: &config{}, shell: shell, now: now, health: newHealth()}
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})
 	readapi.Mount(h.router, readapi.Config{Shell: shell})

@@ -17,7 +17,7 @@ import (
 // connection closed, and without a word of what was sent. docs say so.
 func TestWhatIsNoRequest(t *testing.T) {
 	shell := &api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
-	h := &house{config: &config{}, shell: shell, now: time.Now, checks: map[string]func(context.Context) error{}}
+	h := &house{config: &config{}, shell: shell, now: time.Now, health: newHealth()}
 	h.front()
 	s := &server{name: "test", handler: h.router, listener: listener(t), within: time.Second}
 	address := s.listener.Addr().String()

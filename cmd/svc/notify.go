@@ -65,12 +65,12 @@ func wireNotify(ctx context.Context, h *house) error {
 	})
 	h.run("deliveries", lists.Run)
 	h.run("lists", func(ctx context.Context) error { return h.relist(ctx, n) })
-	h.checks["notify"] = func(context.Context) error {
+	h.health.add("notify", func(context.Context) error {
 		if _, ever := n.Owned(); ever == 0 {
 			return errors.New("no partition was taken up yet")
 		}
 		return nil
-	}
+	})
 	h.metrics.gauge("svc_notify_partitions", "Partitions owned and restored.", func() int64 { now, _ := n.Owned(); return now })
 	return nil
 }

@@ -1,12 +1,9 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/http/pprof"
-	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,34 +30,17 @@ func healthy(w http.ResponseWriter, _ *http.Request) {
 	fmt.Fprintln(w, "ok")
 }
 
-// readyWithin bounds the checks of one readiness request.
-const readyWithin = 2 * time.Second
-
 // readiness answers 200 when everything that the roles stand on is there, else
-// 503 with a line for each thing that is not.
+// 503 with a line for each thing that is not. ?exclude=CHECK leaves one out.
 func (h *house) readiness(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(r.Context(), readyWithin)
-	defer cancel()
-	var lines []string
-	for _, ready := range h.ready {
-		select {
-		case <-ready:
-		default:
-			lines = append(lines, "starting: not caught up yet")
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(h.checks)) {
-		if err := h.checks[name](ctx); err != nil {
-			lines = append(lines, name+": "+err.Error())
-		}
-	}
+	lines := h.health.lines(r.Context(), r.URL.Query()["exclude"])
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if len(lines) == 0 {
 		fmt.Fprintln(w, "ready")
 		return
 	}
 	w.WriteHeader(http.StatusServiceUnavailable)
-	for _, line := range slices.Compact(lines) {
+	for _, line := range lines {
 		fmt.Fprintln(w, line)
 	}
 }

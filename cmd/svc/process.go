@@ -67,12 +67,12 @@ func wireProcess(ctx context.Context, h *house) error {
 	}
 	h.writers = append(h.writers, config.Writers(letters))
 	h.run("verdict", func(ctx context.Context) error { return h.cluster.Process(ctx, config) })
-	h.checks["verdict"] = func(context.Context) error {
+	h.health.add("verdict", func(context.Context) error {
 		if stats.Restores.Load() == 0 {
 			return errors.New("no partition was taken up yet")
 		}
 		return nil
-	}
+	})
 	h.metrics.process(stats)
 	return wireHistory(ctx, h)
 }

@@ -25,7 +25,7 @@ func wireRead(_ context.Context, h *house) error {
 	subscribers.MountReads(h.router, h.subscribers())
 	readapi.MountAudit(h.router, h.shell, h.audit.list, h.settings.register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
-	h.checks["redis"] = h.redis.Ping
+	h.health.add("redis", h.redis.Ping)
 	return h.mountAlerts()
 }
 

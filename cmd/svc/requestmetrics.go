@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"strconv"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -33,32 +32,26 @@ func (m *metrics) requests() func(method, route string, status int, took time.Du
 // checkFigures show what /readyz says: 1 for each thing that the process stands on
 // and that answers, else 0. The checks run when the figure is asked for.
 type checkFigures struct {
-	checks map[string]func(context.Context) error // complete before the first scrape
+	health *health
 	desc   *prometheus.Desc
 }
 
 // health registers it.
-func (m *metrics) health(checks map[string]func(context.Context) error) {
-	m.registry.MustRegister(&checkFigures{checks, prometheus.NewDesc("svc_healthy",
+func (m *metrics) health(h *health) {
+	m.registry.MustRegister(&checkFigures{h, prometheus.NewDesc("svc_healthy",
 		"1 if what the process stands on answers, else 0, by check (as /readyz).", []string{"check"}, nil)})
 }
 
 // Describe implements [prometheus.Collector].
-func (h *checkFigures) Describe(all chan<- *prometheus.Desc) { all <- h.desc }
+func (f *checkFigures) Describe(all chan<- *prometheus.Desc) { all <- f.desc }
 
 // Collect implements [prometheus.Collector].
-func (h *checkFigures) Collect(all chan<- prometheus.Metric) {
-	ctx, cancel := context.WithTimeout(context.Background(), readyWithin)
-	defer cancel()
-	var each sync.WaitGroup
-	defer each.Wait()
-	for name, check := range h.checks {
-		each.Go(func() {
-			healthy := 1.0
-			if check(ctx) != nil {
-				healthy = 0
-			}
-			all <- prometheus.MustNewConstMetric(h.desc, prometheus.GaugeValue, healthy, name)
-		})
+func (f *checkFigures) Collect(all chan<- prometheus.Metric) {
+	for name, err := range f.health.ask(context.Background()) {
+		healthy := 1.0
+		if err != nil {
+			healthy = 0
+		}
+		all <- prometheus.MustNewConstMetric(f.desc, prometheus.GaugeValue, healthy, name)
 	}
 }

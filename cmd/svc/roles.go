@@ -58,7 +58,7 @@ type house struct {
 	loops      []func(context.Context) error
 	writers    []stream.Writers  // in transactions
 	ready      []<-chan struct{} // the public port opens when all are closed
-	checks     map[string]func(context.Context) error
+	health     *health
 	metrics    *metrics
 }
 
@@ -134,7 +134,7 @@ func newLog(out io.Writer, level string) *slog.Logger {
 func build(ctx context.Context, c *config, names []string, log *slog.Logger, now func() time.Time) (*house, error) {
 	h := &house{
 		config: c, log: log, now: now,
-		checks: map[string]func(context.Context) error{}, metrics: newMetrics(),
+		health: newHealth(), metrics: newMetrics(),
 	}
 	var err error
 	if h.cluster, err = stream.Dial(ctx, c.kafka(log)); err != nil {
@@ -178,14 +178,11 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
-	h.metrics.health(h.checks)
+	h.metrics.health(h.health)
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
-	h.checks["kafka"] = func(context.Context) error {
-		if since := h.cluster.Away(); !since.IsZero() {
-			return fmt.Errorf("away since %s", stamp(since))
-		}
-		return nil
-	}
+	h.health.add("start", h.started)
+	h.health.add("kafka", h.reachesKafka)
+	h.run("health", func(ctx context.Context) error { return h.health.watch(ctx, h.log) })
 	for _, name := range names {
 		if err := roles()[name].wire(ctx, h); err != nil {
 			return fmt.Errorf("%s: %w", name, err)

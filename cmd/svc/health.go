@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+// healthCheck is one reason why a process is not ready. It is the label check of
+// svc_healthy, a line of /readyz, and a row of docs/operations.md.
+type healthCheck struct {
+	name      string
+	roles     string
+	fails     string // when
+	meanwhile string // what callers see
+}
+
+// healthChecks are all reasons, in the order of that page. A role adds what finds
+// one out by [health.add].
+var healthChecks = []healthCheck{
+	{"start", "every role", "the settings, or what the role follows, are not read yet", "its public port is shut"},
+	{"kafka", "every role", "no broker answers", "writes: 503 at once"},
+	{"redis", "read", "Redis does not answer", "reads: 503 at once"},
+	{"verdict", "process", "the process has taken up no partition since its start", "nothing, while another process has them"},
+	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
+}
+
+// health knows the reasons why this process is not ready. All checks are added
+// before it is asked.
+type health struct {
+	checks map[string][]func(context.Context) error
+}
+
+func newHealth() *health { return &health{checks: map[string][]func(context.Context) error{}} }
+
+// add adds a check under a name of [healthChecks]; several roles of one process
+// may share a name. The error of a check is shown to operators.
+func (h *health) add(name string, check func(context.Context) error) {
+	if !slices.ContainsFunc(healthChecks, func(c healthCheck) bool { return c.name == name }) {
+		panic("health check " + name + " has no row in healthChecks")
+	}
+	h.checks[name] = append(h.checks[name], check)
+}
+
+// healthWithin bounds the checks of one question.
+const healthWithin = 2 * time.Second
+
+// ask runs all checks at once and returns the error of each name, nil if it is well.
+func (h *health) ask(ctx context.Context) map[string]error {
+	ctx, cancel := context.WithTimeout(ctx, healthWithin)
+	defer cancel()
+	var (
+		mu   sync.Mutex
+		each sync.WaitGroup
+	)
+	found := make(map[string]error, len(h.checks))
+	for name, checks := range h.checks {
+		each.Go(func() {
+			var err error
+			for _, check := range checks {
+				err = errors.Join(err, check(ctx))
+			}
+			mu.Lock()
+			found[name] = err
+			mu.Unlock()
+		})
+	}
+	each.Wait()
+	return found
+}
+
+// lines tells what is wrong, a line each, but for the names that are left out.
+func (h *health) lines(ctx context.Context, leftOut []string) (lines []string) {
+	found := h.ask(ctx)
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if found[name] != nil && !slices.Contains(leftOut, name) {
+			for line := range strings.Lines(found[name].Error()) {
+				lines = append(lines, name+": "+strings.TrimSpace(line))
+			}
+		}
+	}
+	return slices.Compact(lines)
+}
+
+// healthEvery is how often the process looks at itself.
+const healthEvery = time.Second
+
+// watch logs each check when it begins to fail, with the cause, and when it ends.
+func (h *health) watch(ctx context.Context, log *slog.Logger) error {
+	failing := map[string]bool{"start": true} // every process starts so
+	for {
+		for name, err := range h.ask(ctx) {
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case err != nil && !failing[name]:
+				log.WarnContext(ctx, "not healthy", "check", name, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
+			case err == nil && failing[name]:
+				log.InfoContext(ctx, "healthy", "check", name)
+			}
+			failing[name] = err != nil
+		}
+		if err := pause(ctx, healthEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// started fails until all that the public port waits for is there.
+func (h *house) started(context.Context) error {
+	for _, ready := range h.ready {
+		select {
+		case <-ready:
+		default:
+			return errors.New("not caught up yet")
+		}
+	}
+	return nil
+}
+
+// reachesKafka fails while no broker answers.
+func (h *house) reachesKafka(context.Context) error {
+	if since := h.cluster.Away(); !since.IsZero() {
+		return fmt.Errorf("away since %s", stamp(since))
+	}
+	return nil
+}
