@@ -90,13 +90,16 @@ func (h *house) past(ctx context.Context, topic string, partition int32, since t
 type modelView struct{ *view }
 
 // Own implements [history.View].
-func (v modelView) Own(partition int32, applied int64, models []history.Model) {
-	v.view.Own(partition, applied, chartsOf(models))
+func (v modelView) Own(partition int32, applied int64, models []history.Model) history.OwnedView {
+	return ownedModels{v.view.Own(partition, applied, chartsOf(models))}
 }
 
-// Show implements [history.View].
-func (v modelView) Show(partition int32, applied int64, models []history.Model) {
-	v.view.Show(partition, applied, chartsOf(models))
+// ownedModels are those of one partition in the hands of one task.
+type ownedModels struct{ verdict.OwnedView }
+
+// Show implements [history.OwnedView].
+func (o ownedModels) Show(applied int64, models []history.Model) {
+	o.OwnedView.Show(applied, chartsOf(models))
 }
 
 // chartsOf puts models in the place of the charts of units.

@@ -20,31 +20,38 @@ type view struct {
 	partitions map[int32]*partitionCharts
 }
 
-// partitionCharts are those of one partition as of an input position.
+// partitionCharts are those of one partition as of an input position, in the hands
+// of one task. Once another task owns the partition this one is not heard.
 type partitionCharts struct {
-	applied int64
-	units   map[string]board.Unit
+	view      *view
+	partition int32
+	applied   int64
+	units     map[string]board.Unit
 }
 
 func newView() *view { return &view{partitions: map[int32]*partitionCharts{}} }
 
 // Own implements [verdict.View].
-func (v *view) Own(partition int32, applied int64, all []verdict.Chart) {
+func (v *view) Own(partition int32, applied int64, all []verdict.Chart) verdict.OwnedView {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	kept := &partitionCharts{applied: applied, units: make(map[string]board.Unit, len(all))}
+	kept := &partitionCharts{view: v, partition: partition, applied: applied, units: make(map[string]board.Unit, len(all))}
 	for _, c := range all {
 		kept.units[c.Hospital] = unitOf(c)
 	}
 	v.partitions[partition] = kept
 	v.whole(partition, kept)
+	return kept
 }
 
-// Show implements [verdict.View].
-func (v *view) Show(partition int32, applied int64, changed []verdict.Chart) {
+// Show implements [verdict.OwnedView].
+func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
+	v := kept.view
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	kept := v.partitions[partition]
+	if v.partitions[kept.partition] != kept {
+		return
+	}
 	kept.applied = applied
 	units := make([]board.Unit, 0, len(changed))
 	for _, c := range changed {
@@ -52,15 +59,18 @@ func (v *view) Show(partition int32, applied int64, changed []verdict.Chart) {
 		units = append(units, unit)
 		kept.units[c.Hospital] = merge(kept.units[c.Hospital], unit)
 	}
-	v.projector.Put(board.Projection{Partition: partition, Position: applied, Units: units})
+	v.projector.Put(board.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
-// Disown implements [verdict.View].
-func (v *view) Disown(partition int32) {
+// Disown implements [verdict.OwnedView].
+func (kept *partitionCharts) Disown() {
+	v := kept.view
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	delete(v.partitions, partition)
-	v.projector.Release(partition)
+	if v.partitions[kept.partition] == kept {
+		delete(v.partitions, kept.partition)
+		v.projector.Release(kept.partition)
+	}
 }
 
 // owned are the partitions that are ours.

@@ -80,9 +80,9 @@ func (l *lived) commit(n int32, task stream.Task, at time.Time) {
 	task.Committed()
 }
 
-func (l *lived) Own(int32, int64, []verdict.Chart) {}
-func (l *lived) Disown(int32)                      {}
-func (l *lived) Show(_ int32, _ int64, charts []verdict.Chart) {
+func (l *lived) Own(int32, int64, []verdict.Chart) verdict.OwnedView { return l }
+func (l *lived) Disown()                                             {}
+func (l *lived) Show(_ int64, charts []verdict.Chart) {
 	for _, c := range charts {
 		v := l.Views[c.Hospital]
 		if v == nil {

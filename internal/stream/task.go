@@ -47,7 +47,8 @@ type Task interface {
 	// is over: never reuse them.
 	Live() (next func(emit func(key, value []byte)) (more bool, err error))
 	// Close says that the partition is no longer ours, or that its memory is
-	// dropped. What was not committed never happened.
+	// dropped. What was not committed never happened. A partition that was taken
+	// away and came back has its next task restored before this one is closed.
 	Close()
 }
 

@@ -50,12 +50,18 @@ type Config struct {
 // View takes the models of the hospitals as they become durable. Its methods
 // return at once.
 type View interface {
-	// Own says that a partition is ours, with all its models.
-	Own(partition int32, applied int64, models []Model)
+	// Own says that a partition is now the task's, with all its models. A task that
+	// owned it before may still be closing: what that one says through its own
+	// OwnedView has no effect any more.
+	Own(partition int32, applied int64, models []Model) OwnedView
+}
+
+// OwnedView is a partition of the view in the hands of one task.
+type OwnedView interface {
 	// Show gives those that one transaction changed.
-	Show(partition int32, applied int64, models []Model)
-	// Disown says that a partition is no longer ours.
-	Disown(partition int32)
+	Show(applied int64, models []Model)
+	// Disown says that the partition is no longer the task's.
+	Disown()
 }
 
 // Model is the model of one hospital, encoded, without what only learning needs.
@@ -76,6 +82,7 @@ func Tasks(cfg Config) func(partition int32) stream.Task {
 type task struct {
 	Config
 	partition int32
+	owned     OwnedView // from Restored on, if somebody looks
 	hospitals map[string]*hospital
 	next      int64 // input offset not yet applied
 
@@ -141,7 +148,7 @@ func (t *task) Restored() (int64, error) {
 			}
 			models = append(models, m)
 		}
-		t.View.Own(t.partition, t.next-1, models)
+		t.owned = t.View.Own(t.partition, t.next-1, models)
 	}
 	return t.next, nil
 }
@@ -270,7 +277,7 @@ func (h *hospital) show(written *schemas.Model) (Model, error) {
 
 func (t *task) Committed() {
 	if len(t.shown) > 0 {
-		t.View.Show(t.partition, t.next-1, t.shown)
+		t.owned.Show(t.next-1, t.shown)
 		t.shown = nil
 	}
 }
@@ -294,7 +301,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 }
 
 func (t *task) Close() {
-	if t.View != nil {
-		t.View.Disown(t.partition)
+	if t.owned != nil {
+		t.owned.Disown()
 	}
 }

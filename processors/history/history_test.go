@@ -149,9 +149,12 @@ type seenView struct {
 	models  map[string]history.Model
 }
 
-func (v *seenView) Own(_ int32, applied int64, models []history.Model) { v.Show(0, applied, models) }
-func (v *seenView) Disown(int32)                                       { clear(v.models) }
-func (v *seenView) Show(_ int32, applied int64, models []history.Model) {
+func (v *seenView) Own(_ int32, applied int64, models []history.Model) history.OwnedView {
+	v.Show(applied, models)
+	return v
+}
+func (v *seenView) Disown() { clear(v.models) }
+func (v *seenView) Show(applied int64, models []history.Model) {
 	v.applied = applied
 	for _, m := range models {
 		v.models[m.Hospital] = m

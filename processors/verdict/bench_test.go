@@ -15,9 +15,9 @@ import (
 // quiet is a view that takes charts and shows them to nobody.
 type quiet struct{}
 
-func (quiet) Own(int32, int64, []Chart)  {}
-func (quiet) Show(int32, int64, []Chart) {}
-func (quiet) Disown(int32)               {}
+func (q quiet) Own(int32, int64, []Chart) OwnedView { return q }
+func (quiet) Show(int64, []Chart)                   {}
+func (quiet) Disown()                               {}
 
 var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 

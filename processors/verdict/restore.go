@@ -51,7 +51,7 @@ func (t *task) Restored() (int64, error) {
 		t.schedule(h)
 	}
 	if t.view != nil {
-		t.view.Own(t.partition, t.next-1, charts)
+		t.owned = t.view.Own(t.partition, t.next-1, charts)
 	}
 	return t.next, nil
 }

@@ -44,12 +44,18 @@ func IsDeadLetter(key []byte) bool {
 // View takes the charts of the hospitals as they become durable. Its methods
 // return at once; what it cannot write it keeps, the latest of each hospital.
 type View interface {
-	// Own says that a partition is ours, with the charts of all its hospitals.
-	Own(partition int32, applied int64, charts []Chart)
+	// Own says that a partition is now the task's, with the charts of all its
+	// hospitals. A task that owned it before may still be closing: what that one
+	// says through its own OwnedView has no effect any more.
+	Own(partition int32, applied int64, charts []Chart) OwnedView
+}
+
+// OwnedView is a partition of the view in the hands of one task.
+type OwnedView interface {
 	// Show gives what one transaction changed.
-	Show(partition int32, applied int64, charts []Chart)
-	// Disown says that a partition is no longer ours.
-	Disown(partition int32)
+	Show(applied int64, charts []Chart)
+	// Disown says that the partition is no longer the task's.
+	Disown()
 }
 
 // Chart is the chart of one hospital, or what changed of it, encoded.
@@ -89,7 +95,8 @@ const (
 // task is the work on one partition; see [stream.Task] for who calls what when.
 type task struct {
 	partition int32
-	view      View
+	view      View      // nil: nobody looks
+	owned     OwnedView // from Restored on
 	hospitals map[string]*hospital
 	timers    timers
 	next      int64 // input offset not yet applied
@@ -322,7 +329,7 @@ func states(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, 
 
 func (t *task) Committed() {
 	if t.view != nil && !t.hold { // the position stands for what is shown
-		t.view.Show(t.partition, t.next-1, t.charts)
+		t.owned.Show(t.next-1, t.charts)
 		t.charts = nil
 	}
 	t.bytes.reset()
@@ -346,7 +353,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 }
 
 func (t *task) Close() {
-	if t.view != nil {
-		t.view.Disown(t.partition)
+	if t.owned != nil {
+		t.owned.Disown()
 	}
 }

@@ -116,13 +116,16 @@ type seenView struct {
 	charts  map[string]Chart
 }
 
-func (v *seenView) Own(_ int32, applied int64, charts []Chart) { v.applied = applied; v.take(charts) }
+func (v *seenView) Own(_ int32, applied int64, charts []Chart) OwnedView {
+	v.Show(applied, charts)
+	return v
+}
 
-func (v *seenView) Show(_ int32, applied int64, charts []Chart) {
+func (v *seenView) Show(applied int64, charts []Chart) {
 	v.applied = applied
 	v.take(charts)
 }
-func (v *seenView) Disown(int32) { clear(v.charts) }
+func (v *seenView) Disown() { clear(v.charts) }
 
 func (v *seenView) take(charts []Chart) {
 	for _, c := range charts {
