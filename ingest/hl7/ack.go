@@ -50,14 +50,15 @@ type Acknowledgment struct {
 
 // Code returns the code of the answer, and whether one is to be sent at all. In
 // enhanced mode (MSH-15 or 16 valued) the answer is an accept acknowledgment, by
-// the condition in MSH-15; application acknowledgments are never sent.
+// the condition in MSH-15; application acknowledgments are never sent. A sender that
+// values nothing but MSH-16, and wants none of these, is in original mode.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {
 		code = a.Fault.Code
 	}
-	accept := string(m.at(m.header(15), 1))
-	if a.Sender.OriginalMode || accept == "" && blank(m.header(16)) {
+	accept, application := m.mode(15), m.mode(16)
+	if a.Sender.OriginalMode || accept == "" && (application == "" || application == "NE") {
 		return code, true
 	}
 	good := code == AA
@@ -72,6 +73,14 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	default: // AL; who says what table 0155 does not have may wait for an answer
 		return code, true
 	}
+}
+
+// mode returns MSH-15 or MSH-16; "" if it says nothing.
+func (m *Message) mode(field int) string {
+	if b := m.at(m.header(field), 1); !blank(b) {
+		return string(b)
+	}
+	return ""
 }
 
 // Ack appends the acknowledgment of the message to dst: the sender's delimiters,
@@ -106,7 +115,7 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	w.next(1)
 	w.field(m.header(11))
 	w.next(1)
-	w.field(m.header(12))
+	w.or(m.header(12), ownVersion)
 	if charset := m.at(m.header(18), 1); string(charset) == "UNICODE UTF-8" {
 		w.next(6)
 		w.put(charset)
@@ -131,6 +140,9 @@ const usualAck = 192
 
 const hl7Time = "20060102150405-0700"
 
+// ownVersion is that of an answer to a message that does not say its own.
+const ownVersion = "2.5.1"
+
 // reportsErrors reports whether the sender's version has the ERR segment in the
 // form of v2.5 and later. A message without a version is answered in full.
 func (m *Message) reportsErrors() bool {
@@ -148,7 +160,7 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 	w.plain(a.Hospital)
 	w.text("|||")
 	w.b = a.At.AppendFormat(w.b, hl7Time)
-	w.text("||ACK|" + a.ID + "|P|2.5.1")
+	w.text("||ACK|" + a.ID + "|P|" + ownVersion)
 	w.end()
 	w.text("MSA|AE|")
 	w.end()

@@ -38,6 +38,15 @@ func TestAck(t *testing.T) {
 		"enhanced, always":     {msh + "|||AL|NE", head + "\rMSA|CA|M1\r"},
 		"enhanced, never":      {msh + "|||NE|AL", ""},
 		"enhanced, blank":      {msh + "||||AL", ""},
+		"original, no NE":      {msh + "||||NE", head + "\rMSA|AA|M1\r"},
+		"original, both null":  {msh + `|||""|""`, head + "\rMSA|AA|M1\r"},
+		"no version":           {strings.Replace(msh, "|2.5.1", "|", 1), head + "\rMSA|AA|M1\r"},
+		"null version":         {strings.Replace(msh, "|2.5.1", `|""`, 1), head + "\rMSA|AA|M1\r"},
+		"no field of version":  {strings.Replace(msh, "|2.5.1", "", 1), head + "\rMSA|AA|M1\r"},
+		"refused, no version": {
+			strings.NewReplacer("|M1|", "||", "|2.5.1", "|").Replace(msh),
+			head + "\rMSA|AE|\rERR||MSH^1^10|101^Required field missing^HL70357|E\r",
+		},
 		"enhanced, on error":   {msh + "|||ER", ""},
 		"enhanced, on success": {msh + "|||SU", head + "\rMSA|CA|M1\r"},
 		"enhanced, refused": {
@@ -59,6 +68,14 @@ func TestAck(t *testing.T) {
 			t.Errorf("got\n%q\nwant\n%q", got, want)
 		}
 	})
+	for name, unused := range map[string]string{"escape": `^~ &`, "subcomponent": `^~\ `, "repetition": `^ \&`, "escape, the last": `^~ `} {
+		t.Run("no "+name, func(t *testing.T) {
+			got := answer(t, segments(strings.Replace(msh, `^~\&`, unused, 1), evn, pid, strings.Replace(pv1, `\T\`, "", 1)))
+			if want := strings.Replace(head, `^~\&`, unused, 1) + "\rMSA|AA|M1\r"; got != want {
+				t.Errorf("got\n%q\nwant\n%q", got, want)
+			}
+		})
+	}
 	t.Run("original mode on demand", func(t *testing.T) {
 		var m hl7.Message
 		if err := m.Scan(segments(msh+"|||AL"), hl7.Charset{}); err != nil {

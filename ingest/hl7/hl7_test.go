@@ -84,6 +84,8 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 		"spaces around":        strings.ReplaceAll(plain, `^LDR04^`, `^ LDR04 ^`),
 		"other repetitions":    strings.ReplaceAll(plain, "|MRN1^^^STMARY^MR", "|77^^^X^SS~MRN1^^^STMARY^MR~9"),
 		"check digit, subs":    strings.ReplaceAll(plain, "|VN1", "|VN1&x^4^M11"),
+		"space as escape":      strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D`, "L&D").Replace(plain),
+		"space as repetition":  strings.Replace(plain, `^~\&`, `^ \&`, 1),
 		"continued identifier": strings.ReplaceAll(plain, "|VN1", "|VN1\nand more"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -102,6 +104,15 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 	}
 }
 
+// A sender without an escape character has text between spaces, no escape sequences.
+func TestSpaceIsNoEscape(t *testing.T) {
+	raw := strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D^LDR04^01`, "L D^LDR F 4^01").Replace(strings.Join([]string{msh, evn, pid, pv1}, "\r"))
+	e := facts(t, []byte(raw))
+	if want := (acuity.Location{PointOfCare: "L D", Room: "LDR F 4", Bed: "01", Facility: "STMARY"}); e.Place != want || len(e.Warnings) > 0 {
+		t.Errorf("%+v, warnings %s", e.Place, codes(e))
+	}
+}
+
 func TestScanRefusesUnusableHeaders(t *testing.T) {
 	for name, raw := range map[string]string{
 		"empty":            "",
@@ -113,6 +124,9 @@ func TestScanRefusesUnusableHeaders(t *testing.T) {
 		"equal":            `MSH|^~^&|A|B`,
 		"equals separator": `MSH^^~\&^A`,
 		"letters":          `MSHA^~\&A`,
+		"space separates":  `MSH ^~\& A`,
+		"space, component": `MSH| ~\&|A|B`,
+		"two spaces":       `MSH|^~  |A|B`,
 		"line end":         "MSH\r^~\\&|A|B|C",
 		"not ASCII":        "MSH|^\xff\\&|A|B",
 	} {

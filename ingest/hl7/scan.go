@@ -135,7 +135,8 @@ func (m *Message) scan(raw []byte) error {
 }
 
 // delimiters reads MSH-1 and MSH-2. Five different characters, of which the last
-// two may be missing, that are neither letters nor digits nor line ends.
+// two may be missing, that are neither letters nor digits nor line ends. Behind the
+// component separator a space says that the sender does not use that delimiter.
 func (m *Message) delimiters() bool {
 	raw := m.raw
 	if bytes.HasPrefix(raw, usualHeader) { // without work
@@ -161,15 +162,23 @@ func (m *Message) delimiters() bool {
 	m.encoding = n
 	all := raw[3 : 4+n]
 	for i, c := range all {
-		if c <= ' ' || c > '~' || c >= '0' && c <= '9' || letter(c) || bytes.IndexByte(all[:i], c) >= 0 {
+		if c < ' ' || c == ' ' && i < 2 || c > '~' || digit(c) || letter(c) || bytes.IndexByte(all[:i], c) >= 0 {
 			return false
 		}
 	}
-	m.component, m.repetition, m.escape = chars[0], chars[1], chars[2]
+	m.component, m.repetition, m.escape = chars[0], used(chars[1]), used(chars[2])
 	if n > 3 {
-		m.subcomponent = chars[3]
+		m.subcomponent = used(chars[3])
 	}
 	return true
+}
+
+// used returns a delimiter; 0 if it is a space: text is full of them.
+func used(c byte) byte {
+	if c == ' ' {
+		return 0
+	}
+	return c
 }
 
 var usualHeader = []byte(`MSH|^~\&|`)
