@@ -56,6 +56,7 @@ var (
 	display    = rules{`7`: "type:string", tooLong(2000): "maxLength:2000"}
 	dateTime   = rules{
 		`7`: "type:string", `"soon"`: "date-time", `"2026-02-29T00:00:00Z"`: "date-time", `"2026-03-04T24:00Z"`: "date-time",
+		`"2026-03-04T15:00:60Z"`: "date-time", `"2026-03-04T23:59:61Z"`: "date-time", `"2026-03-04T23:59:60-06:00"`: "date-time",
 		`"2026-03-04T15:00:00+25:00"`: "date-time", `"2026-03-04T15:00:00.Z"`: "date-time", `"04/03/2026"`: "date-time",
 		`"0001-01-01T00:00:00Z"`: "date-time", `""`: "date-time",
 	}

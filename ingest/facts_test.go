@@ -14,6 +14,9 @@ func at(hour, minute int) acuity.Instant {
 	return acuity.At(time.Date(2026, 3, 4, hour, minute, 0, 0, time.UTC))
 }
 
+// newYear is right after the last leap second.
+var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
+
 func TestClinicalFacts(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "clinical", clinicalBody)
@@ -44,6 +47,11 @@ func TestClinicalFacts(t *testing.T) {
 		"unknown status":   {"status", `"whatever"`, func(s acuity.Signal) bool { return s.Status == acuity.SignalActive }, "status_unknown@signals[0].status"},
 		"local time":       {"observedAt", `"2026-03-04T09:00:00"`, func(s acuity.Signal) bool { return s.ObservedAt == at(15, 0) }, ""},
 		"offset":           {"observedAt", `"2026-03-04T16:00:00.5+01:00"`, func(s acuity.Signal) bool { return s.ObservedAt == at(15, 0)+500 }, ""},
+		"leap second":      {"observedAt", `"2016-12-31T23:59:60Z"`, func(s acuity.Signal) bool { return s.ObservedAt == newYear }, ""},
+		"and its half":     {"observedAt", `"2016-12-31T23:59:60.5Z"`, func(s acuity.Signal) bool { return s.ObservedAt == newYear+500 }, ""},
+		"with an offset":   {"observedAt", `"2017-01-01T05:29:60+05:30"`, func(s acuity.Signal) bool { return s.ObservedAt == newYear }, ""},
+		"in the zone":      {"observedAt", `"2016-12-31T17:59:60"`, func(s acuity.Signal) bool { return s.ObservedAt == newYear }, ""},
+		"of any day":       {"observedAt", `"2026-03-03T23:59:60Z"`, func(s acuity.Signal) bool { return s.ObservedAt == at(0, 0) }, ""},
 		"a bit ahead":      {"observedAt", `"2026-03-04T15:35:00Z"`, func(s acuity.Signal) bool { return s.ObservedAt == at(15, 35) }, ""},
 		"future":           {"observedAt", `"2026-03-04T15:36:00Z"`, func(s acuity.Signal) bool { return s.ObservedAt == at(15, 36) }, "time_in_future@signals[0].observedAt"},
 		"masked":           {"display", `"call 555-123-4567"`, func(s acuity.Signal) bool { return s.Display == "call #" }, ""},

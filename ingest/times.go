@@ -73,7 +73,9 @@ func parseTime(s string, zone *time.Location) (m moment, ok bool) {
 	if !w.Valid() {
 		return moment{}, false
 	}
-	m.at = w.In(zone)
+	if m.at = w.In(zone); !w.MayBe(m.at) {
+		return moment{}, false
+	}
 	return m, true
 }
 

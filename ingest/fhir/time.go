@@ -45,13 +45,21 @@ func (d *decoder) instant(p span) (at acuity.Instant, precision acuity.Precision
 			if !ok || !w.Valid() {
 				return 0, 0, false
 			}
-			return w.In(time.UTC).Add(-offset), precision, true
+			return fitting(w, w.In(time.UTC).Add(-offset), precision)
 		}
 	}
 	if len(b) > 0 || !w.Valid() {
 		return 0, 0, false
 	}
-	return w.In(d.Zone), precision, true
+	return fitting(w, w.In(d.Zone), precision)
+}
+
+// fitting is what was read, unless it is a leap second that there is none of.
+func fitting(w hl7.Wall, at acuity.Instant, precision acuity.Precision) (acuity.Instant, acuity.Precision, bool) {
+	if !w.MayBe(at) {
+		return 0, 0, false
+	}
+	return at, precision, true
 }
 
 // clock reads hh:mm[:ss[.s…]] and returns what follows it.

@@ -175,6 +175,9 @@ func TestFaults(t *testing.T) {
 	})
 }
 
+// newYear is right after the last leap second.
+var newYear = acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
+
 func TestFacts(t *testing.T) {
 	at := func(day, hour, minute int) acuity.Instant {
 		return acuity.At(time.Date(2026, 3, day, hour, minute, 0, 0, time.UTC))
@@ -194,6 +197,10 @@ func TestFacts(t *testing.T) {
 		"no EVN":                      {segments(msh, pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 30)+10_000 }, "event_time_missing@EVN-2"},
 		"no time at all":              {segments(strings.Replace(msh, "20260304093010-0600", "", 1), pid, pv1), func(e acuity.Event) bool { return e.At == received }, "event_time_missing@MSH-7"},
 		"bad time":                    {segments(msh, "EVN||20261304092900", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 30)+10_000 }, "time_unreadable@EVN-2 event_time_missing@EVN-2"},
+		"leap second":                 {segments(msh, "EVN||20161231235960+0000", pid, pv1), func(e acuity.Event) bool { return e.At == newYear }, ""},
+		"leap second, with an offset": {segments(msh, "EVN||20161231175960.5-0600", pid, pv1), func(e acuity.Event) bool { return e.At == newYear+500 }, ""},
+		"leap second, in the zone":    {segments(msh, "EVN||20161231175960", pid, pv1), func(e acuity.Event) bool { return e.At == newYear }, ""},
+		"no leap second":              {segments(msh, "EVN||20161231165960", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 15, 30)+10_000 }, "time_unreadable@EVN-2 event_time_missing@EVN-2"},
 		"day only":                    {segments(msh, "EVN||20260304", pid, pv1), func(e acuity.Event) bool { return e.Precision == acuity.Day && e.At == at(4, 6, 0) }, ""},
 		"offset of MSH-7 near it":     {segments(strings.Replace(msh, "-0600", "-0500", 1), "EVN||20260304092900", pid, pv1), func(e acuity.Event) bool { return e.At == at(4, 14, 29) }, ""},
 		"own zone far from MSH-7":     {segments(strings.Replace(msh, "-0600", "-0500", 1), "EVN||20260204092900", pid, pv1), func(e acuity.Event) bool { return e.At == acuity.At(time.Date(2026, 2, 4, 15, 29, 0, 0, time.UTC)) }, ""},

@@ -90,6 +90,9 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	} else {
 		t.at = z.instant(w, t.at)
 	}
+	if !w.MayBe(t.at) {
+		return stamp{}, false
+	}
 	return t, true
 }
 
@@ -133,10 +136,11 @@ func two(b []byte) (n int, ok bool) {
 // Wall is a date and time of day as a clock on the wall shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
 
-// Valid reports whether there is such a date and time, from 1900 to 2199.
+// Valid reports whether there is such a date and time, from 1900 to 2199. Whether there
+// is a leap second is for [Wall.MayBe] to tell.
 func (w Wall) Valid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
-		w.Hour > 23 || w.Minute > 59 || w.Second > 59 {
+		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
 		return false
 	}
 	days := int(daysOf[w.Month])
@@ -144,6 +148,20 @@ func (w Wall) Valid() bool {
 		days++
 	}
 	return w.Day <= days
+}
+
+// leapSecond is a second that only the last minute of a day in UTC may have. An instant
+// knows none: it is the first of the next day.
+const leapSecond = 60
+
+// MayBe reports whether w may be the instant that it was read as: any, unless w is a
+// leap second.
+func (w Wall) MayBe(at acuity.Instant) bool {
+	if w.Second < leapSecond {
+		return true
+	}
+	t := at.Time().UTC()
+	return t.Hour() == 0 && t.Minute() == 0 && t.Second() == 0
 }
 
 var daysOf = [13]int8{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
