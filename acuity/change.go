@@ -19,6 +19,7 @@ type Change struct {
 
 	Activated, Expired []FactorChange // by room, then factor id
 	Active             []Factor       // of the room of a clinical request, in order of display
+	RoomLabel          string         // of that room
 	Unmapped           []Unmapped
 	Warnings           []Warning
 	Removed            int32 // rooms that a census took out of the unit

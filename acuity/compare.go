@@ -25,6 +25,7 @@ func (u *Unit) conclude(in *intake) {
 		c.Removed = u.removed()
 	}
 	if in.room != nil {
+		c.RoomLabel = in.room.chart.Label
 		if _, rv := u.verdicts(in.room); rv != nil {
 			for i := range rv.Factors {
 				c.Active = append(c.Active, rv.Factors[i].Factor)

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"strconv"
@@ -44,9 +45,9 @@ var statuses = map[string]acuity.SignalStatus{
 type clinicalAnswer struct {
 	common
 	RoomID    int32    `json:"roomId"`
-	RoomLabel *string  `json:"roomLabel"`
-	Received  int      `json:"received"` // signals
-	Active    []string `json:"active"`   // factors of the room, once applied
+	RoomLabel *string  `json:"roomLabel"` // as the unit state shows it; before it is applied as it was sent
+	Received  int      `json:"received"`  // signals
+	Active    []string `json:"active"`    // factors of the room, once applied
 }
 
 func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
@@ -56,8 +57,8 @@ func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
 	}
 	o := got.observation
 	answer := clinicalAnswer{common: got.answer(), RoomID: o.Room.ID, Received: len(o.Signals), Active: []string{}}
-	if o.Room.Label != "" {
-		answer.RoomLabel = &o.Room.Label
+	if label := cmp.Or(got.receipt.change.RoomLabel, o.Room.Label); label != "" {
+		answer.RoomLabel = &label
 	}
 	for _, f := range got.receipt.change.Active {
 		answer.Active = append(answer.Active, f.ID())

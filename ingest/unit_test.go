@@ -78,3 +78,20 @@ func TestFeedsOfAUnit(t *testing.T) {
 		t.Error(got, a.warnings(), a.raw)
 	}
 }
+
+// The answer names the room as the unit state shows it, whatever the request calls it.
+func TestClinicalNamesItsRoom(t *testing.T) {
+	d := open(t)
+	d.unit()
+	d.post(t, "census", `{"rooms":[{"roomId":4,"roomLabel":"LDR04","status":"empty"}]}`)
+	for body, want := range map[string]string{
+		`{"roomId":4,"signals":[]}`:                     "LDR04",
+		`{"roomId":4,"roomLabel":"Other","signals":[]}`: "LDR04",
+		`{"roomId":5,"roomLabel":"LDR05","signals":[]}`: "LDR05",
+		`{"roomId":6,"signals":[]}`:                     "6",
+	} {
+		if a := d.post(t, "clinical", body); a.Data.RoomLabel == nil || *a.Data.RoomLabel != want {
+			t.Errorf("%s: %s", body, a.raw)
+		}
+	}
+}

@@ -4,21 +4,21 @@ import "svc/acuity"
 
 // EncodeChange appends the record of c to dst, which it returns.
 func EncodeChange(dst []byte, c *acuity.Change) ([]byte, error) {
-	w := begin(dst, &changeV4)
+	w := begin(dst, &changeV5)
 	w.change(c)
-	return w.end(&changeV4)
+	return w.end(&changeV5)
 }
 
 // DecodeChange reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
 func DecodeChange(b []byte) (*acuity.Change, error) {
-	r, err := open(b, &changeV4)
+	r, err := open(b, &changeV5)
 	if err != nil {
 		return nil, err
 	}
 	c := new(acuity.Change)
 	r.change(c)
-	if err := r.close(&changeV4); err != nil {
+	if err := r.close(&changeV5); err != nil {
 		return nil, err
 	}
 	return c, nil
@@ -39,7 +39,7 @@ type ChangeHead struct {
 // every change and want few of them. A fault behind the head stays unnoticed
 // until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
-	p, err := changeV4.payload(b)
+	p, err := changeV5.payload(b)
 	if err != nil {
 		return ChangeHead{}, err
 	}
@@ -54,7 +54,7 @@ func PeekChange(b []byte) (ChangeHead, error) {
 		Effects:   r.long() != 0,
 	}
 	if r.fault != "" {
-		return ChangeHead{}, r.error(&changeV4)
+		return ChangeHead{}, r.error(&changeV5)
 	}
 	return h, nil
 }
@@ -84,6 +84,7 @@ func (w *writer) change(c *acuity.Change) {
 	if w.some(c.Snapshot != nil) {
 		w.snapshot(c.Snapshot)
 	}
+	w.text(c.RoomLabel)
 }
 
 func (r *reader) change(c *acuity.Change) {
@@ -113,6 +114,7 @@ func (r *reader) change(c *acuity.Change) {
 		c.Snapshot = new(acuity.Snapshot)
 		r.snapshot(c.Snapshot)
 	}
+	c.RoomLabel = r.text()
 }
 
 func (w *writer) preview(p *acuity.Preview) {

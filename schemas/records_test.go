@@ -61,7 +61,7 @@ func stateOf[T any](s *Schema) record {
 // records is every kind, with the newest version of its schema.
 var records = []record{
 	recordOf(&observationV3, EncodeObservation, DecodeObservation),
-	recordOf(&changeV4, EncodeChange, DecodeChange),
+	recordOf(&changeV5, EncodeChange, DecodeChange),
 	recordOf(&unitChartV3, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
 		u := acuity.UnitChart{Unplaced: 7} // is overwritten
 		return &u, DecodeUnitChart(b, &u)

@@ -28,6 +28,7 @@ var (
 	changeV2         = Schema{"change", 2, 0x75a3db43cca1841a}
 	changeV3         = Schema{"change", 3, 0xf736b2d3bc2673cd}
 	changeV4         = Schema{"change", 4, 0xb9786df3328913c4}
+	changeV5         = Schema{"change", 5, 0xd23265c2b3c6d35f}
 	unitChartV3      = Schema{"unit-chart", 3, 0x6f2c6c4e5d748388}
 	unitStateV2      = Schema{"unit-state", 2, 0x8c7857b234a94126}
 	snapshotV1       = Schema{"snapshot", 1, 0x6b8c5698ffc1f317}
@@ -68,7 +69,7 @@ var (
 )
 
 var released = []*Schema{
-	&observationV1, &observationV2, &observationV3, &changeV1, &changeV2, &changeV3, &changeV4, &unitChartV1, &unitChartV2, &unitChartV3, &roomChartV1,
+	&observationV1, &observationV2, &observationV3, &changeV1, &changeV2, &changeV3, &changeV4, &changeV5, &unitChartV1, &unitChartV2, &unitChartV3, &roomChartV1,
 	&unitStateV1, &unitStateV2, &roomStateV1, &visitStateV1, &visitStateV2, &heardStateV1, &heardStateV2, &seenStateV1, &seenStateV2,
 	&mappingStateV1, &mappingStateV2, &codeStateV1, &codeStateV2,
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &referentStateV1,

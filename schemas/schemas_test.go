@@ -208,10 +208,10 @@ func TestUnknownSchemaIsNamed(t *testing.T) {
 }
 
 func other(r record) *Schema {
-	if r.schema == &changeV4 {
+	if r.schema == &changeV5 {
 		return &observationV3
 	}
-	return &changeV4
+	return &changeV5
 }
 
 func parsedSchema(tb testing.TB, s *Schema) avro.Schema {
