@@ -36,10 +36,11 @@ func (a Axis) String() string { return axisNames[a][0] }
 // Label returns the name for people.
 func (a Axis) Label() string { return axisNames[a][1] }
 
-// DrivingLabel says for people what drives the level.
+// DrivingLabel says for people what drives the level. At green nothing does: the name
+// of an axis would tell of trouble that there is none of.
 func (v *Verdict) DrivingLabel() string {
 	if v.Level == LevelGreen {
-		return v.Driving.Label() + " within limits"
+		return "Within limits"
 	}
 	return v.Driving.Label()
 }

@@ -59,6 +59,9 @@ func TestTheWorkedUnit(t *testing.T) {
 	if v.DrivingLabel() != "Nurses short of ratio" || v.Detail(AxisStaffing) != "8.5 nurses needed, 6 on duty" {
 		t.Errorf("%q, %q", v.DrivingLabel(), v.Detail(AxisStaffing))
 	}
+	if v = workedUnit(t, 15, Yes).Verdict(now); v.Level != LevelGreen || v.DrivingLabel() != "Within limits" {
+		t.Errorf("N=15: %s, %q", v.Level, v.DrivingLabel())
+	}
 }
 
 func TestOneLaborRoom(t *testing.T) {
