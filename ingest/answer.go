@@ -74,7 +74,7 @@ func (r *reader) answer(got receipt) common {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
-			c.warn(w.Code, r.locate(w.Path))
+			c.warn(w.Code, r.places.locate(w.Path))
 		}
 	}
 	if !got.applied || !got.durable {

@@ -2,7 +2,6 @@ package ingest
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
 
 	"svc/acuity"
@@ -53,7 +52,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	} else {
-		s.refused(o, 1)
+		s.refused(o, requestID(r), 1, in.refusals()...)
 	}
 	answer := batchAnswer{common: in.answer(got), Results: results}
 	answer.settle(got)
@@ -85,6 +84,9 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		}
 		if p := one.problem(); p != nil {
 			results[i].Status = outcomes[acuity.Rejected]
+			for _, d := range p.Details {
+				r.notice(Notice{Refused: true, Code: d.Rule, Path: d.Path})
+			}
 			results[i].Error = &batchError{Code: p.Kind.Code(), Message: p.Message, Details: p.Details}
 			continue
 		}
@@ -97,24 +99,13 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 // count the events of the body, come to count those of the observation, as the
 // warnings of whoever applies it do.
 func (r *reader) keep(e acuity.Event, list string, i int) acuity.Event {
-	there, here := item(list, i), item("events", len(r.origins))
+	there, here := item(list, i), item("events", len(r.places.origins))
 	for n, w := range e.Warnings {
 		e.Warnings[n].Path = here + strings.TrimPrefix(w.Path, there)
 	}
-	r.list = list
-	r.origins = append(r.origins, i)
+	r.places.list = list
+	r.places.origins = append(r.places.origins, i)
 	return e
-}
-
-// locate is the way back: the path in the body of a path in the observation.
-func (r *reader) locate(path string) string {
-	rest, ok := strings.CutPrefix(path, "events[")
-	digits, rest, cut := strings.Cut(rest, "]")
-	n, err := strconv.Atoi(digits)
-	if !ok || !cut || err != nil || n < 0 || n >= len(r.origins) {
-		return path
-	}
-	return item(r.list, r.origins[n]) + rest
 }
 
 // settle tells what became of each good event, and counts.

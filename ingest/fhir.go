@@ -2,9 +2,6 @@ package ingest
 
 import (
 	"net/http"
-	"slices"
-	"strconv"
-	"strings"
 
 	"svc/acuity"
 	"svc/ingest/fhir"
@@ -53,6 +50,8 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
+	in.places.encounters = facts.Places
+	in.issues(facts.Issues)
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	switch {
 	case len(o.Events)+len(o.Signals)+len(o.Referents) > 0:
@@ -61,9 +60,9 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	case facts.Rejected > 0:
-		s.refused(o, 1)
+		s.refused(o, requestID(r), 1, in.refusals()...)
 	default:
-		s.passed(o)
+		s.passed(o, requestID(r), in.refusals()...)
 	}
 	answer := fhirAnswer{
 		common:    in.answer(got),
@@ -74,7 +73,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	for i, issue := range facts.Issues {
 		answer.Issues[i] = fhirIssue(issue)
 	}
-	answer.place(facts.Places)
+	answer.place(&in.places)
 	api.OK(w, r, answer)
 }
 
@@ -88,20 +87,10 @@ func refusal(f *fhir.Fault) api.Problem {
 	}
 }
 
-// ofStatements are the warnings of the domain that are about no event, but about what
-// was said of a visit or a patient.
-var ofStatements = []string{"reference_waiting", "too_many_references", "value_unreadable"}
-
 // place says of the warnings about an event which resource it was made from.
-func (a *fhirAnswer) place(places []string) {
+func (a *fhirAnswer) place(p *Places) {
 	for i := range a.Warnings {
 		w := &a.Warnings[i]
-		rest, ok := strings.CutPrefix(w.Path, "events[")
-		digits, _, cut := strings.Cut(rest, "]")
-		if n, err := strconv.Atoi(digits); ok && cut && err == nil && n < len(places) {
-			w.Path = places[n]
-		} else if w.Path == "" && len(places) == 1 && !slices.Contains(ofStatements, w.Code) {
-			w.Path = places[0]
-		}
+		w.Path = p.encounter(acuity.Warning(*w))
 	}
 }

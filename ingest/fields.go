@@ -32,17 +32,16 @@ type reader struct {
 	misfits  []api.Detail // it is well formed, and cannot be applied: its parts contradict, or name what does not exist
 	warnings []acuity.Warning
 
-	// Of several events in one body some may be refused; the observation has
-	// the others. list is what the events are called in the body, origins are
-	// the places there of those in the observation.
-	list    string
-	origins []int
+	places  Places
+	notices []Notice // of what was refused though the body was taken, and of issues of FHIR
+	warned  int      // warnings among the notices
 
 	space []member // of all objects
 }
 
 func (s *server) reader(o *acuity.Observation) *reader {
-	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: s.Pseudonyms.in(o.Hospital)}
+	pseudonym := s.Pseudonyms.in(o.Hospital)
+	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
 func (r *reader) fault(path, rule string) {

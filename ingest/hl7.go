@@ -69,7 +69,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		api.Fail(w, r, *problem)
 		return
 	}
-	s.refused(o, len(x.results)-len(x.events))
+	s.refused(o, requestID(r), len(x.results)-len(x.events), in.refusals()...)
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	if o.Events = x.events; len(o.Events) > 0 {
 		var ok bool
@@ -141,17 +141,22 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 				return nil, noMessage // nobody could find an acknowledgment of it
 			}
 			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
+			r.refuseMessage(a.Fault, item("messages", i)+".", "")
+			r.places.controlIDs = append(r.places.controlIDs, "")
 			acks = append(acks, hl7.AppendError(nil, a))
 			x.add(hl7Result{AckCode: string(hl7.AE)}, hl7.AE)
 			continue
+		}
+		controlID, path := m.ControlID(), ""
+		r.places.controlIDs = append(r.places.controlIDs, controlID)
+		if x.several {
+			path = item("messages", i) + "."
 		}
 		var event acuity.Event
 		event, a.Fault = m.Facts(options)
 		for n := range event.Warnings {
 			w := &event.Warnings[n]
-			if x.several {
-				w.Path = item("messages", i) + "." + w.Path
-			}
+			w.Path = path + w.Path
 			r.warn(w.Code, w.Path)
 		}
 		if a.Fault == nil && x.several {
@@ -159,10 +164,12 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		}
 		if a.Fault == nil {
 			x.events = append(x.events, event)
+		} else {
+			r.refuseMessage(a.Fault, path, controlID)
 		}
 		code, _ := m.Code(a)
 		acks = append(acks, m.Ack(nil, a))
-		x.add(hl7Result{AckCode: string(code), ControlID: m.ControlID(), EventType: m.Type()}, code)
+		x.add(hl7Result{AckCode: string(code), ControlID: controlID, EventType: m.Type()}, code)
 	}
 	if !x.several {
 		x.ack = acks[0]

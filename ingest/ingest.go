@@ -180,7 +180,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		return receipt{}, false
 	}
 	if in != nil {
-		s.took(o, len(in.warnings), got.position)
+		s.took(o, in, requestID(r), got.position)
 	}
 	if in != nil && respondAsync(r) { // an act waits: what it did is its answer
 		w.Header().Set("Preference-Applied", "respond-async")

@@ -23,41 +23,51 @@ type Intake struct {
 	Warnings int
 	Event    acuity.Instant // newest time that it tells of; 0: none
 	Position *Position      // nil: nothing was kept
+
+	Request string   // id of the request over HTTP; "": by another way, or its sender made up one that is not told
+	Notices []Notice // of what was refused, and of the warnings of reading it
+	Places  *Places  // for the warnings of applying what was kept; nil: nothing was kept
+}
+
+// intake begins what is told of an observation.
+func intake(o *acuity.Observation, request string) Intake {
+	return Intake{
+		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: 1, Request: request,
+	}
 }
 
 // took tells of what was kept.
-func (s *server) took(o *acuity.Observation, warnings int, at Position) {
+func (s *server) took(o *acuity.Observation, r *reader, request string, at Position) {
 	if s.Took == nil {
 		return
 	}
-	in := Intake{
-		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt,
-		Received: 1, Warnings: warnings, Event: newest(o), Position: &at,
-	}
+	in := intake(o, request)
+	in.Warnings, in.Event, in.Position = len(r.warnings)+r.warned, newest(o), &at
 	if o.Channel == acuity.ChannelHL7 {
 		in.Received = len(o.Events)
 	}
+	in.Notices, in.Places = r.noticed(), r.keptPlaces()
 	s.Took(in)
 }
 
 // refused tells of n messages of which nothing was kept.
-func (s *server) refused(o *acuity.Observation, n int) {
+func (s *server) refused(o *acuity.Observation, request string, n int, notices ...Notice) {
 	if s.Took == nil || n == 0 {
 		return
 	}
-	s.Took(Intake{
-		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: n, Rejected: n,
-	})
+	in := intake(o, request)
+	in.Received, in.Rejected, in.Notices = n, n, notices
+	s.Took(in)
 }
 
 // passed tells of a body that was taken and holds nothing that could be kept.
-func (s *server) passed(o *acuity.Observation) {
+func (s *server) passed(o *acuity.Observation, request string, notices ...Notice) {
 	if s.Took == nil {
 		return
 	}
-	s.Took(Intake{
-		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: 1, Ignored: 1,
-	})
+	in := intake(o, request)
+	in.Ignored, in.Notices = 1, notices
+	s.Took(in)
 }
 
 // newest is the newest time that an observation tells of, not after its receipt.
@@ -100,7 +110,7 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 	case seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
 	case channel == acuity.ChannelHL7 && seen.status == api.Unprocessable.Status():
 	default:
-		s.refused(s.observe(r, channel), 1)
+		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
 	}
 }
 

@@ -45,16 +45,16 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 		case err != nil:
 			return nil, err
 		}
-		m.s.took(o, len(in.warnings), at)
+		m.s.took(o, in, "", at)
 	}
-	m.s.refused(o, len(x.results)-len(x.events))
+	m.s.refused(o, "", len(x.results)-len(x.events), in.refusals()...)
 	return x.ack, nil
 }
 
 func (m *Messages) refuse(o *acuity.Observation, messages, condition int) []byte {
-	m.s.refused(o, messages)
+	fault := &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"}
+	m.s.refused(o, "", messages, Notice{Refused: true, Code: fault.Name(), Path: fault.Place()})
 	return hl7.AppendError(nil, hl7.Acknowledgment{
-		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(),
-		Fault: &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"},
+		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(), Fault: fault,
 	})
 }

@@ -44,7 +44,7 @@ func routes() []api.Route[*server] {
 		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
 		Data:    statusAnswer{},
 	}, Serve: (*server).status})
-	return append(all, siteRoutes()...)
+	return slices.Concat(all, sourceRoutes(), siteRoutes())
 }
 
 // unitStateShape is a [unitState] for readers: rooms are rooms in it.

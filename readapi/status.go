@@ -16,6 +16,11 @@ import (
 type Health interface {
 	// Feeds returns what came in by each feed.
 	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
+	// Source returns the lineage of keys that a key of the hospital belongs to, and
+	// the name of the newest of them; false: the hospital has no such key.
+	Source(hospital, key string) (source, name string, ok bool)
+	// Notices returns the newest refusals and warnings of a feed, newest first.
+	Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error)
 	// Pipeline returns how far what came in is applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
 	// Worklist returns the codes that nobody understood and how often they came in
@@ -78,6 +83,7 @@ type statusAnswer struct {
 type feedStatus struct {
 	Channel       string                `json:"channel"`
 	Source        string                `json:"source"`
+	SourceName    *string               `json:"sourceName"` // of the key; null: there is none any more
 	LastReceived  api.Time              `json:"lastReceivedAt"`
 	LastApplied   api.Time              `json:"lastAppliedAt"`
 	LastEvent     api.Time              `json:"lastEventAt"`
@@ -161,7 +167,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	all, err := s.health.Feeds(ctx, hospital)
 	away(err)
 	for i := range all {
-		a.Feeds = append(a.Feeds, feedOf(&all[i], now))
+		a.Feeds = append(a.Feeds, s.feedOf(&all[i], now))
 		blame(a.Feeds[i].Stale, "feed_stale")
 	}
 
@@ -204,11 +210,14 @@ func (a *statusAnswer) rank() {
 	}
 }
 
-func feedOf(h *feeds.History, now time.Time) feedStatus {
+func (s *server) feedOf(h *feeds.History, now time.Time) feedStatus {
 	f := feedStatus{
 		Channel: h.Channel, Source: h.Source,
 		LastReceived: api.Time(h.LastReceived), LastApplied: api.Time(h.LastApplied), LastEvent: api.Time(h.LastEvent),
 		Stale: h.Stale(now), Windows: map[string]feedCounts{},
+	}
+	if _, name, ok := s.health.Source(h.Hospital, h.Source); ok {
+		f.SourceName = &name
 	}
 	if expected := h.Expected(now); expected > 0 {
 		every := seconds(expected)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"regexp"
@@ -23,9 +24,25 @@ type sick struct {
 	feeds    []feeds.History
 	pipeline readapi.Pipeline
 	err      error
+	notices  map[string][]feeds.Notice // by channel
 }
 
 func (s *sick) Feeds(context.Context, string) ([]feeds.History, error) { return s.feeds, s.err }
+func (s *sick) Source(hospital, key string) (source, name string, ok bool) {
+	return "key_9", "Epic ADT", hospital == "north" && (key == "key_9" || key == "key_10")
+}
+
+func (s *sick) Notices(_ context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
+	for _, n := range s.notices[f.Channel] {
+		if n.Refused {
+			refusals = append(refusals, n)
+		} else {
+			warnings = append(warnings, n)
+		}
+	}
+	return refusals, warnings, s.err
+}
+
 func (s *sick) Pipeline(context.Context, string) (readapi.Pipeline, error) {
 	return s.pipeline, s.err
 }
@@ -105,11 +122,48 @@ func TestStatus(t *testing.T) {
 }
 
 const wellStatus = `{"status":"ok","reasons":[],` +
-	`"feeds":[{"channel":"census","source":"key_9","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":null,"lastEventAt":null,"expectedEverySeconds":3600,"stale":false,` +
+	`"feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":null,"lastEventAt":null,"expectedEverySeconds":3600,"stale":false,` +
 	`"windows":{"1h":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"1m":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"24h":{"received":40,"applied":20,"duplicates":0,"ignored":0,"rejected":20,"warnings":0}}}],` +
 	`"pipeline":{"topics":[{"name":"t","partitions":3,"lag":2,"oldestUnprocessedSeconds":9}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":0},` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
+
+// TestSourceStatus: the feeds of one source with what was refused and warned about;
+// of no other source, and of no other hospital.
+func TestSourceStatus(t *testing.T) {
+	now := noon.Time()
+	other := hourly(now, time.Hour)
+	other.Source = "key_3"
+	h := newHouse(&acuity.Chart{Hospital: "north"})
+	*h.health = sick{feeds: []feeds.History{hourly(now, time.Hour), other}, notices: map[string][]feeds.Notice{"census": {
+		{At: now.Add(-time.Second), Refused: true, ControlID: "M1", Code: "AE 101", Path: "PV1-19"},
+		{At: now.Add(-time.Minute), RequestID: "r", Code: "unknown_field"},
+	}}}
+	ask := func(source string) (int, string) {
+		r := h.do(t, http.MethodGet, "/api/ingest/status/"+source, "Authorization", "Bearer svc_narrow")
+		defer r.Body.Close()
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.StatusCode, string(body)
+	}
+	const want = `"source":"key_9","sourceName":"Epic ADT","feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT",`
+	const notices = `"refusals":[{"at":"2031-04-05T11:59:59.000Z","controlId":"M1","requestId":null,"code":"AE 101","path":"PV1-19"}],` +
+		`"warnings":[{"at":"2031-04-05T11:59:00.000Z","controlId":null,"requestId":"r","code":"unknown_field","path":""}]}]}`
+	for _, source := range []string{"key_9", "key_10"} { // before and after a rotation
+		if status, text := ask(source); status != http.StatusOK || !strings.Contains(text, want) || !strings.Contains(text, notices) {
+			t.Errorf("%s: %d %s", source, status, text)
+		}
+	}
+	if status, text := ask("key_11"); status != http.StatusNotFound {
+		t.Errorf("another source: %d %s", status, text)
+	}
+	h.health.err = errors.New("away")
+	if status, text := ask("key_9"); status != http.StatusServiceUnavailable {
+		t.Errorf("without Redis: %d %s", status, text)
+	}
+}
 
 // TestStatusPage holds docs/status.md to the reasons.
 func TestStatusPage(t *testing.T) {

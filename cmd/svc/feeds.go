@@ -21,17 +21,23 @@ type intakes struct {
 
 	mu      sync.Mutex
 	pending map[stream.Position]kept // in the log, not applied yet
+	events  int                      // of the pending ones whose places are kept
 }
 
 // kept is an observation of ours in the log.
 type kept struct {
 	feed     feeds.Feed
 	messages int
+	request  string
+	places   *ingest.Places
 }
 
-// pendingAtMost bounds what is remembered while the processor is away; what is
-// more is counted as received alone.
-const pendingAtMost = 100_000
+// What is remembered while the processor is away. Observations beyond the bound are
+// counted as received alone, events beyond it have no notices.
+const (
+	pendingAtMost = 100_000
+	eventsAtMost  = 200_000
+)
 
 // took implements [ingest.Config.Took].
 func (n *intakes) took(in ingest.Intake) {
@@ -43,6 +49,9 @@ func (n *intakes) took(in ingest.Intake) {
 		},
 		FirstReceived: at, LastReceived: at,
 	}
+	for _, notice := range in.Notices {
+		sum.Notices = append(sum.Notices, noticed(at, in.Request, notice))
+	}
 	if in.Event != 0 {
 		sum.LastEvent = in.Event.Time()
 	}
@@ -53,13 +62,25 @@ func (n *intakes) took(in ingest.Intake) {
 	position := stream.Position(*in.Position)
 	n.mu.Lock()
 	if len(n.pending) < pendingAtMost {
-		n.pending[position] = kept{feed, in.Received}
+		k := kept{feed: feed, messages: in.Received, request: in.Request}
+		if in.Places != nil && n.events < eventsAtMost {
+			k.places = in.Places
+			n.events += in.Places.Events()
+		}
+		n.pending[position] = k
 	}
 	n.mu.Unlock()
 	// The change may have overtaken the acknowledgement of its own input.
 	if value, known := n.applied.Known(position); known {
 		n.settle(position, value)
 	}
+}
+
+// noticed is a notice as it is kept.
+func noticed(at time.Time, request string, n ingest.Notice) feeds.Notice {
+	return feeds.Notice{
+		At: at, Refused: n.Refused, ControlID: n.ControlID, RequestID: request, Code: n.Code, Path: n.Path,
+	}.Cut()
 }
 
 // see takes one record of the tail of the verdicts.
@@ -75,6 +96,9 @@ func (n *intakes) settle(at stream.Position, change []byte) {
 	n.mu.Lock()
 	k, ours := n.pending[at]
 	delete(n.pending, at)
+	if k.places != nil {
+		n.events -= k.places.Events()
+	}
 	n.mu.Unlock()
 	if !ours {
 		return
@@ -94,7 +118,29 @@ func (n *intakes) settle(at stream.Position, change []byte) {
 	if sum.Applied > 0 {
 		sum.LastApplied = n.now()
 	}
+	sum.Notices = k.notices(n.now(), c)
 	n.tally.Add(k.feed, sum)
+}
+
+// notices are those of applying an observation.
+func (k *kept) notices(at time.Time, c *acuity.Change) (all []feeds.Notice) {
+	if k.places == nil {
+		return nil
+	}
+	for _, w := range c.Warnings {
+		if n, fresh := k.places.Notice(w); fresh {
+			all = append(all, noticed(at, k.request, n))
+		}
+	}
+	for i := range c.Items {
+		if c.Items[i].Outcome == acuity.Rejected {
+			all = append(all, noticed(at, k.request, k.places.Refusal(i, c.Items[i].Reason)))
+		}
+	}
+	if c.Outcome == acuity.Rejected && len(all) == 0 {
+		all = append(all, noticed(at, k.request, ingest.Notice{Refused: true, ControlID: k.places.ControlID(), Code: c.Reason}))
+	}
+	return all
 }
 
 func settled(c *feeds.Counts, outcome acuity.Outcome, n int64) {

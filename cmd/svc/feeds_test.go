@@ -1,6 +1,8 @@
 package main
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,5 +52,56 @@ func TestCountsOfAFeed(t *testing.T) {
 	want := feeds.Counts{Received: 10, Applied: 2, Duplicates: 2, Ignored: 2, Rejected: 3, Warnings: 1}
 	if got == nil || got.Counts != want || !got.LastApplied.Equal(at) || len(n.pending) != 1 {
 		t.Errorf("%+v, want %+v; %d pending", got, want, len(n.pending))
+	}
+}
+
+// TestNoticesOfAFeed: those of reading at once, those of applying when the change is
+// seen, with the id of the request; none of what is not remembered.
+func TestNoticesOfAFeed(t *testing.T) {
+	at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+	n := &intakes{applied: stream.NewApplied(answered), now: func() time.Time { return at }, pending: map[stream.Position]kept{}}
+	feed := feeds.Feed{Hospital: "north", Channel: "adt", Source: "key_1"}
+	take := func(offset int64, places *ingest.Places) {
+		n.took(ingest.Intake{
+			Hospital: "north", Channel: acuity.ChannelADT, Source: "key_1", At: acuity.At(at), Received: 1, Request: "r1",
+			Notices:  []ingest.Notice{{Code: "unknown_field", Path: strings.Repeat("x", 500)}},
+			Position: &ingest.Position{Partition: 2, Offset: offset}, Places: places,
+		})
+	}
+	settle := func(offset int64, c acuity.Change) {
+		c.Hospital, c.Offset, c.Version, c.AppliedAt = "north", offset, offset+1, acuity.At(at)
+		value, err := schemas.EncodeChange(nil, &c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.see(stream.Record{Key: []byte("north"), Value: value, Partition: 2, Offset: 100 + offset})
+	}
+	take(0, new(ingest.Places))
+	settle(0, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs", Path: "events[0]"}}})
+	take(1, new(ingest.Places))
+	settle(1, acuity.Change{Outcome: acuity.Rejected, Reason: "too_old"})
+	take(2, new(ingest.Places))
+	settle(2, acuity.Change{Outcome: acuity.Applied, Items: []acuity.ItemResult{{Outcome: acuity.Rejected, Reason: "too_old"}}})
+	take(3, nil) // not remembered
+	settle(3, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
+
+	noted := func(refused bool, code, path string) feeds.Notice {
+		return feeds.Notice{At: at, Refused: refused, RequestID: "r1", Code: code, Path: path}
+	}
+	read := noted(false, "unknown_field", strings.Repeat("x", 128))
+	want := []feeds.Notice{
+		read, noted(false, "place_differs", "events[0]"), read, noted(true, "too_old", ""), read, noted(true, "too_old", "events[0]"), read,
+	}
+	if got := n.tally.Take()[feed].Notices; !slices.Equal(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if n.events != 0 {
+		t.Errorf("%d events are remembered", n.events)
+	}
+	n.events = eventsAtMost // while the processor is away
+	take(4, new(ingest.Places))
+	settle(4, acuity.Change{Outcome: acuity.Applied, Warnings: []acuity.Warning{{Code: "place_differs"}}})
+	if got := n.tally.Take()[feed].Notices; !slices.Equal(got, []feeds.Notice{read}) || n.events != eventsAtMost {
+		t.Errorf("beyond the bound: %+v, %d", got, n.events)
 	}
 }

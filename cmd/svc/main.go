@@ -77,7 +77,7 @@ func commands() []command {
 		{"send", "send FILE… [flags]", "play files of HL7 v2 or FHIR into a server", runSend},
 		{"simulate", "simulate [flags]", "make up the feeds of a unit: as lines, or into a server", runSimulate},
 		{"listen", "listen [flags]", "print incoming webhooks and verify them", runListen},
-		{"status", "status [flags]", "tell how the feeds of a hospital are doing", runStatus},
+		{"status", "status [SOURCE] [flags]", "tell how the feeds of a hospital are doing, or what one sent wrong", runStatus},
 		{},
 		{"hospitals", "hospitals create|list [flags]", "administer hospitals", runHospitals},
 		{"keys", "keys mint|list|revoke|rotate [flags]", "administer API keys", runKeys},

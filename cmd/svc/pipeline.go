@@ -23,6 +23,16 @@ func (s pipeline) Feeds(ctx context.Context, hospital string) ([]feeds.History, 
 	return s.house.redis.Feeds(ctx, hospital)
 }
 
+// Source implements [readapi.Health].
+func (s pipeline) Source(hospital, key string) (source, name string, ok bool) {
+	return s.house.settings.register.Source(hospital, key)
+}
+
+// Notices implements [readapi.Health].
+func (s pipeline) Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
+	return s.house.redis.Notices(ctx, f)
+}
+
 // behindWithin bounds the question to Kafka.
 const behindWithin = time.Second
 

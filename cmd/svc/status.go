@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,19 +15,22 @@ import (
 )
 
 // runStatus is svc status: GET /api/ingest/status, for people. It ends with exit
-// code 1 unless the status is ok.
+// code 1 unless the status is ok. With a source it is that of the source.
 func runStatus(ctx context.Context, args []string, w world) error {
-	c := newClient("status", "usage: svc status [flags]\n\n", w)
+	c := newClient("status", "usage: svc status [SOURCE] [flags]\n\nWith SOURCE, the id or name of an API key, it lists what was refused or warned about.\n\n", w)
 	c.admin = false
 	words, faults, err := c.parse(args)
 	if err != nil {
 		return err
 	}
-	if len(words) > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
+	if len(words) > 1 {
+		faults = append(faults, fmt.Errorf("unexpected argument %q", words[1]))
 	}
 	if err = errors.Join(faults...); err != nil {
 		return usageError{err}
+	}
+	if len(words) > 0 {
+		return sourceStatus(ctx, c, words[0])
 	}
 	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status", nil)
 	if err != nil {
@@ -57,6 +61,7 @@ type statusData struct {
 	Reasons []string
 	Feeds   []struct {
 		Channel, Source      string
+		SourceName           *string
 		LastReceivedAt       string
 		ExpectedEverySeconds *int64
 		Stale                bool
@@ -88,7 +93,7 @@ func (s *statusData) print(out io.Writer) error {
 			every = (time.Duration(*f.ExpectedEverySeconds) * time.Second).String()
 		}
 		day := f.Windows["24h"]
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%t\t%d\t%d\t%d\t%d\t%d\t%d\n", f.Channel, f.Source, f.LastReceivedAt, every, f.Stale,
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%t\t%d\t%d\t%d\t%d\t%d\t%d\n", f.Channel, plain(shownOr(cmp.Or(f.SourceName, &f.Source))), f.LastReceivedAt, every, f.Stale,
 			day.Received, day.Applied, day.Duplicates, day.Ignored, day.Rejected, day.Warnings)
 	}
 	if err := table.Flush(); err != nil {

@@ -165,9 +165,9 @@ func TestLimits(t *testing.T) {
 func TestLineage(t *testing.T) {
 	clock := noon
 	r := NewRegister(func() time.Time { return clock })
-	first, _ := Mint(Key{Hospital: "north"}, noon)
-	second, _ := Mint(Key{Hospital: "north", Source: first.Lineage()}, noon.Add(time.Second))
-	third, _ := Mint(Key{Hospital: "north", Source: second.Lineage()}, noon.Add(2*time.Second))
+	first, _ := Mint(Key{Hospital: "north", Name: "ADT"}, noon)
+	second, _ := Mint(Key{Hospital: "north", Name: "ADT", Source: first.Lineage()}, noon.Add(time.Second))
+	third, _ := Mint(Key{Hospital: "north", Name: "ADT, new", Source: second.Lineage()}, noon.Add(2*time.Second))
 	other, _ := Mint(Key{Hospital: "north"}, noon.Add(3*time.Second))
 	foreign, _ := Mint(Key{Hospital: "south", Source: first.ID}, noon.Add(4*time.Second))
 	if first.Source != first.ID || third.Lineage() != first.ID || other.Lineage() != other.ID {
@@ -190,6 +190,19 @@ func TestLineage(t *testing.T) {
 	current("of another hospital", foreign.ID, foreign.ID, true)
 	current("unknown", "key_0", "", false)
 
+	source := func(hospital, id, lineage, name string) {
+		t.Helper()
+		if l, n, ok := r.Source(hospital, id); l != lineage || n != name || ok != (lineage != "") {
+			t.Errorf("source of %q in %s: %q %q %v", id, hospital, l, n, ok)
+		}
+	}
+	source("north", first.ID, first.ID, "ADT, new")
+	source("north", third.ID, first.ID, "ADT, new")
+	source("north", other.ID, other.ID, "")
+	source("south", other.ID, "", "")
+	source("south", first.ID, first.ID, "") // foreign alone
+	source("north", "key_0", "", "")
+
 	r.SetHospital(Hospital{ID: "north", Zone: "UTC", Senders: []Sender{{Key: other.ID}, {Key: first.ID, OriginalMode: true}, {Key: second.ID, ProductionOnly: true}}})
 	for name, tt := range map[string]struct {
 		key  Key
@@ -211,6 +224,9 @@ func TestLineage(t *testing.T) {
 	current("the newest is revoked", first.ID, second.ID, true)
 	r.DropKey(second.ID)
 	current("the second is forgotten", third.ID, first.ID, true)
+	r.DropKey(first.ID)
+	source("north", first.ID, first.ID, "ADT, new") // the first is forgotten
+	r.SetKey(first)
 	first.ExpiresAt = noon
 	r.SetKey(first)
 	current("none is valid", third.ID, third.ID, false)

@@ -145,6 +145,23 @@ func (r *Register) Current(id string) (Key, bool) {
 	return *named, false
 }
 
+// Source returns the lineage that a key of a hospital belongs to, and the name of its
+// newest key; false if the hospital has no such key.
+func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	line := r.lineages[id] // the first key may have been dropped
+	if key := r.byID[id]; key != nil {
+		line = r.lineages[key.Lineage()]
+	}
+	for _, key := range slices.Backward(line) {
+		if key.Hospital == hospital {
+			return key.Lineage(), key.Name, true
+		}
+	}
+	return "", "", false
+}
+
 // Key returns a key by its id, also one that is no longer valid.
 func (r *Register) Key(id string) (Key, bool) {
 	r.mu.RLock()

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"strconv"
 	"time"
@@ -106,9 +107,13 @@ type failureError struct {
 	*HL7
 }
 
+// Refusal returns why a request was refused, the zero Problem if it was not.
+func Refusal(ctx context.Context) Problem { return from(ctx).refused }
+
 // Fail answers with a problem in the error envelope, and its headers.
 func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	q := from(r.Context())
+	q.refused = p
 	row := table[p.Kind]
 	if p.Message == "" {
 		p.Message = row.message

@@ -48,6 +48,8 @@ type request struct {
 	key  access.Key // zero on paths that need none
 	log  *slog.Logger
 
+	refused Problem // the last; see [Refusal]
+
 	// Here so that a request allocates once.
 	seen   recorder
 	header [1]string // X-Request-Id
@@ -69,6 +71,17 @@ func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
 // RequestID returns the id that the answer carries.
 func RequestID(ctx context.Context) string { return from(ctx).id }
+
+// PlainRequestID returns the id of the request if it is a UUID, as those that we
+// make: any other one is text of the sender, which is neither logged nor kept.
+func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
+
+func (q *request) plainID() string {
+	if uuid.Validate(q.id) != nil {
+		return ""
+	}
+	return q.id
+}
 
 // Wrap gives the request its id, turns a panic into a 500 in the envelope and
 // writes one log line. It is the first middleware of a router; inside another
@@ -135,10 +148,6 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 // line writes the access log: route, never path; no id that a client made up,
 // unless it is a UUID.
 func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
-	id := ""
-	if _, err := uuid.Parse(q.id); err == nil {
-		id = q.id
-	}
 	level := slog.LevelInfo
 	if quiet(route) {
 		level = slog.LevelDebug
@@ -158,7 +167,7 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 		slog.Duration("duration", took),
 		slog.String("hospital", q.key.Hospital),
 		slog.String("key_id", q.key.ID),
-		slog.String("request_id", id),
+		slog.String("request_id", q.plainID()),
 	)
 }
 

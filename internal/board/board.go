@@ -31,6 +31,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"os"
 	"strconv"
 	"sync"
@@ -84,6 +85,7 @@ type Board struct {
 	// closedUntil, in Unix ms: the last call found nobody; until then calls
 	// fail at once instead of each waiting for its own timeout.
 	closedUntil atomic.Int64
+	numbered    atomic.Int64 // notices
 }
 
 // Open prepares a board. It connects on first use, so Redis may be away.
@@ -124,7 +126,9 @@ func Open(cfg Config) (*Board, error) {
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	return &Board{cfg: cfg, redis: redis.NewClient(options)}, nil
+	b := &Board{cfg: cfg, redis: redis.NewClient(options)}
+	b.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
+	return b, nil
 }
 
 // Beside returns a board on the same connections whose keys begin with one more

@@ -51,17 +51,24 @@ func (b *Board) AddFeeds(ctx context.Context, sums map[feeds.Feed]*feeds.Sum) (l
 		args := append(append(buckets, keep...), feedsKept.Milliseconds())
 		for _, f := range all {
 			s := sums[f]
-			args = append(args, f.Channel+"/"+f.Source, milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
+			args = append(args, feedName(f), milliseconds(s.FirstReceived), milliseconds(s.LastReceived),
 				milliseconds(s.LastApplied), milliseconds(s.LastEvent),
 				s.Received, s.Applied, s.Duplicates, s.Ignored, s.Rejected, s.Warnings)
 		}
-		if fault := b.call(ctx, func() error { return b.script(ctx, feedScript, keys, args...) }); fault != nil {
+		fault := b.call(ctx, func() error { return b.script(ctx, feedScript, keys, args...) })
+		counted := fault == nil
+		if counted {
+			fault = b.addNotices(ctx, hospital, all, sums, now)
+		}
+		if fault != nil {
 			err = fmt.Errorf("add to feeds: %w", fault)
 			if left == nil {
 				left = map[feeds.Feed]*feeds.Sum{}
 			}
 			for _, f := range all {
-				left[f] = sums[f]
+				if left[f] = sums[f]; counted {
+					left[f] = &feeds.Sum{Notices: sums[f].Notices}
+				}
 			}
 		}
 	}

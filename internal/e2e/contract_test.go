@@ -212,6 +212,9 @@ func TestContract(t *testing.T) {
 	d := p.described(t)
 	p.tell(t, told(t, 1, 3)) // what a forecast is made of
 	p.predicted(t, time.Minute)
+	p.post(t, "staffing", `{"nursesOnDuty":-1}`)
+	source := p.feedsStatus(t).Feeds[0].Source
+	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
 	examples, shown := 0, map[string]json.RawMessage{}
 	d.each(func(method, path string, o *operation) {
 		verb := strings.ToUpper(method)
@@ -225,8 +228,12 @@ func TestContract(t *testing.T) {
 				caller = p
 			}
 		}
+		target := o.target(path)
+		if o.OperationID == "getSourceStatus" { // of somebody who is there
+			target = strings.ReplaceAll(path, "{source}", source)
+		}
 		send := func(by *partner, kind, body string, headers ...string) *answer {
-			a, err := by.do(verb, o.target(path), kind, body, append(o.headers(), headers...)...)
+			a, err := by.do(verb, target, kind, body, append(o.headers(), headers...)...)
 			if err != nil {
 				t.Fatalf("%s %s: %v", method, path, err)
 			}

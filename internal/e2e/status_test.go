@@ -16,6 +16,7 @@ type feedsStatus struct {
 	Reasons []string
 	Feeds   []struct {
 		Channel, Source string
+		SourceName      *string
 		LastReceivedAt  *time.Time
 		LastAppliedAt   *time.Time
 		LastEventAt     *time.Time
@@ -63,6 +64,42 @@ func (p *partner) counted(t testing.TB, channel string, want [5]int) {
 		}
 		if got != want {
 			return fmt.Errorf("%s: received, applied, duplicates, ignored, rejected %v, want %v", channel, got, want)
+		}
+		return nil
+	})
+}
+
+// noticed wants to be told of these messages of a feed, among others.
+func (p *partner) noticed(t testing.TB, source, channel string, want ...string) {
+	t.Helper()
+	eventually(t, 20*time.Second, func() error {
+		a := p.get(t, "/api/ingest/status/"+source)
+		if a.status != http.StatusOK {
+			t.Fatalf("%d %s", a.status, a.raw)
+		}
+		type notice struct{ ControlID, Code, Path string }
+		var s struct {
+			Feeds []struct {
+				Channel            string
+				Refusals, Warnings []notice
+			}
+		}
+		into(t, a.Data, &s)
+		var got []string
+		for _, f := range s.Feeds {
+			if f.Channel == channel {
+				for _, n := range f.Refusals {
+					got = append(got, "refused "+n.ControlID+" "+n.Code+" "+n.Path)
+				}
+				for _, n := range f.Warnings {
+					got = append(got, "warned "+n.ControlID+" "+n.Code+" "+n.Path)
+				}
+			}
+		}
+		for _, line := range want {
+			if !slices.Contains(got, line) {
+				return fmt.Errorf("%s: %q has no %q", channel, got, line)
+			}
 		}
 		return nil
 	})
@@ -118,7 +155,18 @@ func TestStatusOfDev(t *testing.T) {
 	if said := cli(t, nil, "status", "--data", dir); !strings.HasPrefix(said, "ok\n") || !strings.Contains(said, "staffing") {
 		t.Errorf("svc status says %s", said)
 	}
-	out, err := exec.Command(binary(t), "status", "--data", dir, "--key", "svc_0").CombinedOutput()
+	// Which messages those were, of either way in.
+	source, name := s.Feeds[0].Source, *s.Feeds[0].SourceName
+	p.noticed(t, source, "hl7", "refused M5 AR 200 messages[1].MSH-9", "refused M7 AR 200 MSH-9", "refused M3 AR 200 MSH-9")
+	p.noticed(t, source, "staffing", "refused  min:0 nursesOnDuty")
+	for _, word := range []string{source, name} {
+		if said := cli(t, nil, "status", word, "--data", dir); !strings.HasPrefix(said, name+" ("+source+")\n") || !strings.Contains(said, "AR 200") {
+			t.Errorf("svc status %s says %s", word, said)
+		}
+	}
+	out, err := exec.Command(binary(t), "status", "nobody", "--data", dir).CombinedOutput()
+	wantRefusal(t, out, err, "no key of that id or name has sent anything")
+	out, err = exec.Command(binary(t), "status", "--data", dir, "--key", "svc_0").CombinedOutput()
 	wantRefusal(t, out, err, "API key")
 }
 
@@ -147,13 +195,17 @@ func TestStatusOnServers(t *testing.T) {
 			t.Fatalf("%v %+v", err, a)
 		}
 	}
-	p.counted(t, "hl7", [5]int{40, 40, 0, 0, 0})
+	if a, err := p.do(http.MethodPost, "/api/ingest/hl7", "text/plain", strings.Replace(arrival(99, time.Now()), "ADT^A01", "ORU^R01", 1)); err != nil || a.status != http.StatusOK {
+		t.Fatalf("%v %+v", err, a)
+	}
+	p.counted(t, "hl7", [5]int{41, 40, 0, 0, 1})
 	ingest.stop() // hands on what it counted
 	s.mllpAt("north", address)
 	if _, err := e.send(arrival(100, time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	p.counted(t, "hl7", [5]int{41, 41, 0, 0, 0})
+	p.counted(t, "hl7", [5]int{42, 41, 0, 0, 1})
+	p.noticed(t, p.feedsStatus(t).Feeds[0].Source, "hl7", "refused M99 AR 200 MSH-9")
 
 	processor.stop()
 	if _, err := e.send(arrival(101, time.Now())); err != nil {
@@ -167,7 +219,7 @@ func TestStatusOnServers(t *testing.T) {
 		return nil
 	})
 	s.processor("p1")
-	p.counted(t, "hl7", [5]int{42, 42, 0, 0, 0})
+	p.counted(t, "hl7", [5]int{43, 42, 0, 0, 1})
 	eventually(t, 10*time.Second, func() error {
 		if got := p.feedsStatus(t); got.Status != "ok" || got.Pipeline.Topics[0].Lag != 0 {
 			return fmt.Errorf("%+v", got)

@@ -47,6 +47,7 @@ type Sum struct {
 	LastReceived  time.Time
 	LastApplied   time.Time
 	LastEvent     time.Time // that the last message with a time tells of
+	Notices       []Notice  // oldest first
 }
 
 // Level is one fineness of what is kept.

@@ -1,6 +1,8 @@
 package feeds_test
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,10 +100,47 @@ func TestTally(t *testing.T) {
 		Counts:        feeds.Counts{Received: 3, Applied: 1, Ignored: 1, Warnings: 1},
 		FirstReceived: midnight, LastReceived: later, LastApplied: later, LastEvent: midnight,
 	}
-	if got == nil || *got != want {
+	if got == nil || !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	if len(tally.Take()) > 0 {
 		t.Error("taken twice")
+	}
+}
+
+// TestNoticesAreBounded: the newest hundred of each kind of each feed, and no more
+// than ten thousand while nobody takes them.
+func TestNoticesAreBounded(t *testing.T) {
+	var tally feeds.Tally
+	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
+	at := func(n int) time.Time { return midnight.Add(time.Duration(n) * time.Second) }
+	for n := range 500 {
+		tally.Add(f, &feeds.Sum{Notices: []feeds.Notice{{At: at(n)}, {At: at(n), Refused: n < 120}}})
+	}
+	kinds := map[bool][]feeds.Notice{}
+	for _, n := range tally.Take()[f].Notices {
+		kinds[n.Refused] = append(kinds[n.Refused], n)
+	}
+	for refused, newest := range map[bool]int{true: 119, false: 499} {
+		list := kinds[refused]
+		sorted := slices.IsSortedFunc(list, func(a, b feeds.Notice) int { return a.At.Compare(b.At) })
+		if len(list) != feeds.NoticesKept || !sorted || !list[len(list)-1].At.Equal(at(newest)) {
+			t.Errorf("refused %t: %d, the last of %v", refused, len(list), list[len(list)-1].At)
+		}
+	}
+	many := make([]feeds.Notice, 2*feeds.NoticesKept)
+	held := 0
+	for n := range 1000 {
+		tally.Add(feeds.Feed{Channel: string(rune('a' + n))}, &feeds.Sum{Notices: many})
+	}
+	for _, sum := range tally.Take() {
+		held += len(sum.Notices)
+	}
+	if held > 10_100 {
+		t.Errorf("%d are held", held)
+	}
+	tally.Add(f, &feeds.Sum{Notices: many[:1]})
+	if got := tally.Take()[f].Notices; len(got) != 1 {
+		t.Errorf("after they were taken: %d", len(got))
 	}
 }

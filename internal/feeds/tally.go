@@ -8,8 +8,9 @@ import (
 // Tally adds up what comes in between two times that it is handed on. It is safe
 // for concurrent use.
 type Tally struct {
-	mu   sync.Mutex
-	sums map[Feed]*Sum
+	mu      sync.Mutex
+	sums    map[Feed]*Sum
+	notices int // of all feeds
 }
 
 // tallyAtMost bounds the feeds of a tally that nobody takes.
@@ -31,6 +32,9 @@ func (t *Tally) Add(f Feed, sum *Sum) {
 		t.sums[f] = s
 	}
 	s.add(&sum.Counts)
+	if t.notices < noticesHeld {
+		t.notices += s.addNotices(sum.Notices)
+	}
 	if s.FirstReceived.IsZero() || !sum.FirstReceived.IsZero() && sum.FirstReceived.Before(s.FirstReceived) {
 		s.FirstReceived = sum.FirstReceived
 	}
@@ -47,7 +51,7 @@ func (t *Tally) Take() map[Feed]*Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sums := t.sums
-	t.sums = nil
+	t.sums, t.notices = nil, 0
 	return sums
 }
 

@@ -41,6 +41,7 @@ func Run(t *testing.T, s Server) {
 		"who waits looks for himself":                looks,
 		"when keys were used":                        used,
 		"feeds add up":                               counted,
+		"feeds are noticed":                          noticed,
 		"how far a partition is":                     progressed,
 		"lists of deliveries":                        delivered,
 		"notes beside the lists":                     noted,

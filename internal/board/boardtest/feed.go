@@ -1,6 +1,8 @@
 package boardtest
 
 import (
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -73,6 +75,61 @@ func counted(t *testing.T, s Server) {
 	now = now.Add(7 * 24 * time.Hour)
 	if list, err := one.Feeds(t.Context(), "north"); err != nil || len(list) > 0 {
 		t.Errorf("a week later: %+v %v", list, err)
+	}
+}
+
+// noticed: of each feed the newest refusals and warnings, of all instances; of a
+// hospital the feeds that were noticed last.
+func noticed(t *testing.T, s Server) {
+	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
+	one, two := clock(t, s, &now), clock(t, s, &now)
+	hl7 := feeds.Feed{Hospital: "noticed", Channel: "hl7", Source: "key_1"}
+	census := feeds.Feed{Hospital: "noticed", Channel: "census", Source: "key_1"}
+	begin := now
+	note := func(n int, refused bool) feeds.Notice {
+		return feeds.Notice{At: begin.Add(time.Duration(n) * time.Second), Refused: refused, ControlID: strconv.Itoa(n), Code: "AE 101", Path: "PV1-19"}
+	}
+	add := func(b *board.Board, f feeds.Feed, notices ...feeds.Notice) {
+		t.Helper()
+		if left, err := b.AddFeeds(t.Context(), map[feeds.Feed]*feeds.Sum{f: {Notices: notices}}); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	is := func(f feeds.Feed, refused, warned []feeds.Notice) {
+		t.Helper()
+		a, b, err := clock(t, s, &now).Notices(t.Context(), f)
+		if err != nil || !slices.Equal(a, refused) || !slices.Equal(b, warned) {
+			t.Errorf("%s: %v\n%+v, want\n%+v, and\n%+v, want\n%+v", f.Channel, err, a, refused, b, warned)
+		}
+	}
+	is(hl7, nil, nil)
+	add(one, hl7, note(1, true), note(2, false), note(3, false))
+	add(two, hl7, note(4, true))
+	add(two, census, feeds.Notice{At: begin, RequestID: "r", Code: "c"})
+	is(hl7, []feeds.Notice{note(4, true), note(1, true)}, []feeds.Notice{note(3, false), note(2, false)})
+	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
+
+	now = now.Add(time.Second)
+	add(one, hl7, note(5, true), note(5, true)) // the same twice is two
+	var many, kept []feeds.Notice
+	for n := range 150 {
+		many = append(many, note(10+n, false))
+	}
+	add(two, hl7, many...)
+	for n := range feeds.NoticesKept {
+		kept = append(kept, note(159-n, false))
+	}
+	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
+
+	for n := range feeds.NoticeFeeds - 1 {
+		now = now.Add(time.Second)
+		add(one, feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_" + strconv.Itoa(n)}, feeds.Notice{At: now, Code: "c"})
+	}
+	is(census, nil, nil) // one feed too many
+	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
+	list, err := one.Feeds(t.Context(), "noticed")
+	if err != nil || len(list) > 0 { // nothing was received by them
+		t.Errorf("%d feeds, %v", len(list), err)
 	}
 }
 
