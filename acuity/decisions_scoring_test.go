@@ -149,10 +149,6 @@ func TestDecisionsDemand(t *testing.T) {
 			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "O66.41", "O80", "O82"))},
 			read: []reading{{0, "4 60 labor-tolac/2 labor-epidural/0"}},
 		},
-		"6 Category II by diagnosis ends at birth, by signal does not": {
-			say:  []acuity.Observation{census(0, holds(4, "labor-epidural", "O68", "born=0")), census(0, holds(5, "labor-epidural", "born=0"), holds(4, "labor-epidural", "O68", "born=0")), clinical(1, 5, fhr("II"))},
-			read: []reading{{1, "4 30 labor-epidural/0; 5 60 labor-fhr-cat-ii/2 labor-epidural/0"}},
-		},
 		"7 one nurse more for each baby": {
 			say: []acuity.Observation{census(0, holds(1, "labor-vaginal-birth", "O30.0"), holds(2, "labor-vaginal-birth", "O30.1"), holds(3, "csection-intraop", "O30.2"), holds(4, "csection-intraop", "O30.9"))},
 			read: []reading{
