@@ -66,17 +66,17 @@ func (a *admin) parse(args []string) error {
 		a.help()
 		return err
 	} else if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if a.flags.NArg() > 0 {
-		return usageError{fmt.Errorf("unexpected argument %q", a.flags.Arg(0))}
+		return usageError(fmt.Errorf("unexpected argument %q", a.flags.Arg(0)))
 	}
-	c, err := parseConfig(a.command, a.needs, rest, a.env, a.stdout)
+	c, err := parseConfig(a.command, a.needs, rest, a.Env, a.Stdout)
 	if err != nil {
 		return err
 	}
 	a.config = c
-	_, fromEnv := a.env("SVC_KAFKA")
+	_, fromEnv := a.Env("SVC_KAFKA")
 	if fromEnv || slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, "-"), "kafka") }) {
 		return nil
 	}
@@ -110,13 +110,13 @@ func (a *admin) isSwitch(name string) bool {
 
 // help prints the flags of the command, then those of the Kafka it works on.
 func (a *admin) help() {
-	fmt.Fprintf(a.stdout, "usage: %s [flags]\n\n", a.flags.Name())
-	a.flags.SetOutput(a.stdout)
+	fmt.Fprintf(a.Stdout, "usage: %s [flags]\n\n", a.flags.Name())
+	a.flags.SetOutput(a.Stdout)
 	a.flags.PrintDefaults()
-	fmt.Fprint(a.stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
+	fmt.Fprint(a.Stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
 	for _, o := range options {
 		if a.knows(&o) {
-			o.print(a.stdout)
+			fmt.Fprintf(a.Stdout, "  --%s  %s\n        %s\n", o.name, o.variable(), o.help)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func (a *admin) help() {
 func (a *admin) connected(ctx context.Context, do func(context.Context, *settings, *keys.Ring) error) error {
 	ctx, cancel := context.WithTimeout(ctx, adminWithin)
 	defer cancel()
-	log := slog.New(slog.NewTextHandler(a.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	cluster, err := stream.Dial(ctx, a.config.kafka(log))
 	if err != nil {
 		return err
@@ -138,7 +138,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 	if err != nil {
 		return err
 	}
-	s := followSettings(cluster, a.config.TopicPrefix, seals, a.now, log)
+	s := followSettings(cluster, a.config.TopicPrefix, seals, a.Now, log)
 	follow, stop := context.WithCancel(ctx)
 	g, run := errgroup.WithContext(follow)
 	g.Go(func() error { return s.table.Run(run) })
@@ -146,7 +146,7 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		defer stop()
 		select {
 		case <-s.table.Ready():
-			return do(run, s, s.ring(openAudit(cluster, a.config.TopicPrefix), a.now))
+			return do(run, s, s.ring(openAudit(cluster, a.config.TopicPrefix), a.Now))
 		case <-run.Done():
 			return fmt.Errorf("read the settings: %w", context.Cause(run))
 		}

@@ -123,7 +123,7 @@ func (o *alertsCommand) tiers(ctx context.Context) error {
 }
 
 func (o *alertsCommand) printTiers(all []tierData) error {
-	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "TIER\tENABLED\tCHANNELS\tRECIPIENTS\tACK\tESCALATES TO\tREPEATS\tEXPIRES\tVERSION\tACTION")
 	minutes := func(n int) string {
 		if n == 0 {
@@ -160,7 +160,7 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 		}
 	}
 	if t == nil {
-		return usageError{fmt.Errorf("no tier %q; there are T1, T2 and T3", o.id)}
+		return usageError(fmt.Errorf("no tier %q; there are T1, T2 and T3", o.id))
 	}
 	if o.version == "" {
 		o.version = strconv.FormatInt(t.Version, 10)
@@ -168,7 +168,7 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 	if o.given["enabled"] {
 		enabled, err := strconv.ParseBool(o.enabled)
 		if err != nil {
-			return usageError{errors.New("--enabled: must be true or false")}
+			return usageError(errors.New("--enabled: must be true or false"))
 		}
 		t.Enabled = enabled
 	}
@@ -197,7 +197,7 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 	var set tierData
 	return o.show(ctx, http.MethodPut, alertsPath+"/tiers/"+url.PathEscape(o.id), body, &set, func() error {
 		for _, w := range set.Warnings {
-			fmt.Fprintf(o.stderr, "warning: %s %s\n", w.Path, w.Code)
+			fmt.Fprintf(o.Stderr, "warning: %s %s\n", w.Path, w.Code)
 		}
 		return o.printTiers([]tierData{set})
 	}, o.precondition()...)
@@ -217,7 +217,7 @@ func (o *alertsCommand) listRecipients(ctx context.Context) error {
 }
 
 func (o *alertsCommand) printRecipients(all []recipientData) error {
-	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tROLE\tE-MAIL\tPHONE\tWEBHOOK\tVERSION")
 	shown := func(v *string) string {
 		if v == nil {
@@ -251,7 +251,7 @@ func (o *alertsCommand) addresses() map[string]any {
 func (o *alertsCommand) add(ctx context.Context) error {
 	var r recipientData
 	return o.show(ctx, http.MethodPost, alertsPath+"/recipients", o.addresses(), &r, func() error {
-		_, err := fmt.Fprintln(o.stdout, r.ID)
+		_, err := fmt.Fprintln(o.Stdout, r.ID)
 		return err
 	})
 }
@@ -268,14 +268,14 @@ func (o *alertsCommand) set(ctx context.Context) error {
 func (o *alertsCommand) remove(ctx context.Context) error {
 	var r recipientData
 	return o.show(ctx, http.MethodDelete, o.path(), nil, &r, func() error {
-		_, err := fmt.Fprintf(o.stdout, "removed %s\n", r.ID)
+		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", r.ID)
 		return err
 	}, o.precondition()...)
 }
 
 func (o *alertsCommand) test(ctx context.Context) error {
 	if o.channel == "" {
-		return usageError{errors.New("--channel: must be email, sms or webhook")}
+		return usageError(errors.New("--channel: must be email, sms or webhook"))
 	}
 	return o.tested(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
 }
@@ -299,7 +299,7 @@ func (o *alertsCommand) episodes(ctx context.Context) error {
 		}
 	}
 	return o.show(ctx, http.MethodGet, alertsPath+"/episodes", nil, &all, func() error {
-		table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tTIER\tLEVEL\tOPENED\tCLOSED\tLAST TOLD\tTAKEN")
 		for i := range all.Items {
 			e := &all.Items[i]
@@ -327,7 +327,7 @@ func (o *alertsCommand) acknowledge(ctx context.Context) error {
 	}
 	var done struct{ CommandID string }
 	return o.show(ctx, http.MethodPost, alertsPath+"/episodes/"+url.PathEscape(o.id)+"/ack", body, &done, func() error {
-		_, err := fmt.Fprintf(o.stdout, "acknowledged %s\n", o.id)
+		_, err := fmt.Fprintf(o.Stdout, "acknowledged %s\n", o.id)
 		return err
 	})
 }

@@ -116,7 +116,7 @@ func parseBacktest(args []string, w world) (*backtestCommand, error) {
 		faults = append(faults, b.nowhere)
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return b, nil
 }
@@ -184,7 +184,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 }
 
 func (b *backtestCommand) kafka() stream.Options {
-	return b.config.kafka(slog.New(slog.NewTextHandler(b.stderr, &slog.HandlerOptions{Level: slog.LevelError})))
+	return b.config.kafka(slog.New(slog.NewTextHandler(b.Stderr, &slog.HandlerOptions{Level: slog.LevelError})))
 }
 
 // ofObservations cuts the hours anew from the log, from its beginning: what came
@@ -253,10 +253,10 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		}
 	}
 	if b.json {
-		return json.NewEncoder(b.stdout).Encode(r)
+		return json.NewEncoder(b.Stdout).Encode(r)
 	}
-	fmt.Fprintf(b.stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
-	table := tabwriter.NewWriter(b.stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
+	table := tabwriter.NewWriter(b.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprint(table, "mean error, nurses\tmean\t1 h\t2 h\t4 h\t8 h\t\n")
 	for _, m := range r.Models {
 		fmt.Fprintf(table, "%s\t%.2f\t%.2f\t%.2f\t%.2f\t%.2f\t\n", m.Name, m.Mean, m.MAE[0], m.MAE[1], m.MAE[3], m.MAE[7])
@@ -269,6 +269,6 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 	if !r.Gate.Passed {
 		verdict = "not passed: " + strings.Join(r.Gate.Faults, "; ")
 	}
-	fmt.Fprintf(b.stdout, "\ngate: %s\nreport: %s\n", verdict, filepath.Join(b.out, "report.html"))
+	fmt.Fprintf(b.Stdout, "\ngate: %s\nreport: %s\n", verdict, filepath.Join(b.out, "report.html"))
 	return nil
 }

@@ -49,12 +49,12 @@ func newClient(name, usage string, w world) *client {
 func (c *client) parse(args []string) (words []string, faults []error, err error) {
 	for {
 		if err := c.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(c.stdout, c.usage)
-			c.flags.SetOutput(c.stdout)
+			fmt.Fprint(c.Stdout, c.usage)
+			c.flags.SetOutput(c.Stdout)
 			c.flags.PrintDefaults()
 			return nil, nil, err
 		} else if err != nil {
-			return nil, nil, usageError{err}
+			return nil, nil, usageError(err)
 		}
 		if c.flags.NArg() == 0 {
 			break
@@ -62,7 +62,7 @@ func (c *client) parse(args []string) (words []string, faults []error, err error
 		words = append(words, c.flags.Arg(0))
 		args = c.flags.Args()[1:]
 	}
-	faults = append(fromEnvironment(c.flags, c.env), bothGiven(c.flags)...)
+	faults = append(fromEnvironment(c.flags, c.Env), bothGiven(c.flags)...)
 	return words, append(faults, c.fill()), nil
 }
 
@@ -225,7 +225,7 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 		return err
 	}
 	if c.json {
-		return printJSON(c.stdout, raw)
+		return printJSON(c.Stdout, raw)
 	}
 	if err := json.Unmarshal(raw, data); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)

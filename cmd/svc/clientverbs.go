@@ -24,7 +24,7 @@ func choose[C any](c *client, args []string, verbs map[string]clientVerb[C], nam
 		return verb, "", err
 	}
 	if len(words) == 0 || verbs[words[0]].run == nil {
-		return verb, "", usageError{fmt.Errorf("say %s; --help says more", names)}
+		return verb, "", usageError(fmt.Errorf("say %s; --help says more", names))
 	}
 	verb = verbs[words[0]]
 	switch words = words[1:]; {
@@ -39,7 +39,7 @@ func choose[C any](c *client, args []string, verbs map[string]clientVerb[C], nam
 	}
 	faults = append(faults, strangers(given(c.flags), verb.flags)...)
 	if err := errors.Join(faults...); err != nil {
-		return verb, "", usageError{err}
+		return verb, "", usageError(err)
 	}
 	return verb, about, nil
 }

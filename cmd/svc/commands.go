@@ -50,10 +50,10 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	}
 	if wait <= 0 {
 		if c.json {
-			return printJSON(c.stdout, raw)
+			return printJSON(c.Stdout, raw)
 		}
-		if _, err = fmt.Fprintln(c.stdout, given.CommandID); err == nil {
-			_, err = fmt.Fprintf(c.stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
+		if _, err = fmt.Fprintln(c.Stdout, given.CommandID); err == nil {
+			_, err = fmt.Fprintf(c.Stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
 		}
 		return err
 	}
@@ -62,7 +62,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 		return err
 	}
 	if c.json {
-		if err = printJSON(c.stdout, raw); err != nil {
+		if err = printJSON(c.Stdout, raw); err != nil {
 			return err
 		}
 	}
@@ -80,7 +80,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	case c.json:
 		return nil
 	}
-	_, err = fmt.Fprintln(c.stdout, said)
+	_, err = fmt.Fprintln(c.Stdout, said)
 	return err
 }
 
@@ -103,7 +103,7 @@ func (c *client) command(ctx context.Context, id string, stop bool) error {
 		case p.Done:
 			state = "done"
 		}
-		_, err := fmt.Fprintf(c.stdout, "%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
+		_, err := fmt.Fprintf(c.Stdout, "%s %s: %s, %d of %d delivered, %d failed\n", p.CommandID, p.Verb, state, p.Delivered, p.Count, p.Failed)
 		return err
 	})
 }

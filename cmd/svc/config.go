@@ -1,9 +1,9 @@
 package main
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"svc/internal/cli"
 	"svc/internal/seal"
 	"svc/notifier/egress"
 	"svc/notifier/webhook"
@@ -80,11 +84,7 @@ const (
 )
 
 // variable is the environment variable of the option.
-func (o *option) variable() string { return variable(o.name) }
-
-func variable(name string) string {
-	return "SVC_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
-}
+func (o *option) variable() string { return cli.Variable(o.name) }
 
 // options are all options of the server roles, in the order of --help and of
 // docs/configuration.md.
@@ -139,55 +139,57 @@ var options = []option{
 var logLevels = []string{"debug", "info", "warn", "error"}
 
 // usageError is a fault of the command line, answered with exit code 2.
-type usageError struct{ err error }
+func usageError(faults ...error) error { return cli.Usage(faults...) } //nolint:wrapcheck // of ours
 
-func (e usageError) Error() string { return e.err.Error() }
-func (e usageError) Unwrap() error { return e.err }
+// bind adds the options that a command needs to its flags. What is given there, or
+// by a variable, goes to c.
+func (c *config) bind(flags *pflag.FlagSet, needs need) {
+	for i := range options {
+		o := &options[i]
+		if !o.neededBy(needs) {
+			continue
+		}
+		flag := flags.VarPF(&optionValue{option: o, config: c, text: o.preset}, o.name, "", o.help)
+		if o.toggle() {
+			flag.NoOptDefVal = "true"
+		}
+		if o.secret {
+			cli.Secret(flags, o.name)
+		}
+	}
+}
 
 // parseConfig reads flags and environment. All faults are reported at once, and
 // none of them repeats a secret.
 func parseConfig(command string, needs need, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
-	var known []option
-	for _, o := range options {
-		if o.only == 0 || needs&o.only != 0 {
-			known = append(known, o)
-		}
-	}
-	return parseOptions(command, known, args, env, out)
+	c := &config{}
+	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
+	c.bind(cmd.Flags(), needs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
+	_, err := cli.Execute(context.Background(), cmd, args, world{Env: env, Stdout: out, Stderr: out})
+	return c, err
 }
 
-func parseOptions(command string, options []option, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
-	flags := flag.NewFlagSet("svc "+command, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	values := make([]string, len(options))
-	for i, o := range options {
-		flags.StringVar(&values[i], o.name, "", o.help)
-	}
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		printOptions(out, command, options)
-		return nil, err
-	} else if err != nil {
-		return nil, usageError{err}
-	}
-	var faults []error
-	if flags.NArg() > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
-	}
-	was := given(flags)
-	c := &config{}
-	for i, o := range options {
-		var value, from string
-		var err error
-		if was[o.name] {
-			value, from = values[i], "--"+o.name
-		} else {
-			value, from, err = o.fromEnvironment(env)
+// unneeded are the options among flags that a command does not need.
+func unneeded(flags *pflag.FlagSet, needs need) (names []string) {
+	for i := range options {
+		if o := &options[i]; !o.neededBy(needs) && flags.Lookup(o.name) != nil {
+			names = append(names, o.name)
 		}
-		if err == nil {
-			err = o.set(c, value)
+	}
+	return names
+}
+
+// faults gives the options that were not given their defaults, and returns what is
+// wrong then with all of them together.
+func (c *config) faults(flags *pflag.FlagSet, needs need) (faults []error) {
+	for i := range options {
+		o := &options[i]
+		if !o.neededBy(needs) || flags.Changed(o.name) {
+			continue
 		}
-		if err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", from, err))
+		if err := o.set(c, o.preset); err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", o.variable(), err))
 		}
 	}
 	if (c.KafkaTLSCert == "") != (c.KafkaTLSKey == "") {
@@ -201,45 +203,38 @@ func parseOptions(command string, options []option, args []string, env func(stri
 	if c.KafkaSASL != "" && (c.KafkaUser == "" || c.KafkaPassword == "") {
 		faults = append(faults, errors.New("--kafka-sasl: needs --kafka-sasl-user and --kafka-sasl-password"))
 	}
-	if len(faults) > 0 {
-		return nil, usageError{errors.Join(faults...)}
-	}
-	return c, nil
+	return faults
 }
 
-// fromEnvironment returns the value of the option's variable, of the file that
-// its _FILE variable names, or its default, and where it is from.
-func (o *option) fromEnvironment(env func(string) (string, bool)) (value, from string, err error) {
-	name := o.variable()
-	if value, ok := env(name); ok {
-		return value, name, nil
-	}
-	if o.secret {
-		if path, ok := env(name + "_FILE"); ok {
-			content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
-			return strings.TrimRight(string(content), "\r\n"), name + "_FILE", err
-		}
-	}
-	return o.preset, name, nil
+// optionValue is an option as a flag.
+type optionValue struct {
+	option *option
+	config *config
+	text   string
 }
 
-func printOptions(out io.Writer, command string, options []option) {
-	fmt.Fprintf(out, "usage: svc %s [flags]\n\nEvery flag can be given as the variable beside it.\n\n", command)
-	for _, o := range options {
-		o.print(out)
-	}
+// String implements [pflag.Value].
+func (v *optionValue) String() string { return v.text }
+
+// Set implements [pflag.Value].
+func (v *optionValue) Set(text string) error {
+	v.text = text
+	return v.option.set(v.config, text)
 }
 
-func (o *option) print(out io.Writer) {
-	fmt.Fprintf(out, "  --%s  %s", o.name, o.variable())
-	if o.secret {
-		fmt.Fprintf(out, ", %s_FILE", o.variable())
+// Type implements [pflag.Value].
+func (v *optionValue) Type() string {
+	if v.option.toggle() {
+		return "bool"
 	}
-	if o.preset != "" {
-		fmt.Fprintf(out, "  (default %s)", o.preset)
-	}
-	fmt.Fprintf(out, "\n        %s\n", o.help)
+	return "value"
 }
+
+// neededBy reports whether a command that stands on needs has the option.
+func (o *option) neededBy(needs need) bool { return o.only == 0 || needs&o.only != 0 }
+
+// toggle reports whether the option is on or off.
+func (o *option) toggle() bool { return o.preset == "false" || o.preset == "true" }
 
 func text(field func(*config) *string) func(*config, string) error {
 	return func(c *config, value string) error {

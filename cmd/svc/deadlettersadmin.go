@@ -34,7 +34,7 @@ func runDeadLetters(ctx context.Context, args []string, w world) error {
 		return o.list(ctx)
 	case "show":
 		var l letterRow
-		return o.show(ctx, http.MethodGet, path, nil, &l, func() error { return printLetters(o.stdout, []letterRow{l}) })
+		return o.show(ctx, http.MethodGet, path, nil, &l, func() error { return printLetters(o.Stdout, []letterRow{l}) })
 	default:
 		var done struct {
 			Outcome, Position  *string
@@ -48,7 +48,7 @@ func runDeadLetters(ctx context.Context, args []string, w world) error {
 			if done.Repeated {
 				before = " (taken in before)"
 			}
-			_, err := fmt.Fprintf(o.stdout, "%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
+			_, err := fmt.Fprintf(o.Stdout, "%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
 				shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
 				len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
 			return err
@@ -63,7 +63,7 @@ func parseDeadLetters(args []string, w world) (*deadLettersCommand, error) {
 		return nil, err
 	}
 	if len(words) == 0 || !slices.Contains([]string{"list", "show", "retry"}, words[0]) {
-		return nil, usageError{errors.New("say list, show or retry; --help says more")}
+		return nil, usageError(errors.New("say list, show or retry; --help says more"))
 	}
 	o.verb, words = words[0], words[1:]
 	if o.verb != "list" {
@@ -77,7 +77,7 @@ func parseDeadLetters(args []string, w world) (*deadLettersCommand, error) {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", words[0]))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return o, nil
 }
@@ -112,9 +112,9 @@ func (o *deadLettersCommand) list(ctx context.Context) error {
 		}
 	}
 	if o.json {
-		return printJSON(o.stdout, all)
+		return printJSON(o.Stdout, all)
 	}
-	return printLetters(o.stdout, all)
+	return printLetters(o.Stdout, all)
 }
 
 func printLetters(out io.Writer, all []letterRow) error {

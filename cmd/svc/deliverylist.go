@@ -59,7 +59,7 @@ func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter)
 // ago is a time as the API takes it: as given, or so long ago.
 func (c *client) ago(text string) string {
 	if lapse, err := parseLifetime(text); err == nil && lapse > 0 {
-		return stamp(c.now().Add(-lapse))
+		return stamp(c.Now().Add(-lapse))
 	}
 	return text
 }
@@ -89,7 +89,7 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 	}
 	all = all[:min(len(all), most)]
 	if c.json {
-		return printJSON(c.stdout, all)
+		return printJSON(c.Stdout, all)
 	}
 	for _, raw := range all {
 		var d deliveryData
@@ -98,7 +98,7 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 		}
 		rows = append(rows, d)
 	}
-	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tOCCURRED\tEVENT\tCHANNEL\tENDPOINT\tSTATE\tATTEMPTS\tLAST\tNEXT")
 	for i := range rows {
 		d := &rows[i]
@@ -119,11 +119,11 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 
 // printDelivery shows a delivery with its attempts.
 func (c *client) printDelivery(d *deliveryData) error {
-	fmt.Fprintf(c.stdout, "%s %s\n%s %s by %s to %s, occurred %s\n", d.ID, d.status(), d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
+	fmt.Fprintf(c.Stdout, "%s %s\n%s %s by %s to %s, occurred %s\n", d.ID, d.status(), d.Event, d.EventID, d.Channel, d.EndpointID, d.OccurredAt)
 	if d.NextAttemptAt != nil {
-		fmt.Fprintf(c.stdout, "next attempt %s\n", *d.NextAttemptAt)
+		fmt.Fprintf(c.Stdout, "next attempt %s\n", *d.NextAttemptAt)
 	}
-	table := tabwriter.NewWriter(c.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(c.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "ATTEMPT\tAT\tMS\tCLASS\tSTATUS\tANSWER")
 	for i := range d.Attempts {
 		a := &d.Attempts[i]

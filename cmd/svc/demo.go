@@ -58,7 +58,7 @@ type demoState struct {
 // ends now. While nobody kept it moving, its time passed as real time does.
 func newDemo(o *devOptions, w world) (*demo, error) {
 	d := &demo{world: w}
-	now := w.now().Truncate(time.Second)
+	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")
 		content, err := os.ReadFile(d.file) //nolint:gosec // the folder that the operator named
@@ -95,7 +95,7 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.file, err)
 	}
-	now := d.now()
+	now := d.Now()
 	past := &demoPast{until: now}
 	n := 0
 	for r := range requests {
@@ -112,11 +112,11 @@ func (d *demo) run(ctx context.Context, base, key string) error {
 			}
 			past = nil
 		}
-		if pause(ctx, r.At.Sub(d.now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
+		if pause(ctx, r.At.Sub(d.Now())) != nil || d.post(ctx, path.Base(r.Path), r.Body) != nil {
 			break
 		}
 		d.state.Sent = n
-		if d.now().Sub(d.saved) >= demoSave {
+		if d.Now().Sub(d.saved) >= demoSave {
 			d.save()
 		}
 	}
@@ -140,7 +140,7 @@ func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
 	d.state.Sent = sent
 	d.save()
 	course := d.state.Course
-	fmt.Fprintf(d.stdout, demoNote, count, span, d.now().Sub(past.until).Seconds(), course[len(course)-1].Speed)
+	fmt.Fprintf(d.Stdout, demoNote, count, span, d.Now().Sub(past.until).Seconds(), course[len(course)-1].Speed)
 	return nil
 }
 
@@ -152,7 +152,7 @@ func (d *demo) post(ctx context.Context, to string, body []byte) error {
 		var final finalError
 		switch {
 		case err == nil && got.refused, errors.As(err, &final):
-			fmt.Fprintf(d.stderr, "demo: %s is refused: %s %v\n", to, got.code, err)
+			fmt.Fprintf(d.Stderr, "demo: %s is refused: %s %v\n", to, got.code, err)
 			return nil
 		case err == nil:
 			return nil
@@ -166,7 +166,7 @@ func (d *demo) post(ctx context.Context, to string, body []byte) error {
 // save notes how far it is. A note that is lost costs requests that are sent twice,
 // which does no harm.
 func (d *demo) save() {
-	d.saved = d.now()
+	d.saved = d.Now()
 	d.state.At = d.saved
 	if d.file == "" {
 		return
@@ -179,7 +179,7 @@ func (d *demo) save() {
 		err = os.Rename(d.file+".new", d.file)
 	}
 	if err != nil {
-		fmt.Fprintf(d.stderr, "demo: not noted: %v\n", reason(err))
+		fmt.Fprintf(d.Stderr, "demo: not noted: %v\n", reason(err))
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"math"
 	"net"
@@ -20,9 +19,11 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
+	"github.com/spf13/cobra"
 
 	"svc/internal/access"
 	"svc/internal/board"
+	"svc/internal/cli"
 	"svc/internal/stream"
 	"svc/notifier/sms"
 )
@@ -58,11 +59,7 @@ const devBallast = 32 << 20
 // runDev runs every role in one process on an embedded Kafka and an embedded
 // Redis. Its promises are those of one process: what it acknowledged survives
 // a crash of the process, there is no replication.
-func runDev(ctx context.Context, args []string, w world) error {
-	o, err := parseDev(args, w)
-	if err != nil {
-		return err
-	}
+func runDev(ctx context.Context, o *devOptions, w world) error {
 	unlock, err := lockData(o.data)
 	if err != nil {
 		return err
@@ -106,7 +103,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 	defer redis.Close()
 
 	address := "http://" + listener.Addr().String()
-	caught := newOutbox(w.now, address)
+	caught := newOutbox(w.Now, address)
 	h, err := build(ctx, &config{
 		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
@@ -116,7 +113,7 @@ func runDev(ctx context.Context, args []string, w world) error {
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
-	}, []string{"ingest", "notify", "process", "read"}, newLog(w.stderr, o.logLevel), w.now)
+	}, []string{"ingest", "notify", "process", "read"}, newLog(w.Stderr, o.logLevel), w.Now)
 	if err != nil {
 		return err
 	}
@@ -156,27 +153,28 @@ func runDev(ctx context.Context, args []string, w world) error {
 	return runAll(ctx, []func(context.Context) error{public.run, private.run, front.run}, h.loops)
 }
 
-func parseDev(args []string, w world) (*devOptions, error) {
+// devCommand is svc dev.
+func devCommand(w world) *cobra.Command {
 	o := &devOptions{}
-	flags := flag.NewFlagSet("svc dev", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.data, "data", defaultData, "folder of the data and of dev.json")
+	cmd := &cobra.Command{
+		Use: "dev", Short: "run everything in one process, for a first look and for development",
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o, w) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&o.data, "data", defaultData, "`folder` of the data and of dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
-	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, on this machine; port 0 takes a free one")
-	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "port of the embedded Kafka (default: a free one)")
+	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 takes a free one")
+	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
 	flags.Float64Var(&o.speed, "speed", 1, "how much faster than real time the unit of --demo goes on")
 	flags.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn or error")
-	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(w.stdout, "usage: svc dev [flags]\n\n")
-		flags.SetOutput(w.stdout)
-		flags.PrintDefaults()
-		return nil, err
-	} else if err != nil {
-		return nil, usageError{err}
-	}
-	faults := fromEnvironment(flags, w.env)
-	faults = append(faults, loopback(o.listen))
+	cmd.PreRunE = func(*cobra.Command, []string) error { return errors.Join(o.faults()...) }
+	return cmd
+}
+
+// faults are what is wrong with the options.
+func (o *devOptions) faults() []error {
+	faults := []error{loopback(o.listen)}
 	if !slices.Contains(logLevels, o.logLevel) {
 		faults = append(faults, fmt.Errorf("--log-level: must be one of %s", strings.Join(logLevels, ", ")))
 	}
@@ -191,25 +189,19 @@ func parseDev(args []string, w world) (*devOptions, error) {
 	} else if o.speed != 1 && !o.demo {
 		faults = append(faults, errors.New("--speed: is that of --demo"))
 	}
-	if flags.NArg() > 0 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
-	}
-	return o, nil
+	return faults
 }
 
 // fromEnvironment sets the flags that were not given from their variables.
 func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faults []error) {
 	was := given(flags)
 	flags.VisitAll(func(f *flag.Flag) {
-		value, ok := env(variable(f.Name))
+		value, ok := env(cli.Variable(f.Name))
 		if !ok || was[f.Name] || was[otherFlag[f.Name]] {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", variable(f.Name), err))
+			faults = append(faults, fmt.Errorf("%s: %w", cli.Variable(f.Name), err))
 		}
 	})
 	return faults
@@ -308,7 +300,7 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	if o.ephemeral {
 		kept = "kept nowhere (--ephemeral)"
 	}
-	_, err = fmt.Fprintf(w.stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
+	_, err = fmt.Fprintf(w.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
 		devFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }

@@ -56,22 +56,22 @@ func runExport(ctx context.Context, args []string, w world) error {
 	var m *replay.Manifest
 	var err error
 	if out == "-" {
-		m, err = x.Stream(ctx, c.stdout)
+		m, err = x.Stream(ctx, c.Stdout)
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, replay.ErrOther) {
-			return usageError{fmt.Errorf("-o: %s holds an export of something else; name another folder", dir)}
+			return usageError(fmt.Errorf("-o: %s holds an export of something else; name another folder", dir))
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if c.json && out != "-" {
-		return printValue(c.stdout, m)
+		return printValue(c.Stdout, m)
 	}
-	sayExported(c.stderr, m)
+	sayExported(c.Stderr, m)
 	for _, hospital := range unheard(m, c.hospitalList()) {
-		fmt.Fprintf(c.stderr, "  nothing of hospital %q was found\n", hospital)
+		fmt.Fprintf(c.Stderr, "  nothing of hospital %q was found\n", hospital)
 	}
 	return nil
 }

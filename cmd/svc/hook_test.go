@@ -86,7 +86,7 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), world{env: environment(), stdout: printed, stderr: said, now: time.Now})
+		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), world{Env: environment(), Stdout: printed, Stderr: said, Now: time.Now})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -170,14 +170,14 @@ func TestListenToNoSecret(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseListen([]string{"--secret-file", file}, world{env: environment()}); err == nil || !strings.Contains(err.Error(), "--secret-file: holds no secret") {
+	if _, err := parseListen([]string{"--secret-file", file}, world{Env: environment()}); err == nil || !strings.Contains(err.Error(), "--secret-file: holds no secret") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestListenFaults(t *testing.T) {
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, world{env: environment(), stdout: &out, stderr: &out, now: time.Now})
+	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, world{Env: environment(), Stdout: &out, Stderr: &out, Now: time.Now})
 	for _, want := range []string{"--addr: must be", "--answer: must be", "--secret-file: ", `unexpected argument "more"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("missing %q in\n%s", want, &out)

@@ -52,13 +52,13 @@ func runImport(ctx context.Context, args []string, w world) error {
 	err = errors.Join(err, loader.Close())
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return usageError{fmt.Errorf("%s holds no export that is done", dir)}
+		return usageError(fmt.Errorf("%s holds no export that is done", dir))
 	case err != nil:
 		return err
 	}
-	fmt.Fprintf(c.stderr, "import: %d observations\n", m.Counts.Rows)
+	fmt.Fprintf(c.Stderr, "import: %d observations\n", m.Counts.Rows)
 	if m.Counts.Undecoded > 0 {
-		fmt.Fprintf(c.stderr, "import: %d records that could not be decoded are not in the export\n", m.Counts.Undecoded)
+		fmt.Fprintf(c.Stderr, "import: %d records that could not be decoded are not in the export\n", m.Counts.Undecoded)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 		var out, faults bytes.Buffer
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, args, world{env: environment(), stdout: &out, stderr: &faults, now: time.Now})
+			ended <- run(ctx, args, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
 		}()
 		select {
 		case code := <-ended:

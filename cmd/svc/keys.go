@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -47,7 +48,7 @@ func mintKey(ctx context.Context, a *admin, args []string) error {
 		if _, known := s.register.Hospital(*hospital); !known {
 			return noHospital(*hospital)
 		}
-		now := a.now()
+		now := a.Now()
 		template := access.Key{Hospital: *hospital, Name: *name, Scopes: granted, Rate: limits.Rate, Burst: limits.Burst}
 		if lifetime > 0 {
 			template.ExpiresAt = now.Add(lifetime).UTC().Truncate(time.Millisecond)
@@ -79,7 +80,7 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 		all := s.register.Keys(*hospital)
 		rows, ids := make([]keyRow, len(all)), make([]string, len(all))
 		for i := range all {
-			rows[i], ids[i] = rowOf(&all[i], a.now()), all[i].ID
+			rows[i], ids[i] = rowOf(&all[i], a.Now()), all[i].ID
 		}
 		used := a.used(ctx, ids)
 		for i := range rows {
@@ -88,7 +89,7 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 		if a.json {
 			return a.printJSON(rows)
 		}
-		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tHOSPITAL\tNAME\tSTATUS\tSCOPES\tRATE\tCREATED\tENDS\tUSED")
 		for i := range rows {
 			row := &rows[i]
@@ -104,12 +105,12 @@ func listKeys(ctx context.Context, a *admin, args []string) error {
 func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 	url := a.config.Redis
 	if url == "" {
-		url, _ = a.env("SVC_REDIS")
+		url, _ = a.Env("SVC_REDIS")
 	}
 	if url == "" {
 		return nil
 	}
-	view, err := board.Open(board.Config{URL: url, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.now})
+	view, err := board.Open(board.Config{URL: url, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.Now})
 	if err == nil {
 		defer view.Close() //nolint:errcheck // the command ends
 		var used map[string]time.Time
@@ -117,7 +118,7 @@ func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 			return used
 		}
 	}
-	fmt.Fprintln(a.stderr, "When the keys were used is not known:", err)
+	fmt.Fprintln(a.Stderr, "When the keys were used is not known:", err)
 	return nil
 }
 
@@ -139,9 +140,9 @@ func revokeKey(ctx context.Context, a *admin, args []string) error {
 			return err
 		}
 		if a.json {
-			return a.printJSON(rowOf(&key, a.now()))
+			return a.printJSON(rowOf(&key, a.Now()))
 		}
-		_, err = fmt.Fprintf(a.stdout, "revoked %s\n", key.ID)
+		_, err = fmt.Fprintf(a.Stdout, "revoked %s\n", key.ID)
 		return err
 	})
 }
@@ -240,12 +241,12 @@ func stamp(t time.Time) string {
 // captured; what else there is to say goes to standard error.
 func (a *admin) printToken(key *access.Key, token string) error {
 	if a.json {
-		row := rowOf(key, a.now())
+		row := rowOf(key, a.Now())
 		row.Token = token
 		return a.printJSON(row)
 	}
-	fmt.Fprintf(a.stderr, "%s for %s; this is the only time it is shown\n", key.ID, key.Hospital)
-	_, err := fmt.Fprintln(a.stdout, token)
+	fmt.Fprintf(a.Stderr, "%s for %s; this is the only time it is shown\n", key.ID, key.Hospital)
+	_, err := fmt.Fprintln(a.Stdout, token)
 	return err
 }
 
@@ -288,7 +289,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 		if _, exists := s.register.Hospital(h.ID); exists {
 			return fmt.Errorf("hospital %q exists already", h.ID)
 		}
-		h.CreatedAt = a.now().UTC().Truncate(time.Millisecond)
+		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
 		if err := ring.Audit(ctx, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}); err != nil {
 			return err
 		}
@@ -298,7 +299,7 @@ func createHospital(ctx context.Context, a *admin, args []string) error {
 		if a.json {
 			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, stamp(h.CreatedAt)})
 		}
-		_, err := fmt.Fprintf(a.stdout, "created %s\n", h.ID)
+		_, err := fmt.Fprintf(a.Stdout, "created %s\n", h.ID)
 		return err
 	})
 }
@@ -325,7 +326,7 @@ func listHospitals(ctx context.Context, a *admin, args []string) error {
 		if a.json {
 			return a.printJSON(rows)
 		}
-		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tNAME\tTIMEZONE\tCREATED")
 		for _, row := range rows {
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.ID, row.Name, row.Zone, row.CreatedAt)
@@ -334,7 +335,7 @@ func listHospitals(ctx context.Context, a *admin, args []string) error {
 	})
 }
 
-func (a *admin) printJSON(v any) error { return printJSON(a.stdout, v) }
+func (a *admin) printJSON(v any) error { return printJSON(a.Stdout, v) }
 
 func printJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
@@ -353,7 +354,7 @@ func required(name, value string) error {
 // usage joins the faults of a command line.
 func (a *admin) usage(faults ...error) error {
 	if err := errors.Join(append(faults, a.nowhere)...); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	return nil
 }
@@ -376,9 +377,9 @@ func (v verbs) run(ctx context.Context, word string, args []string, w world) err
 			lines = append(lines, "usage: svc "+word+" "+verb.usage)
 		}
 	}
-	if len(args) > 0 && isHelp(args[0]) {
-		_, err := io.WriteString(w.stdout, strings.Join(lines, "\n")+"\n")
+	if len(args) > 0 && slices.Contains([]string{"-h", "--help"}, args[0]) {
+		_, err := io.WriteString(w.Stdout, strings.Join(lines, "\n")+"\n")
 		return err
 	}
-	return usageError{errors.New(strings.Join(lines, "\n"))}
+	return usageError(errors.New(strings.Join(lines, "\n")))
 }

@@ -44,11 +44,11 @@ func runListen(ctx context.Context, args []string, w world) error {
 	}
 	var mu sync.Mutex // one delivery at a time
 	receiver := &hook{
-		now: w.now, answer: o.answer, secrets: func(string) []hookSecret { return known },
+		now: w.Now, answer: o.answer, secrets: func(string) []hookSecret { return known },
 		took: func(d *hookDelivery) {
 			mu.Lock()
 			defer mu.Unlock()
-			o.print(w.stdout, d)
+			o.print(w.Stdout, d)
 		},
 	}
 	routes := http.NewServeMux()
@@ -57,7 +57,7 @@ func runListen(ctx context.Context, args []string, w world) error {
 	if len(known) == 0 {
 		verifying = "not verifying signatures: no --secret was given"
 	}
-	fmt.Fprintf(w.stderr, "listening on http://%s/, %s; Ctrl-C stops it\n", listener.Addr(), verifying)
+	fmt.Fprintf(w.Stderr, "listening on http://%s/, %s; Ctrl-C stops it\n", listener.Addr(), verifying)
 	s := &server{name: "webhooks", handler: routes, listener: listener, within: time.Second}
 	return s.run(ctx)
 }
@@ -79,14 +79,14 @@ func parseListen(args []string, w world) (*listenOptions, error) {
 	flags.BoolVar(&o.body, "body", false, "print the whole payload")
 	flags.BoolVar(&o.json, "json", false, "print each delivery as a line of JSON")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(w.stdout, "usage: svc listen [flags]\n\nPrints webhooks as they come, and whether their signature holds. What does not verify is answered 401.\n\n")
-		flags.SetOutput(w.stdout)
+		fmt.Fprint(w.Stdout, "usage: svc listen [flags]\n\nPrints webhooks as they come, and whether their signature holds. What does not verify is answered 401.\n\n")
+		flags.SetOutput(w.Stdout)
 		flags.PrintDefaults()
 		return nil, err
 	} else if err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
-	faults := fromEnvironment(flags, w.env)
+	faults := fromEnvironment(flags, w.Env)
 	if o.secretFile != "" {
 		secrets, err := readSecrets(o.secretFile)
 		if err != nil {
@@ -104,7 +104,7 @@ func parseListen(args []string, w world) (*listenOptions, error) {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return o, nil
 }

@@ -99,19 +99,19 @@ func (c *logCommand) wrong(faults []error) error {
 	if err == nil || c.config == nil {
 		return err
 	}
-	return usageError{err}
+	return usageError(err)
 }
 
 // connect opens both clients, and then gives way to what serves: on a full machine
 // the requests before would not be in time.
 func (c *logCommand) connect(ctx context.Context) error {
-	if c.own {
+	if c.Own {
 		if err := stepAside(ctx, c.nice); err != nil {
 			return err
 		}
 	}
 	c.drop = ballast(logBallast)
-	log := slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
 	options.Late = c.nice > 0
 	dial, cancel := context.WithTimeout(ctx, adminWithin)
@@ -186,7 +186,7 @@ type progress struct {
 }
 
 func (c *logCommand) progress() func(done, total int64) {
-	p := &progress{out: c.stderr, what: c.command, now: c.now}
+	p := &progress{out: c.Stderr, what: c.command, now: c.Now}
 	return p.tell
 }
 

@@ -61,21 +61,21 @@ func runReplay(ctx context.Context, args []string, w world) error {
 		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: rules,
 		Wait: c.paced(times), Pace: c.pace(), Progress: c.progress(),
 	}
-	into := &output{stdout: c.stdout, name: out, format: replay.Format(format), folder: out != "-" && len(rerun.Hospitals) != 1}
+	into := &output{stdout: c.Stdout, name: out, format: replay.Format(format), folder: out != "-" && len(rerun.Hospitals) != 1}
 	if diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
 		summary, err := write(ctx, into, d.Write, d.WriteFolder)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintln(c.stderr, "replay:", summary)
+		fmt.Fprintln(c.Stderr, "replay:", summary)
 		return nil
 	}
 	rows, err := write(ctx, into, rerun.Write, rerun.WriteFolder)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.stderr, "replay: %d changes\n", rows)
+	fmt.Fprintf(c.Stderr, "replay: %d changes\n", rows)
 	return nil
 }
 
@@ -94,7 +94,7 @@ func write[T any](
 	if o.folder {
 		t, err := parts(ctx, o.name, o.format)
 		if errors.Is(err, replay.ErrFolder) {
-			err = usageError{fmt.Errorf("-o: %s holds something; name an empty folder", o.name)}
+			err = usageError(fmt.Errorf("-o: %s holds something; name an empty folder", o.name))
 		}
 		return t, err
 	}
@@ -138,8 +138,8 @@ func (c *logCommand) paced(times float64) func(context.Context, time.Time) error
 	var begun, first time.Time
 	var once sync.Once
 	return func(ctx context.Context, at time.Time) error {
-		once.Do(func() { begun, first = c.now(), at })
-		wait := time.Duration(float64(at.Sub(first))/times) - c.now().Sub(begun)
+		once.Do(func() { begun, first = c.Now(), at })
+		wait := time.Duration(float64(at.Sub(first))/times) - c.Now().Sub(begun)
 		if wait <= 0 {
 			return nil
 		}

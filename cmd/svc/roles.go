@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -13,9 +14,11 @@ import (
 	"time"
 
 	"github.com/go-chi/chi/v5"
+	"github.com/spf13/cobra"
 
 	"svc/internal/api"
 	"svc/internal/board"
+	"svc/internal/cli"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -63,50 +66,72 @@ type house struct {
 }
 
 // roleCommand is the command that runs one role.
-func roleCommand(name string) func(context.Context, []string, world) error {
-	return func(ctx context.Context, args []string, w world) error {
-		return runConfigured(ctx, name, []string{name}, args, w)
+func roleCommand(name, short string, w world) *cobra.Command {
+	needs := roles()[name].needs
+	c := &config{}
+	cmd := &cobra.Command{Use: name, Short: short}
+	c.bind(cmd.Flags(), needs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runConfigured(cmd.Context(), c, needs, []string{name}, w)
 	}
+	return cmd
 }
 
-// runRoles is svc run: several roles in one process.
-func runRoles(ctx context.Context, args []string, w world) error {
-	known := roles()
-	var names []string
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		names, args = strings.Split(args[0], ","), args[1:]
+// runCommand is svc run: several roles in one process.
+func runCommand(w world) *cobra.Command {
+	all := slices.Sorted(maps.Keys(roles()))
+	c := &config{}
+	cmd := &cobra.Command{
+		Use: "run [ROLE,ROLE…]", Short: "run several roles in one process, all without a list",
+		ValidArgs: all,
 	}
+	c.bind(cmd.Flags(), needsOf(all))
+	var names []string
+	cmd.PersistentPreRunE = func(cmd *cobra.Command, args []string) (err error) {
+		names, err = parseRoles(args, all)
+		cli.Idle(cmd.Flags(), "none of these roles has it", unneeded(cmd.Flags(), needsOf(names))...)
+		return usageError(err)
+	}
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		return errors.Join(c.faults(cmd.Flags(), needsOf(names))...)
+	}
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		return runConfigured(cmd.Context(), c, needsOf(names), names, w)
+	}
+	return cmd
+}
+
+// parseRoles reads a list of roles; without one it is all of them.
+func parseRoles(args, all []string) ([]string, error) {
+	if len(args) == 0 {
+		return all, nil
+	}
+	names := strings.Split(args[0], ",")
 	var unknown []error
 	for _, name := range names {
-		if _, ok := known[name]; !ok {
+		if !slices.Contains(all, name) {
 			unknown = append(unknown, fmt.Errorf("no role %q; there are ingest, notify, process and read", name))
 		}
 	}
-	switch {
-	case len(unknown) > 0:
-		return usageError{errors.Join(unknown...)}
-	case len(names) == 0:
-		names = []string{"ingest", "notify", "process", "read"}
-	}
 	slices.Sort(names)
-	return runConfigured(ctx, "run [ROLE,ROLE…]", slices.Compact(names), args, w)
+	return slices.Compact(names), errors.Join(unknown...)
 }
 
-func runConfigured(ctx context.Context, command string, names, args []string, w world) error {
-	var needs need
+func needsOf(names []string) (needs need) {
 	for _, name := range names {
 		needs |= roles()[name].needs
 	}
-	c, err := parseConfig(command, needs, args, w.env, w.stdout)
-	if err != nil {
-		return err
-	}
+	return needs
+}
+
+func runConfigured(ctx context.Context, c *config, needs need, names []string, w world) (err error) {
 	if c.Instance == "" {
 		if c.Instance, err = os.Hostname(); err != nil {
 			return fmt.Errorf("find the host name; give --instance: %w", err)
 		}
 	}
-	h, err := build(ctx, c, names, newLog(w.stderr, c.LogLevel), w.now)
+	h, err := build(ctx, c, names, newLog(w.Stderr, c.LogLevel), w.Now)
 	if err != nil {
 		return err
 	}

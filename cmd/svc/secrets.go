@@ -120,7 +120,7 @@ func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
 	if a.json {
 		err = a.printJSON(append([]sealedRow{}, rows...))
 	} else {
-		table := tabwriter.NewWriter(a.stdout, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintf(table, "SEALED WITH\tWEBHOOKS AND RECIPIENTS\n")
 		for _, key := range []sealedBy{sealedNewest, sealedOlder, sealedUnknown} {
 			fmt.Fprintf(table, "the %s key\t%d\n", key, count[key])
@@ -181,7 +181,7 @@ func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring) error 
 			continue
 		case sealedOlder:
 		}
-		if err = ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
+		if err = ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.Now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
 			return err
 		}
 		if err = s.putAgain(ctx, r); err != nil {
@@ -192,7 +192,7 @@ func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring) error 
 	if a.json {
 		err = a.printJSON(map[string]int{"resealed": done, "unknown": closed})
 	} else {
-		_, err = fmt.Fprintf(a.stdout, "sealed anew: %d of %d webhooks and recipients\n", done, len(rows))
+		_, err = fmt.Fprintf(a.Stdout, "sealed anew: %d of %d webhooks and recipients\n", done, len(rows))
 	}
 	if err == nil && closed > 0 {
 		err = fmt.Errorf("%d are sealed with a key that is not configured", closed)

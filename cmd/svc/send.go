@@ -76,12 +76,12 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
 	for { // files and flags in any order
 		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(w.stdout, "usage: svc send FILE… [flags]\n\nA file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON; - is standard input.\n\n")
-			flags.SetOutput(w.stdout)
+			fmt.Fprint(w.Stdout, "usage: svc send FILE… [flags]\n\nA file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON; - is standard input.\n\n")
+			flags.SetOutput(w.Stdout)
 			flags.PrintDefaults()
 			return nil, err
 		} else if err != nil {
-			return nil, usageError{err}
+			return nil, usageError(err)
 		}
 		if flags.NArg() == 0 {
 			break
@@ -89,7 +89,7 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 		o.files = append(o.files, flags.Arg(0))
 		args = flags.Args()[1:]
 	}
-	faults := append(fromEnvironment(flags, w.env), bothGiven(flags)...)
+	faults := append(fromEnvironment(flags, w.Env), bothGiven(flags)...)
 	if len(o.files) == 0 {
 		faults = append(faults, errors.New("name a file, or - for standard input"))
 	}
@@ -100,7 +100,7 @@ func parseSend(args []string, w world) (*sendOptions, error) {
 		faults = append(faults, errors.New("--tls-cert, --tls-key: give both or neither"))
 	}
 	if err := errors.Join(append(faults, o.fill())...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return o, nil
 }
@@ -144,7 +144,7 @@ type sending struct {
 }
 
 func newSending(o *sendOptions, w world, source func(each func(payload) error) error) *sending {
-	return &sending{sendOptions: o, world: w, source: source, began: w.now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+	return &sending{sendOptions: o, world: w, source: source, began: w.Now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
 // run sends everything; the error says what was refused, or why it broke off.
@@ -206,7 +206,7 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 				p.due = due
 			}
 		}
-		if err := pause(ctx, p.due.Sub(s.now())); err != nil {
+		if err := pause(ctx, p.due.Sub(s.Now())); err != nil {
 			return err
 		}
 		select {
@@ -221,12 +221,12 @@ func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 
 // deliver sends one payload until it is answered.
 func (s *sending) deliver(ctx context.Context, line line, p payload) error {
-	first := s.now()
+	first := s.Now()
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
-		began := s.now()
+		began := s.Now()
 		got, err := line.send(ctx, p)
 		if err == nil {
-			got.took = s.now().Sub(began)
+			got.took = s.Now().Sub(began)
 			s.note(p, got)
 			return nil
 		}
@@ -234,7 +234,7 @@ func (s *sending) deliver(ctx context.Context, line line, p payload) error {
 		if busy, is := errors.AsType[busyError](err); is {
 			wait = max(wait, busy.after)
 		}
-		if errors.As(err, &final) || ctx.Err() != nil || s.now().Sub(first) > s.retryFor {
+		if errors.As(err, &final) || ctx.Err() != nil || s.Now().Sub(first) > s.retryFor {
 			return fmt.Errorf("message %d: %w", p.number, err)
 		}
 		s.mu.Lock()
@@ -255,7 +255,7 @@ func (s *sending) note(p payload, got sent) {
 	if got.refused {
 		s.refused++
 		if s.refused <= 10 {
-			fmt.Fprintf(s.stderr, "message %d: %s\n", p.number, got)
+			fmt.Fprintf(s.Stderr, "message %d: %s\n", p.number, got)
 		}
 	}
 }
@@ -276,8 +276,8 @@ func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	for pause(ctx, time.Second) == nil {
 		s.mu.Lock()
-		fmt.Fprintf(s.stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
-			len(s.took), s.refused, s.retried, float64(len(s.took))/s.now().Sub(s.began).Seconds())
+		fmt.Fprintf(s.Stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
+			len(s.took), s.refused, s.retried, float64(len(s.took))/s.Now().Sub(s.began).Seconds())
 		s.mu.Unlock()
 	}
 }
@@ -305,16 +305,16 @@ func (s *sending) summary() error {
 	}
 	sum := sendSummary{
 		Sent: len(s.took), Refused: s.refused, Retried: s.retried, Codes: s.codes, P50: at(50), P99: at(99),
-		PerSecond: float64(len(s.took)) / max(s.now().Sub(s.began).Seconds(), 1e-3),
+		PerSecond: float64(len(s.took)) / max(s.Now().Sub(s.began).Seconds(), 1e-3),
 	}
 	if s.json {
-		return printJSON(s.stdout, sum)
+		return printJSON(s.Stdout, sum)
 	}
 	var codes []string
 	for _, code := range slices.Sorted(maps.Keys(s.codes)) {
 		codes = append(codes, fmt.Sprintf("%s %d", code, s.codes[code]))
 	}
-	_, err := fmt.Fprintf(s.stdout, "%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
+	_, err := fmt.Fprintf(s.Stdout, "%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
 		sum.Sent, strings.Join(codes, ", "), sum.P50, sum.P99, sum.PerSecond, sum.Retried)
 	return err
 }

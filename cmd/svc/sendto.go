@@ -42,7 +42,7 @@ type busyError struct {
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
-		return nil, usageError{errors.New("--to: must be http://…, https://…, mllp://… or mllps://…")}
+		return nil, usageError(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
 	}
 	secured, err := o.tls(to.Hostname())
 	if err != nil {
@@ -60,7 +60,7 @@ func (o *sendOptions) target() (target, error) {
 	case "mllps":
 		return func() line { return &mllpLine{address: to.Host, answer: o.answer, secured: secured} }, nil
 	}
-	return nil, usageError{errors.New("--to: must be http://…, https://…, mllp://… or mllps://…")}
+	return nil, usageError(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
 }
 
 func (o *sendOptions) tls(host string) (*tls.Config, error) {

@@ -35,12 +35,12 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	if o.pace > 0 {
-		now := w.now()
+		now := w.Now()
 		o.unit.Clock = simulate.Course{{Unit: now, Real: now, Speed: o.pace}}.Real
 	}
 	requests, err := simulate.Requests(o.unit)
 	if err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if o.lines {
 		return o.print(ctx, requests, w)
@@ -50,10 +50,10 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	if !o.to.json {
-		w.stdout = w.stderr // all that is said is about the sending
+		w.Stdout = w.Stderr // all that is said is about the sending
 	}
 	start := o.unit.Start.Format(time.RFC3339)
-	fmt.Fprintf(w.stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
+	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
 	err = newSending(&o.to, w, func(each func(payload) error) error {
 		for r := range requests {
 			p := payload{path: path.Base(r.Path), body: bytes.Clone(r.Body), async: o.pace == 0}
@@ -75,8 +75,8 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 // print writes lines to standard output.
 func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w world) error {
 	const looked = 1024 // lines between two looks at ctx
-	out := bufio.NewWriterSize(w.stdout, 1<<20)
-	began, n, written := w.now(), 0, 0
+	out := bufio.NewWriterSize(w.Stdout, 1<<20)
+	began, n, written := w.Now(), 0, 0
 	var line []byte
 	for r := range requests {
 		if n++; n < o.to.from {
@@ -85,7 +85,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 		if n%looked == 0 && ctx.Err() != nil {
 			break
 		}
-		if wait := r.At.Sub(w.now()); o.pace > 0 && wait > 0 {
+		if wait := r.At.Sub(w.Now()); o.pace > 0 && wait > 0 {
 			if err := out.Flush(); err != nil {
 				return err
 			}
@@ -102,7 +102,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(w.stderr, "%d lines in %.1f s\n", written, w.now().Sub(began).Seconds())
+	fmt.Fprintf(w.Stderr, "%d lines in %.1f s\n", written, w.Now().Sub(began).Seconds())
 	return nil
 }
 
@@ -131,14 +131,14 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	flags.StringVar(&o.to.data, "data", defaultData, "data `folder` of the running svc dev, for --to dev")
 	flags.BoolVar(&o.to.json, "json", false, "print the summary of a sending as JSON")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-		fmt.Fprint(w.stdout, "usage: svc simulate [flags]\n\nMakes up the feeds of a maternity unit. Nobody in it exists.\n\n")
-		flags.SetOutput(w.stdout)
+		fmt.Fprint(w.Stdout, "usage: svc simulate [flags]\n\nMakes up the feeds of a maternity unit. Nobody in it exists.\n\n")
+		flags.SetOutput(w.Stdout)
 		flags.PrintDefaults()
 		return nil, err
 	} else if err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
-	faults := append(fromEnvironment(flags, w.env), bothGiven(flags)...)
+	faults := append(fromEnvironment(flags, w.Env), bothGiven(flags)...)
 	if flags.NArg() > 0 {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", flags.Arg(0)))
 	}
@@ -157,7 +157,7 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 		faults = append(faults, errors.New("--timezone: must be an IANA name such as America/Chicago"))
 	}
 	o.lines = o.to.to == toLines
-	if o.unit.Start, err = o.firstInstant(start, location, w.now()); err != nil {
+	if o.unit.Start, err = o.firstInstant(start, location, w.Now()); err != nil {
 		faults = append(faults, err)
 	}
 	if o.to.connections < 1 || o.to.from < 1 || o.to.rate < 0 {
@@ -175,7 +175,7 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 		faults = append(faults, o.to.fill())
 	}
 	if err = errors.Join(faults...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return o, nil
 }

@@ -29,13 +29,13 @@ func sourceStatus(ctx context.Context, c *client, source string) error {
 		return err
 	}
 	if c.json {
-		return printJSON(c.stdout, data)
+		return printJSON(c.Stdout, data)
 	}
 	var s sourceData
 	if err = json.Unmarshal(data, &s); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
 	}
-	return s.print(c.stdout)
+	return s.print(c.Stdout)
 }
 
 // sourceNamed returns the id of the one source with a name.

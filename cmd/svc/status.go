@@ -27,7 +27,7 @@ func runStatus(ctx context.Context, args []string, w world) error {
 		faults = append(faults, fmt.Errorf("unexpected argument %q", words[1]))
 	}
 	if err = errors.Join(faults...); err != nil {
-		return usageError{err}
+		return usageError(err)
 	}
 	if len(words) > 0 {
 		return sourceStatus(ctx, c, words[0])
@@ -45,8 +45,8 @@ func runStatus(ctx context.Context, args []string, w world) error {
 		if err = json.Indent(&out, data, "", "  "); err != nil {
 			return err
 		}
-		fmt.Fprintln(w.stdout, out.String())
-	} else if err = s.print(w.stdout); err != nil {
+		fmt.Fprintln(w.Stdout, out.String())
+	} else if err = s.print(w.Stdout); err != nil {
 		return err
 	}
 	if s.Status != "ok" {

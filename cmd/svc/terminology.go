@@ -68,7 +68,7 @@ func parseTerminology(args []string, w world) (*terminologyOptions, error) {
 		o.verb, words = words[0], words[1:]
 	}
 	if !slices.Contains([]string{"import", "export", "list", "worklist"}, o.verb) {
-		return nil, usageError{errors.New("say import, export, list or worklist; --help says more")}
+		return nil, usageError(errors.New("say import, export, list or worklist; --help says more"))
 	}
 	o.file = "-"
 	files := map[string]int{"import": 1, "export": 1}[o.verb]
@@ -81,7 +81,7 @@ func parseTerminology(args []string, w world) (*terminologyOptions, error) {
 		faults = append(faults, errors.New("name a file, or - for standard input"))
 	}
 	if err := errors.Join(faults...); err != nil {
-		return nil, usageError{err}
+		return nil, usageError(err)
 	}
 	return o, nil
 }
@@ -253,12 +253,12 @@ func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, 
 // told prints what an import did.
 func (o *terminologyOptions) told(sum *imported) error {
 	if o.json {
-		if err := printJSON(o.stdout, sum); err != nil {
+		if err := printJSON(o.Stdout, sum); err != nil {
 			return err
 		}
 	} else {
 		for _, fault := range sum.Faults {
-			fmt.Fprintln(o.stderr, fault)
+			fmt.Fprintln(o.Stderr, fault)
 		}
 	}
 	if len(sum.Faults) > 0 {
@@ -271,7 +271,7 @@ func (o *terminologyOptions) told(sum *imported) error {
 	if sum.DryRun {
 		did = "would import"
 	}
-	_, err := fmt.Fprintf(o.stdout, "%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
+	_, err := fmt.Fprintf(o.Stdout, "%s %d rows; factors activated %d, expired %d\n", did, sum.Rows, sum.Activated, sum.Expired)
 	return err
 }
 
@@ -302,7 +302,7 @@ func (o *terminologyOptions) exportCSV(ctx context.Context) error {
 		return err
 	}
 	if o.file == "-" {
-		_, err = o.stdout.Write(text.Bytes())
+		_, err = o.Stdout.Write(text.Bytes())
 		return err
 	}
 	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil { //nolint:gosec // the user names the file
@@ -324,9 +324,9 @@ func (o *terminologyOptions) list(ctx context.Context) error {
 		return err
 	}
 	if o.json {
-		return printJSON(o.stdout, rows)
+		return printJSON(o.Stdout, rows)
 	}
-	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tFACTOR\tVALUE\tCOMMENT")
 	for i := range rows {
 		r := &rows[i]
@@ -352,9 +352,9 @@ func (o *terminologyOptions) worklist(ctx context.Context) error {
 		return err
 	}
 	if o.json {
-		return printJSON(o.stdout, answer.Items)
+		return printJSON(o.Stdout, answer.Items)
 	}
-	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tSTATUS\t24H\tTOTAL\tLAST SEEN\tSUGGESTED\tDISPLAY")
 	for _, raw := range answer.Items {
 		var item struct {
@@ -377,7 +377,7 @@ func (o *terminologyOptions) worklist(ctx context.Context) error {
 		return err
 	}
 	if more := answer.Total - len(answer.Items); more > 0 {
-		_, err := fmt.Fprintf(o.stdout, "and %d more\n", more)
+		_, err := fmt.Fprintf(o.Stdout, "and %d more\n", more)
 		return err
 	}
 	return nil

@@ -56,7 +56,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 		return err
 	}
 	view, err := board.Open(board.Config{
-		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.now,
+		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
 		Late:      c.nice > 0,
 	})
@@ -69,7 +69,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 		Patience: patience, Hospitals: c.hospitalList(), Plain: plain, Pace: c.pace(), Progress: c.progress(),
 	}
 	if !c.cluster.Embedded() {
-		v.Held = acuity.At(c.now().Add(-schemas.Verdicts().CompactionLag))
+		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))
 	}
 	if continuous {
 		return c.follow(ctx, v, every, listen)
@@ -94,22 +94,22 @@ func runVerify(ctx context.Context, args []string, w world) error {
 
 func (c *logCommand) report(r *replay.Report) error {
 	if c.json {
-		return printValue(c.stdout, r)
+		return printValue(c.Stdout, r)
 	}
 	for i := range r.Hospitals {
 		h := &r.Hospitals[i]
 		if h.Difference != nil {
-			fmt.Fprintln(c.stdout, "DIFFERS", h.Difference)
+			fmt.Fprintln(c.Stdout, "DIFFERS", h.Difference)
 			continue
 		}
-		fmt.Fprintf(c.stdout, "ok %s: %d inputs, %d changes", h.Hospital, h.Inputs, h.Changes)
+		fmt.Fprintf(c.Stdout, "ok %s: %d inputs, %d changes", h.Hospital, h.Inputs, h.Changes)
 		if h.Unheld > 0 {
-			fmt.Fprintf(c.stdout, " (%d more are compacted away)", h.Unheld)
+			fmt.Fprintf(c.Stdout, " (%d more are compacted away)", h.Unheld)
 		}
-		fmt.Fprintf(c.stdout, ", version %d, served %d\n", h.Version, h.Served)
+		fmt.Fprintf(c.Stdout, ", version %d, served %d\n", h.Version, h.Served)
 	}
 	if r.Pending > 0 {
-		fmt.Fprintf(c.stdout, "%d inputs are not applied yet\n", r.Pending)
+		fmt.Fprintf(c.Stdout, "%d inputs are not applied yet\n", r.Pending)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 	h := &house{config: c.config, metrics: m}
 	private := h.private()
 	private.listener, private.within = listener, time.Second
-	fmt.Fprintf(c.stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
+	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
 	named := map[string]bool{}
 	return runAll(ctx, []func(context.Context) error{private.run}, []func(context.Context) error{func(ctx context.Context) error {
 		for {
@@ -154,14 +154,14 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 			}
 			if err != nil {
 				seen.failed.Add(1)
-				fmt.Fprintf(c.stderr, "verify: %v\n", err)
+				fmt.Fprintf(c.Stderr, "verify: %v\n", err)
 			} else {
 				n := int64(0)
 				for i := range report.Hospitals {
 					if d := report.Hospitals[i].Difference; d != nil {
 						if n++; !named[d.Hospital] {
 							named[d.Hospital] = true
-							fmt.Fprintln(c.stdout, "DIFFERS", d)
+							fmt.Fprintln(c.Stdout, "DIFFERS", d)
 						}
 					}
 				}
@@ -169,7 +169,7 @@ func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Du
 				seen.differences.Store(n)
 				seen.pending.Store(report.Pending)
 				seen.rounds.Add(1)
-				seen.last.Store(c.now().UnixMilli())
+				seen.last.Store(c.Now().UnixMilli())
 			}
 			if err := pause(ctx, every); err != nil {
 				return nil //nolint:nilerr // asked to end

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"runtime"
 
@@ -12,13 +10,9 @@ import (
 // revision is the commit that this was built from; the Makefile sets it.
 var revision = "unknown"
 
-// runVersion is svc version.
-func runVersion(_ context.Context, args []string, w world) error {
-	if len(args) > 0 {
-		return usageError{errors.New("takes no arguments")}
-	}
-	_, err := fmt.Fprintf(w.stdout, "svc %s, %s %s/%s\n", revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err //nolint:wrapcheck // of standard output
+// release names this build.
+func release() string {
+	return fmt.Sprintf("svc %s, %s %s/%s", revision, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // build shows which build this is, as a figure that is always 1.

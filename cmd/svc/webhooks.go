@@ -119,7 +119,7 @@ func (o *webhooksCommand) path() string { return webhooksPath + "/" + url.PathEs
 func (o *webhooksCommand) list(ctx context.Context) error {
 	var all struct{ Webhooks []webhookData }
 	return o.show(ctx, http.MethodGet, webhooksPath, nil, &all, func() error {
-		table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tSTATUS\tWAITING\tEVENTS\tROOMS\tURL")
 		for i := range all.Webhooks {
 			w := &all.Webhooks[i]
@@ -158,7 +158,7 @@ func (o *webhooksCommand) one(ctx context.Context) error {
 
 // print shows a webhook, a line for each thing.
 func (o *webhooksCommand) print(w *webhookData) error {
-	table := tabwriter.NewWriter(o.stdout, 0, 4, 2, ' ', 0)
+	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
 	line("id", w.ID)
 	line("url", w.URL)
@@ -207,7 +207,7 @@ func (o *webhooksCommand) settings() (map[string]any, error) {
 	if o.given["enabled"] {
 		enabled, err := strconv.ParseBool(o.enabled)
 		if err != nil {
-			return nil, usageError{errors.New("--enabled: must be true or false")}
+			return nil, usageError(errors.New("--enabled: must be true or false"))
 		}
 		body["enabled"] = enabled
 	}
@@ -219,7 +219,7 @@ func (o *webhooksCommand) settings() (map[string]any, error) {
 			}
 			id, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return nil, usageError{errors.New("--rooms: must be ids of rooms, or all")}
+				return nil, usageError(errors.New("--rooms: must be ids of rooms, or all"))
 			}
 			rooms = append(rooms, int32(id))
 		}
@@ -247,7 +247,7 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 	}
 	switch {
 	case (o.id == "") == (o.url == ""):
-		return usageError{errors.New("name the URL of the endpoint, as --url or without")}
+		return usageError(errors.New("name the URL of the endpoint, as --url or without"))
 	case o.id != "":
 		body["url"] = o.id
 	}
@@ -260,15 +260,15 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 // printSecret prints the secret alone on standard output, so that it can be
 // captured; what else there is to say goes to standard error.
 func (o *webhooksCommand) printSecret(w *webhookData, said string) error {
-	fmt.Fprintf(o.stderr, "%s; this is the only time its secret is shown\n", said)
+	fmt.Fprintf(o.Stderr, "%s; this is the only time its secret is shown\n", said)
 	o.warn(w)
-	_, err := fmt.Fprintln(o.stdout, w.Secret)
+	_, err := fmt.Fprintln(o.Stdout, w.Secret)
 	return err
 }
 
 func (o *webhooksCommand) warn(w *webhookData) {
 	for _, warning := range w.Warnings {
-		fmt.Fprintf(o.stderr, "warning: %s %s\n", warning.Path, warning.Code)
+		fmt.Fprintf(o.Stderr, "warning: %s %s\n", warning.Path, warning.Code)
 	}
 }
 
@@ -289,7 +289,7 @@ func (o *webhooksCommand) set(ctx context.Context) error {
 func (o *webhooksCommand) remove(ctx context.Context) error {
 	var w webhookData
 	return o.show(ctx, http.MethodDelete, o.path(), nil, &w, func() error {
-		_, err := fmt.Fprintf(o.stdout, "removed %s\n", w.ID)
+		_, err := fmt.Fprintf(o.Stdout, "removed %s\n", w.ID)
 		return err
 	}, o.precondition()...)
 }
@@ -297,7 +297,7 @@ func (o *webhooksCommand) remove(ctx context.Context) error {
 func (o *webhooksCommand) rotate(ctx context.Context) error {
 	hours, known := map[string]int{"0": 0, "1h": 1, "24h": 24, "7d": 168}[o.overlap]
 	if !known {
-		return usageError{errors.New("--overlap: must be 0, 1h, 24h or 7d")}
+		return usageError(errors.New("--overlap: must be 0, 1h, 24h or 7d"))
 	}
 	body := map[string]any{"overlapHours": hours}
 	if err := o.ownSecret(body); err != nil {
@@ -331,7 +331,7 @@ func (o *webhooksCommand) deliveries(ctx context.Context) error {
 
 func (o *webhooksCommand) replay(ctx context.Context) error {
 	if o.filter.since == "" {
-		return usageError{errors.New("--since: must be given")}
+		return usageError(errors.New("--since: must be given"))
 	}
 	body := map[string]any{"since": o.ago(o.filter.since)}
 	if o.filter.until != "" {

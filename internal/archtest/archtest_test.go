@@ -66,6 +66,7 @@ var rooms = map[string]room{
 	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
 	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":    {},
+	"internal/cli":         {imports: []string{"github.com/spf13", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},
 	"internal/e2e":         {}, // tests alone
@@ -84,7 +85,7 @@ var rooms = map[string]room{
 	"cmd/svc": {
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
-			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang",
+			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
 			"golang.org/x/crypto/x509roots", // authorities of certificates, where the system has none
 		},
 		goroutines: true,

@@ -1,0 +1,178 @@
+// Package cli is the command line over the API of a server.
+//
+// It also holds the frame that every command of svc stands in, the roles too:
+// variables for flags, faults told together, help.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// World is what the process has from outside; a test passes its own.
+type World struct {
+	Env            func(string) (string, bool)
+	Stdout, Stderr io.Writer
+	Now            func() time.Time
+	Own            bool // the process is nothing but this command, and may run it in another one
+}
+
+// UsageError is a fault of the command line or the configuration: nothing was
+// started, and the exit code is 2.
+type UsageError struct{ err error }
+
+// Error implements error. Several faults have a line each.
+func (e UsageError) Error() string { return e.err.Error() }
+
+// Unwrap returns the faults.
+func (e UsageError) Unwrap() error { return e.err }
+
+// Usage makes one error of all faults of a command line; nil if there are none.
+func Usage(faults ...error) error {
+	if err := errors.Join(faults...); err != nil {
+		return UsageError{err}
+	}
+	return nil
+}
+
+// Root is the command line of a program; build is what --version tells.
+func Root(name, short, build string) *cobra.Command {
+	c := &cobra.Command{Use: name, Short: short, Version: build}
+	c.SetVersionTemplate("{{.Version}}\n")
+	c.Flags().Bool("version", false, "tell which build this is")
+	return c
+}
+
+// Section puts commands below a title of the help of their parent.
+func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
+	parent.AddGroup(&cobra.Group{ID: title, Title: title})
+	for _, c := range commands {
+		c.GroupID = title
+	}
+	parent.AddCommand(commands...)
+}
+
+// Execute runs the command that args name and returns its path, such as "svc keys
+// mint", with its error.
+//
+// Each command is plain cobra, with two additions. The words behind its name are
+// read from Use: NAME must be there, [NAME] may be, NAME… stands for one or more.
+// PreRunE returns what is wrong with its flags together; that is told with all other
+// faults at once.
+func Execute(ctx context.Context, root *cobra.Command, args []string, w World) (path string, err error) {
+	root.SetArgs(append([]string{}, args...)) // nil would be those of the process
+	root.SetOut(w.Stdout)
+	root.SetErr(w.Stderr)
+	root.SilenceErrors, root.SilenceUsage = true, true
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.SetHelpFunc(printHelp)
+	root.SetFlagErrorFunc(explainFlag)
+	f := &frame{env: w.Env}
+	f.fit(root)
+	c, err := root.ExecuteContextC(ctx)
+	return c.CommandPath(), err
+}
+
+// frame is what all commands of one run share.
+type frame struct {
+	env    func(string) (string, bool)
+	faults []error // of the values of flags
+}
+
+// fit fits a command and those below it into the frame.
+func (f *frame) fit(c *cobra.Command) {
+	c.Flags().SortFlags = false
+	c.SuggestionsMinimumDistance = 2
+	c.Args = cobra.ArbitraryArgs
+	use := c.Use
+	c.Use, c.DisableFlagsInUseLine, c.DisableAutoGenTag = fullUse(c), true, true
+	if !c.Runnable() {
+		c.RunE = chooseBelow
+	} else if !c.DisableFlagParsing {
+		check := c.PreRunE
+		c.PreRunE = func(c *cobra.Command, args []string) error {
+			faults := append(wordFaults(use, args), f.flagFaults(c.Flags())...)
+			if check != nil {
+				faults = append(faults, check(c, args))
+			}
+			return Usage(faults...)
+		}
+	}
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		if flag.Name == "version" { // of no variable
+			return
+		}
+		flag.Usage += " [" + variables(flag) + "]"
+		flag.Value = &checkedValue{Value: flag.Value, from: "--" + flag.Name, faults: &f.faults}
+	})
+	for _, below := range c.Commands() {
+		f.fit(below)
+	}
+}
+
+// chooseBelow is run for a command that only has others below it.
+func chooseBelow(c *cobra.Command, args []string) error {
+	switch {
+	case len(args) == 0 && !c.HasParent():
+		return c.Help()
+	case len(args) == 0:
+		return Usage(fmt.Errorf("say %s; svc help %s tells more", either(names(c)), pathBelowRoot(c)))
+	}
+	said := fmt.Sprintf("no command %q; svc help%s lists them", args[0], strings.TrimRight(" "+pathBelowRoot(c), " "))
+	if near := c.SuggestionsFor(args[0]); len(near) > 0 {
+		said += "; " + either(near) + " is near"
+	}
+	return Usage(errors.New(said))
+}
+
+func names(c *cobra.Command) (all []string) {
+	for _, below := range c.Commands() {
+		if !below.Hidden {
+			all = append(all, below.Name())
+		}
+	}
+	return all
+}
+
+// either lists words as alternatives.
+func either(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
+// pathBelowRoot is the path of a command without the name of the program.
+func pathBelowRoot(c *cobra.Command) string {
+	_, path, _ := strings.Cut(c.CommandPath(), " ")
+	return path
+}
+
+// wordFaults compares the words of a command line with those that Use names.
+func wordFaults(use string, args []string) (faults []error) {
+	wanted := strings.Fields(use)[1:]
+	for _, one := range wanted {
+		word, many := strings.CutSuffix(one, "…")
+		switch optional := strings.HasPrefix(word, "["); {
+		case len(args) > 0 && many:
+			return nil
+		case len(args) > 0:
+			args = args[1:]
+		case !optional:
+			faults = append(faults, fmt.Errorf("%s: must be given", word))
+		}
+	}
+	if len(args) > 0 {
+		faults = append(faults, fmt.Errorf("unexpected argument %q", args[0]))
+	}
+	return slices.Clip(faults)
+}

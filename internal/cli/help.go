@@ -1,0 +1,143 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// helpWidth is the width of help: that of a terminal of the usual kind.
+const helpWidth = 100
+
+// printHelp prints what a command does, its flags and the commands below it.
+func printHelp(c *cobra.Command, _ []string) {
+	var b strings.Builder
+	fmt.Fprintf(&b, "usage: %s\n\n%s\n", c.UseLine(), c.Short)
+	if c.Long != "" {
+		fmt.Fprintf(&b, "\n%s\n", strings.TrimSpace(c.Long))
+	}
+	printBelow(&b, c)
+	own, servers := pflag.NewFlagSet("", pflag.ContinueOnError), pflag.NewFlagSet("", pflag.ContinueOnError)
+	own.SortFlags, servers.SortFlags = false, false
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		switch {
+		case flag.Name == "help":
+		case noted(flag, noteServers) != "":
+			servers.AddFlag(flag)
+		default:
+			own.AddFlag(flag)
+		}
+	})
+	printFlags(&b, "Flags", own)
+	printFlags(&b, "Servers other than the running svc dev", servers)
+	fmt.Fprint(c.OutOrStdout(), b.String())
+}
+
+// fullUse is the usage of a command with all flags that must be given.
+func fullUse(c *cobra.Command) string {
+	use, more := c.Use, c.HasAvailableSubCommands()
+	if more {
+		return use + " COMMAND"
+	}
+	c.Flags().VisitAll(func(flag *pflag.Flag) {
+		if noted(flag, noteRequired) == "" {
+			more = true
+			return
+		}
+		word, _ := pflag.UnquoteUsage(flag)
+		use += " --" + flag.Name + " " + word
+	})
+	if more {
+		use += " [flags]"
+	}
+	return use
+}
+
+// briefUse is the usage of a command without its flags.
+func briefUse(c *cobra.Command) string {
+	use, _, _ := strings.Cut(c.Use, " --")
+	return strings.TrimSuffix(strings.TrimSuffix(use, " [flags]"), " COMMAND")
+}
+
+// variables names what stands in for a flag.
+func variables(flag *pflag.Flag) string {
+	if noted(flag, noteSecret) != "" {
+		return Variable(flag.Name) + ", " + Variable(flag.Name) + "_FILE"
+	}
+	return Variable(flag.Name)
+}
+
+// printBelow lists the commands below one, by section.
+func printBelow(b *strings.Builder, c *cobra.Command) {
+	width := 0
+	for _, below := range c.Commands() {
+		width = max(width, len([]rune(briefUse(below))))
+	}
+	list := func(group string) {
+		for _, below := range c.Commands() {
+			if below.GroupID == group && !below.Hidden {
+				fmt.Fprintf(b, "  %-*s  %s\n", width, briefUse(below), below.Short)
+			}
+		}
+	}
+	if !c.HasAvailableSubCommands() {
+		return
+	}
+	for _, group := range c.Groups() {
+		fmt.Fprintf(b, "\n%s:\n", group.Title)
+		list(group.ID)
+	}
+	if len(c.Groups()) == 0 {
+		b.WriteString("\n")
+		list("")
+	}
+	fmt.Fprintf(b, "\nsvc help %sCOMMAND tells more of each.\n", strings.TrimLeft(pathBelowRoot(c)+" ", " "))
+}
+
+func printFlags(b *strings.Builder, title string, flags *pflag.FlagSet) {
+	if flags.HasAvailableFlags() {
+		fmt.Fprintf(b, "\n%s:\n%s", title, flags.FlagUsagesWrapped(helpWidth))
+	}
+}
+
+// helpCommand is svc help.
+func helpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "help [COMMAND…]", Short: "tell what a command does, and its flags",
+		ValidArgsFunction: completeCommands,
+		PreRunE:           func(c *cobra.Command, args []string) error { return commandFault(c.Root(), args) },
+		RunE: func(c *cobra.Command, args []string) error {
+			found, _, err := c.Root().Find(args)
+			if err != nil {
+				return err //nolint:wrapcheck // was checked before
+			}
+			return found.Help()
+		},
+	}
+}
+
+// commandFault says that words name no command.
+func commandFault(root *cobra.Command, words []string) error {
+	found, rest, err := root.Find(words)
+	if err == nil && len(rest) == 0 {
+		return nil
+	}
+	return chooseBelow(found, rest)
+}
+
+// completeCommands completes the words that name a command.
+func completeCommands(c *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
+	found, rest, err := c.Root().Find(args)
+	if err != nil || len(rest) > 0 {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var all []string
+	for _, below := range found.Commands() {
+		if strings.HasPrefix(below.Name(), begun) && !below.Hidden {
+			all = append(all, cobra.CompletionWithDesc(below.Name(), below.Short))
+		}
+	}
+	return all, cobra.ShellCompDirectiveNoFileComp
+}
