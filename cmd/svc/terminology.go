@@ -16,6 +16,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"svc/internal/spreadsheet"
 )
 
 // terminologyOptions is one run of svc terminology.
@@ -151,7 +153,7 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 		}
 		field := func(name string) string {
 			if i, ok := place[name]; ok && i < len(record) {
-				return strings.TrimSpace(record[i])
+				return spreadsheet.Unescape(strings.TrimSpace(record[i]))
 			}
 			return ""
 		}
@@ -292,7 +294,7 @@ func (o *terminologyOptions) exportCSV(ctx context.Context) error {
 	records := [][]string{csvColumns}
 	for i := range rows {
 		r := &rows[i]
-		record := []string{r.System, r.Code, kindOf(r), r.FactorID, "", "", r.Comment}
+		record := []string{spreadsheet.Escape(r.System), spreadsheet.Escape(r.Code), kindOf(r), r.FactorID, "", "", spreadsheet.Escape(r.Comment)}
 		if r.Value != nil {
 			record[4], record[5] = r.Value.Op, r.Value.Than.String()
 		}

@@ -28,8 +28,7 @@ zone = ZoneInfo(sys.argv[3] if len(sys.argv) > 3 else "America/Chicago")
 # ## The tables
 #
 # One row per accepted request, and one per change of the verdict. The folders are
-# named hospital=…/date=…, which DuckDB uses to leave out what a question does not
-# need; the columns are in the files too, so they need not be read from the names.
+# named date=…, which DuckDB uses to leave out what a question does not need.
 
 # %%
 db = duckdb.connect()

@@ -62,7 +62,8 @@ var rooms = map[string]room{
 	"internal/outbound":    {},                                                                                                                                           // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
 	"internal/seal":        {},                                                                                                                                           // secrets and addresses at rest: settings and the ledger use it
 	"internal/subscribers": {imports: []string{"internal/access", "internal/api", "internal/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
-	"internal/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
+	"internal/spreadsheet": {},                                                                                                                                           // text of a CSV file that a spreadsheet must not run: exports and the terminology map
+	"internal/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
 	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
 	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":    {},

@@ -17,16 +17,16 @@ import (
 	"svc/internal/runtimes"
 )
 
-// TestExportReadByOthers has DuckDB and pyarrow read every table that svc export
-// writes as Parquet. Both must see the types that the dictionary promises,
-// timestamps in UTC, and the rows of the same export as NDJSON, which another
+// TestExportReadByOthers has DuckDB, pyarrow, pandas and Polars open the folder of every
+// table that svc export writes as Parquet. They must see the types that the dictionary
+// promises, timestamps in UTC, and the rows of the same export as NDJSON, which another
 // library wrote, to the last null.
 func TestExportReadByOthers(t *testing.T) {
 	packages, err := os.ReadFile("../../docs/analysts/requirements.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	interpreter := runtimes.Python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1")...)
+	interpreter := runtimes.Python(t, append(strings.Fields(string(packages)), "pyarrow==26.0.1", "pandas==3.1.1", "polars==2.1.0")...)
 	d := exportable(t)
 	until := time.Now().UTC().Format(time.RFC3339Nano) // the unit goes on between two exports
 	out, lines := filepath.Join(d.dir, "parquet"), filepath.Join(d.dir, "ndjson")
@@ -45,6 +45,10 @@ func TestExportReadByOthers(t *testing.T) {
 				DuckDB, Arrow struct {
 					Types map[string]string
 					Rows  []map[string]any
+				}
+				Pandas, Polars struct {
+					Rows  []map[string]any
+					Dates []string
 				}
 				Folders [][]any
 			}
@@ -69,7 +73,9 @@ func TestExportReadByOthers(t *testing.T) {
 			if len(want) == 0 {
 				t.Fatal("no row")
 			}
-			for name, rows := range map[string][]map[string]any{"DuckDB": seen.DuckDB.Rows, "pyarrow": seen.Arrow.Rows} {
+			for name, rows := range map[string][]map[string]any{
+				"DuckDB": seen.DuckDB.Rows, "pyarrow": seen.Arrow.Rows, "pandas": seen.Pandas.Rows, "Polars": seen.Polars.Rows,
+			} {
 				got := textsOf(t, rows)
 				for i := range min(len(got), len(want)) {
 					if got[i] != want[i] {
@@ -78,6 +84,15 @@ func TestExportReadByOthers(t *testing.T) {
 				}
 				if len(got) != len(want) {
 					t.Errorf("%s reads %d rows, want %d", name, len(got), len(want))
+				}
+			}
+			dates := map[string]bool{}
+			for _, folder := range folders {
+				dates[folder[1].(string)] = true //nolint:forcetypeassert // made below
+			}
+			for name, got := range map[string][]string{"pandas": seen.Pandas.Dates, "Polars": seen.Polars.Dates} {
+				if !slices.Equal(got, slices.Sorted(maps.Keys(dates))) {
+					t.Errorf("%s sees the dates %v, want %v", name, got, dates)
 				}
 			}
 			if got := fmt.Sprint(seen.Folders); got != fmt.Sprint(folders) {
@@ -130,7 +145,7 @@ func linesOf(t *testing.T, dir string) (rows []string, folders [][]any) {
 				t.Fatal(err)
 			}
 			rows = append(rows, textsOf(t, []map[string]any{row})...)
-			count[[2]string{strings.TrimPrefix(parts[0], "hospital="), strings.TrimPrefix(parts[1], "date=")}]++
+			count[[2]string{parts[0], strings.TrimPrefix(parts[1], "date=")}]++
 		}
 	}
 	for folder, n := range count {

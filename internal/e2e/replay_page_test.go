@@ -41,7 +41,7 @@ func TestReplayPage(t *testing.T) {
 	if commands < 6 {
 		t.Errorf("the page has %d commands", commands)
 	}
-	for name, least := range map[string]int{"demo.ndjson": 1000, "out/observations/manifest.json": 100, "out/verdicts/manifest.json": 100} {
+	for name, least := range map[string]int{"demo.ndjson": 1000, "out/observations/_manifest.json": 100, "out/verdicts/_manifest.json": 100} {
 		if content, err := os.ReadFile(filepath.Join(dir, name)); err != nil || len(content) < least {
 			t.Errorf("%s: %d bytes, %v", name, len(content), err)
 		}

@@ -213,10 +213,10 @@ func TestExportOfSome(t *testing.T) {
 	}
 	rows := 0
 	for name, content := range folder(t, dir) {
-		if name == "manifest.json" {
+		if name == "_manifest.json" {
 			continue
 		}
-		if !strings.HasPrefix(name, "hospital=h001/date=2026-03-0") {
+		if !strings.HasPrefix(name, "h001/date=2026-03-0") {
 			t.Errorf("file %s", name)
 		}
 		all, err := csv.NewReader(strings.NewReader(content)).ReadAll()
@@ -292,8 +292,8 @@ func TestExportGoesOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		// A crash leaves more: half a file, and half a line of the journal.
-		leave(t, filepath.Join(dir, "hospital=h000", "date=2026-03-02"), "part-9-000000000000.parquet.partial", "half")
-		journal, err := os.OpenFile(filepath.Join(dir, "export.journal"), os.O_APPEND|os.O_WRONLY, 0)
+		leave(t, filepath.Join(dir, "h000", "date=2026-03-02"), "part-9-000000000000.parquet.partial", "half")
+		journal, err := os.OpenFile(filepath.Join(dir, "_export.journal"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,13 +13,16 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/compress/snappy"
+
+	"svc/internal/spreadsheet"
 )
 
 // Format is how rows are written.
 type Format string
 
 // The formats. Parquet is columnar and compressed with Snappy, which every reader has; NDJSON has an
-// object on each line; in CSV what is a list is the JSON of it.
+// object on each line; in CSV what is a list is the JSON of it, and text is
+// escaped for spreadsheets.
 const (
 	Parquet Format = "parquet"
 	NDJSON  Format = "ndjson"
@@ -168,7 +171,7 @@ func cell(v reflect.Value) (string, error) {
 		}
 		return Moment(v.Int()).text(), nil
 	case v.Kind() == reflect.String:
-		return v.String(), nil
+		return spreadsheet.Escape(v.String()), nil
 	case v.CanInt():
 		return strconv.FormatInt(v.Int(), 10), nil
 	case v.Kind() == reflect.Bool:

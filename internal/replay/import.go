@@ -18,6 +18,7 @@ import (
 
 	"github.com/parquet-go/parquet-go"
 
+	"svc/internal/spreadsheet"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -181,6 +182,6 @@ func readCSV(f io.Reader) (rows []importedRow, err error) {
 		if err := errors.Join(err1, err2, err3); err != nil {
 			return nil, err
 		}
-		rows = append(rows, importedRow{Offset: offset, At: Moment(at.UnixMilli()), Key: text[place["key"]], Record: record})
+		rows = append(rows, importedRow{Offset: offset, At: Moment(at.UnixMilli()), Key: spreadsheet.Unescape(text[place["key"]]), Record: record})
 	}
 }

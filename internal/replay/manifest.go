@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -87,10 +88,12 @@ type segment struct {
 	Files     []File   `json:"files"`
 }
 
+// Readers of folders of data files (pyarrow, pandas, Spark) pass over names that begin with an underscore.
 const (
-	manifestName = "manifest.json"
-	journalName  = "export.journal"
-	partialExt   = ".partial"
+	manifestName      = "_manifest.json"
+	firstManifestName = "manifest.json" // of exports before the underscore
+	journalName       = "_export.journal"
+	partialExt        = ".partial"
 )
 
 // ErrOther says that the folder holds an export of something else.
@@ -99,6 +102,9 @@ var ErrOther = errors.New("the folder holds another export")
 // ReadManifest reads that of a folder; fs.ErrNotExist: none is done there.
 func ReadManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
+	if errors.Is(err, fs.ErrNotExist) {
+		content, err = os.ReadFile(filepath.Join(dir, firstManifestName)) //nolint:gosec // likewise
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read manifest: %w", err)
 	}

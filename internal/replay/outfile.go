@@ -76,7 +76,8 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 		return f, nil
 	}
 	date := day.Format(time.DateOnly)
-	dir := filepath.Join("hospital="+hospital, "date="+date)
+	// Only the date is a Hive partition: hospital is a column of the file, and a reader refuses a name that stands in both.
+	dir := filepath.Join(hospital, "date="+date)
 	if f := s.open[dir]; f != nil {
 		s.last = f
 		return f, nil

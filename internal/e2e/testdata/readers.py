@@ -1,14 +1,15 @@
-"""Reads an export as analysts do, with DuckDB and with pyarrow, and prints what
-each makes of a table: types, rows, and what the folders of the partitions are
-good for. Called by TestExportReadByOthers."""
+"""Reads an export as analysts do, with DuckDB, pyarrow, pandas and Polars, each given
+the folder of a table and nothing else. Prints what each makes of it: rows, for the
+first two types, and the rows of each partition. Called by TestExportReadByOthers."""
 
 import base64
 import datetime
-import glob
 import json
 import sys
 
 import duckdb
+import pandas
+import polars
 import pyarrow.dataset
 
 files = sys.argv[1] + "/**/*.parquet"
@@ -18,6 +19,8 @@ def plain(value):
     """A value as NDJSON has it: what is null or an empty list is left out."""
     if isinstance(value, dict):
         return {k: plain(v) for k, v in value.items() if v is not None and v != []}
+    if hasattr(value, "tolist"):  # arrays and scalars of NumPy
+        value = value.tolist()
     if isinstance(value, (list, tuple)):
         return [plain(v) for v in value]
     if isinstance(value, bytes):
@@ -61,18 +64,29 @@ for name, kind in zip(table.columns, table.types):
     types |= duck_types(name, kind)
 rows = [plain(dict(zip(table.columns, row))) for row in table.fetchall()]
 
-# hospital=…/date=… are columns where a reader wants them.
+# date=… is a column where a reader wants it.
 folders = db.sql(f"""
     SELECT hospital, CAST(date AS VARCHAR), count(*) FROM read_parquet('{files}', hive_partitioning = true) GROUP BY ALL ORDER BY ALL
 """).fetchall()
 
-arrow = pyarrow.dataset.dataset(glob.glob(files, recursive=True), format="parquet")
+arrow = pyarrow.dataset.dataset(sys.argv[1], format="parquet")
 arrow_kinds = {}
 for field in arrow.schema:
     arrow_kinds |= arrow_types(field.name, field)
 
+# Both add the partition; what is left must be the columns of the files. Nullable types of
+# Arrow, since those of NumPy turn whole numbers with a null into floats.
+frame = pandas.read_parquet(sys.argv[1], dtype_backend="pyarrow")
+dates = sorted(str(d) for d in frame.pop("date").unique())
+frame_rows = [plain({k: None if v is pandas.NA else v for k, v in row.items()}) for row in frame.to_dict("records")]
+polar = polars.scan_parquet(sys.argv[1], hidden_file_prefix="_").collect()
+polar_dates = sorted(str(d) for d in polar["date"].unique())
+polar_rows = [plain(row) for row in polar.drop("date").to_dicts()]
+
 json.dump({
     "duckdb": {"types": types, "rows": rows},
     "arrow": {"types": arrow_kinds, "rows": [plain(row) for row in arrow.to_table().to_pylist()]},
+    "pandas": {"rows": frame_rows, "dates": dates},
+    "polars": {"rows": polar_rows, "dates": polar_dates},
     "folders": folders,
 }, sys.stdout)
