@@ -26,9 +26,6 @@ const (
 	demoSigns   = 4 * time.Hour            // signals older than this tell nothing of who is here now,
 	demoDrugs   = 36 * time.Hour           // unless of a drug, which may still run
 	demoSave    = time.Second              // how often it is noted how far it is
-	demoBatch   = 500                      // events, as POST /api/ingest/batch takes them
-	demoRoom    = 100                      // bytes around the events of a batch
-	demoBytes   = 4<<20 - demoRoom         // of the events of a batch; the API takes 8 MiB
 	demoPatient = 250 * time.Millisecond   // until a request is tried again that could not be taken
 	demoNote    = "Demo: %d requests of %s are in, after %.1f s; the unit goes on at speed %g.\n"
 )
@@ -188,7 +185,7 @@ func (d *demo) save() {
 type demoPast struct {
 	until   time.Time
 	batches []payload
-	events  int // in the last batch
+	events  eventBatch
 	signs   []payload
 	last    [3]payload // staffing, roster, census
 	before  payload    // staffing before the last, which may be a plan
@@ -199,7 +196,7 @@ var demoSnapshots = []string{"staffing", "roster", "census"}
 func (p *demoPast) keep(r *simulate.Request) {
 	feed := path.Base(r.Path)
 	if feed == "adt" {
-		p.event(r.Body)
+		p.addBatch(p.events.add(r.Body))
 		return
 	}
 	one := payload{path: feed, body: bytes.Clone(r.Body)}
@@ -219,24 +216,8 @@ func (p *demoPast) keep(r *simulate.Request) {
 	}
 }
 
-func (p *demoPast) event(body []byte) {
-	last := len(p.batches) - 1
-	if last < 0 || p.events == demoBatch || len(p.batches[last].body)+len(body) > demoBytes {
-		p.batches = append(p.batches, payload{path: "batch", body: []byte(`{"events":[`)})
-		last, p.events = last+1, 0
-	}
-	b := &p.batches[last]
-	if p.events > 0 {
-		b.body = append(b.body, ',')
-	}
-	b.body = append(b.body, body...)
-	p.events++
-}
-
 func (p *demoPast) all() []payload {
-	for i := range p.batches {
-		p.batches[i].body = append(p.batches[i].body, "]}"...)
-	}
+	p.addBatch(p.events.take())
 	all := append(p.batches, p.signs...)
 	for _, one := range append([]payload{p.before}, p.last[:]...) {
 		if one.body != nil {
@@ -244,4 +225,11 @@ func (p *demoPast) all() []payload {
 		}
 	}
 	return all
+}
+
+// addBatch keeps a batch of events, unless it is nil.
+func (p *demoPast) addBatch(body []byte) {
+	if body != nil {
+		p.batches = append(p.batches, payload{path: "batch", body: body})
+	}
 }

@@ -55,19 +55,49 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
 	err = newSending(&o.to, w, func(each func(payload) error) error {
-		for r := range requests {
-			p := payload{path: path.Base(r.Path), body: bytes.Clone(r.Body), async: o.pace == 0}
-			if o.pace > 0 {
-				p.due = r.At
-			}
-			if fault := each(p); fault != nil {
-				return fault
-			}
-		}
-		return nil
+		return o.send(requests, w.now(), each)
 	}).run(ctx, t)
 	if err != nil {
 		return fmt.Errorf("%w (of --start %s)", err, start)
+	}
+	return nil
+}
+
+// send hands out the requests: first the ADT events of the past in batches, as a hospital tells its history,
+// which the forecast learns from; then all others in their order.
+func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
+	isPast := func(r *simulate.Request) bool { return path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now)) }
+	var events eventBatch
+	batch := func(body []byte) error {
+		if body == nil {
+			return nil
+		}
+		return each(payload{path: "batch", body: body, async: o.pace == 0})
+	}
+	for r := range requests {
+		if o.pace > 0 && r.At.After(now) {
+			break
+		}
+		if isPast(&r) {
+			if err := batch(events.add(r.Body)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := batch(events.take()); err != nil {
+		return err
+	}
+	for r := range requests {
+		if isPast(&r) {
+			continue
+		}
+		p := payload{path: path.Base(r.Path), body: bytes.Clone(r.Body), async: o.pace == 0}
+		if o.pace > 0 {
+			p.due = r.At
+		}
+		if err := each(p); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -124,7 +154,7 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	flags.StringVar(&o.to.keyFile, "key-file", "", "`file` that holds the key")
 	flags.IntVar(&o.to.connections, "connections", 1, "connections at once; with more than one the order of requests is not kept")
 	flags.Float64Var(&o.to.rate, "rate", 0, "requests per second at most (default: as fast as they are answered)")
-	flags.IntVar(&o.to.from, "from", 1, "number of the first request to send: where an earlier run ended; it needs the same --start")
+	flags.IntVar(&o.to.from, "from", 1, "number of the first request to send: where an earlier run ended; it needs the same --start, and --speed max")
 	flags.DurationVar(&o.to.retryFor, "retry-for", time.Minute, "how long to try a request again that the server could not take")
 	flags.DurationVar(&o.to.answer, "answer-within", 10*time.Second, "how long to wait for an answer")
 	flags.StringVar(&o.to.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
@@ -159,6 +189,9 @@ func parseSimulate(args []string, w world) (*simulateOptions, error) {
 	o.lines = o.to.to == toLines
 	if o.unit.Start, err = o.firstInstant(start, location, w.Now()); err != nil {
 		faults = append(faults, err)
+	}
+	if o.pace > 0 && o.to.from > 1 {
+		faults = append(faults, errors.New("--from: needs --speed max, since what lies behind a unit in motion depends on the start"))
 	}
 	if o.to.connections < 1 || o.to.from < 1 || o.to.rate < 0 {
 		faults = append(faults, errors.New("--connections, --from: must be at least 1; --rate: at least 0"))

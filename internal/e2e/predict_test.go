@@ -19,32 +19,30 @@ import (
 	"svc/schemas"
 )
 
-// told are the ADT events of a made-up unit in the days before now. A small one may
-// be without an event for half a day, and then has no forecast: another one is made up.
+// told are the ADT events of a made-up unit in the days before now. The unit ends at an instant of its own, always
+// the same, so that what it holds now depends neither on the hour nor on the day on which the test runs.
 func told(t testing.TB, seed uint64, days int) (events []json.RawMessage) {
 	t.Helper()
-	const lately = 6 * time.Hour
-	now := time.Now()
-	start := now.Add(-time.Duration(days) * 24 * time.Hour).Truncate(time.Second)
-	for ; ; seed += 1000 {
-		requests, err := simulate.Requests(simulate.Options{Seed: seed, Profile: "small", Start: start.UTC(), For: now.Sub(start), Steady: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		var last time.Time
-		events = events[:0]
-		for r := range requests {
-			if r.Path == "/api/ingest/adt" {
-				events, last = append(events, bytes.Clone(r.Body)), r.At
-			}
-		}
-		if len(events) < days*5 {
-			t.Fatalf("%d events in %d days", len(events), days)
-		}
-		if now.Sub(last) < lately {
-			return events
+	const lately = 6 * time.Hour // a forecast needs an event of the last twelve
+	span, now := time.Duration(days)*24*time.Hour, time.Now().Truncate(time.Second)
+	start := time.Date(2026, 3, 11, 15, 0, 0, 0, time.UTC).Add(-span)
+	requests, err := simulate.Requests(simulate.Options{
+		Seed: seed, Profile: "small", Start: start, For: span, Steady: true,
+		Clock: simulate.Course{{Unit: start, Real: now.Add(-span), Speed: 1}}.Real,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last time.Time
+	for r := range requests {
+		if r.Path == "/api/ingest/adt" {
+			events, last = append(events, bytes.Clone(r.Body)), r.At
 		}
 	}
+	if len(events) < days*5 || now.Sub(last) > lately {
+		t.Fatalf("%d events in %d days, the last %v ago", len(events), days, now.Sub(last))
+	}
+	return events
 }
 
 // tell sends events by batch.
@@ -167,9 +165,9 @@ func TestPredict(t *testing.T) {
 		t.Errorf("headers %v", a.header)
 	}
 
-	// Two nurses now, forty from an hour and a half on.
+	// Nobody now, so that any unit is short; forty nurses from an hour and a half on.
 	ahead := time.Now().Add(90 * time.Minute).UTC().Format(time.RFC3339)
-	p.accepted(t, "staffing", `{"nursesOnDuty": 2, "callStaffAvailable": false}`)
+	p.accepted(t, "staffing", `{"nursesOnDuty": 0, "callStaffAvailable": false}`)
 	p.accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty": 40, "asOf": %q}`, ahead))
 	f, a = p.predicted(t, 10*time.Second)
 	f.check(t)
@@ -177,10 +175,14 @@ func TestPredict(t *testing.T) {
 	if hours[0].ShortfallP50 == nil || *hours[0].ShortfallP50 < 1 || *hours[1].ShortfallP90 != 0 || *hours[7].ShortfallP90 != 0 {
 		t.Errorf("the plan is not honoured: %s", a.Data)
 	}
-	u := p.unitState(t)
-	if f.Current.Level != u.Level || f.Current.DrivingAxis != u.DrivingAxis || f.Current.RatioShortfall != u.RatioShortfall || f.Current.NursesRequired != u.NursesRequired {
-		t.Errorf("current %+v, unit-state %+v", f.Current, u)
-	}
+	eventually(t, 10*time.Second, func() error { // unless time alone changes the unit between the two
+		f, _ = p.predicted(t, 10*time.Second)
+		u := p.unitState(t)
+		if f.Current.Level != u.Level || f.Current.DrivingAxis != u.DrivingAxis || f.Current.RatioShortfall != u.RatioShortfall || f.Current.NursesRequired != u.NursesRequired {
+			return fmt.Errorf("current %+v, unit-state %+v", f.Current, u)
+		}
+		return nil
+	})
 	eventually(t, 10*time.Second, func() error { // but at the turn of a minute
 		tag := p.get(t, "/api/v1/predict").header.Get("ETag")
 		if again := p.get(t, "/api/v1/predict", "If-None-Match", tag); again.status != http.StatusNotModified {

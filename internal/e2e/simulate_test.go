@@ -22,6 +22,8 @@ func TestSimulateIntoDev(t *testing.T) {
 	d := startDev(t, dir)
 	said := simulateInto(t, nil, "--to", "dev", "--data", dir, "--profile", "chaos", "--births", "900", "--for", "4d")
 	p := newPartner(d.BaseURL, d.HospitalID, d.APIKey)
+	backfilled(t, d, p)
+	p.predicted(t, 30*time.Second) // the past went in by batches, which the forecast learns from
 	settle(t, []*partner{p})
 	log := readLog(t, d.Kafka, "")
 	log.check(t, nil)
@@ -29,6 +31,23 @@ func TestSimulateIntoDev(t *testing.T) {
 	if len(log.observations) != said.Sent {
 		t.Errorf("%d sent, %d in the log", said.Sent, len(log.observations))
 	}
+}
+
+// backfilled waits until all hours of a past that came by batches are cut.
+func backfilled(t *testing.T, d *dev, p *partner) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		left := int32(-1)
+		for _, c := range readLog(t, d.Kafka, "").changes[p.hospital] {
+			if c.Snapshot != nil && c.Snapshot.Backfill > 0 {
+				left = c.Snapshot.Backfill - 1
+			}
+		}
+		if left != 0 {
+			return fmt.Errorf("%d hours of the past are to come", left)
+		}
+		return nil
+	})
 }
 
 // TestSimulateOnServers does it with two hospitals on a real Kafka and Redis, one
@@ -109,20 +128,7 @@ func TestDemo(t *testing.T) {
 
 	d = startDev(t, dir)
 	p = newPartner(d.BaseURL, d.HospitalID, d.APIKey)
-	var log *ledger
-	eventually(t, time.Minute, func() error { // 28 days of hours are cut
-		log = readLog(t, d.Kafka, "")
-		left := int32(-1)
-		for _, c := range log.changes[p.hospital] {
-			if c.Snapshot != nil && c.Snapshot.Backfill > 0 {
-				left = c.Snapshot.Backfill - 1
-			}
-		}
-		if left != 0 {
-			return fmt.Errorf("%d hours of the past are to come", left)
-		}
-		return nil
-	})
+	backfilled(t, d, p)
 	eventually(t, 30*time.Second, func() error { // and learnt
 		a := p.get(t, "/api/v1/predict")
 		var said struct {
@@ -138,7 +144,7 @@ func TestDemo(t *testing.T) {
 		return nil
 	})
 	settle(t, []*partner{p})
-	log = readLog(t, d.Kafka, "")
+	log := readLog(t, d.Kafka, "")
 	log.check(t, nil)
 	log.refold(t, p)
 	events, ids := 0, map[string]bool{}

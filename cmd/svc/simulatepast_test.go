@@ -1,0 +1,93 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path"
+	"strings"
+	"testing"
+)
+
+// TestSimulatePastByBatch sends days of a unit at once: its ADT events come in batches, before all else and each
+// once, since only batches fill the history of the forecast.
+func TestSimulatePastByBatch(t *testing.T) {
+	var paths []string
+	var events []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		feed := path.Base(r.URL.Path)
+		paths = append(paths, feed)
+		if feed == "batch" {
+			var body struct{ Events []json.RawMessage }
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Events) == 0 || len(body.Events) > batchEvents {
+				t.Errorf("a batch of %d events: %v", len(body.Events), err)
+			}
+			for _, e := range body.Events {
+				events = append(events, string(e))
+			}
+		}
+		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the other side counts
+	}))
+	defer server.Close()
+	args := []string{"simulate", "--profile", "large", "--for", "15d", "--start", "2026-03-01T12:00:00Z", "--steady"}
+	_, lines, _ := say(t, args...)
+	var want, others []string
+	for line := range strings.Lines(lines) {
+		var r struct {
+			Path string
+			Body json.RawMessage
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		if feed := path.Base(r.Path); feed == "adt" {
+			want = append(want, string(r.Body))
+		} else {
+			others = append(others, feed)
+		}
+	}
+	if code, _, stderr := say(t, append(args, "--to", server.URL, "--key", "svc_1")...); code != 0 {
+		t.Fatalf("code %d, says %q", code, stderr)
+	}
+	batches := (len(want) + batchEvents - 1) / batchEvents
+	if strings.Join(events, "\n") != strings.Join(want, "\n") || batches < 2 {
+		t.Errorf("%d events came in batches, want %d in %d", len(events), len(want), batches)
+	}
+	if got := strings.Join(paths, " "); got != strings.Join(append(strings.Fields(strings.Repeat("batch ", batches)), others...), " ") {
+		t.Errorf("%d requests, want %d batches before %d others", len(paths), batches, len(others))
+	}
+	if code, _, stderr := say(t, append(args, "--speed", "2", "--from", "3", "--to", server.URL, "--key", "svc_1")...); code != 2 || !strings.Contains(stderr, "--from: needs --speed max") {
+		t.Errorf("of a start in the middle of a unit in motion: code %d, says %q", code, stderr)
+	}
+}
+
+// An event is in one batch, also at the bounds of the batches.
+func TestEventBatchBounds(t *testing.T) {
+	large := []byte(`"` + strings.Repeat("x", batchBytes/2) + `"`)
+	for name, list := range map[string][][]byte{"many": make([][]byte, 2*batchEvents+1), "large": {large, large, large}, "none": nil} {
+		var b eventBatch
+		var got int
+		for _, event := range list {
+			if event == nil {
+				event = []byte(`{}`)
+			}
+			got += countEvents(t, b.add(event))
+		}
+		if got += countEvents(t, b.take()); got != len(list) || b.take() != nil {
+			t.Errorf("%s: %d events in batches, want %d", name, got, len(list))
+		}
+	}
+}
+
+func countEvents(t *testing.T, batch []byte) int {
+	t.Helper()
+	if batch == nil {
+		return 0
+	}
+	var body struct{ Events []json.RawMessage }
+	if err := json.Unmarshal(batch, &body); err != nil || len(batch) > 4<<20 || len(body.Events) > batchEvents {
+		t.Errorf("a batch of %d bytes, %d events: %v", len(batch), len(body.Events), err)
+	}
+	return len(body.Events)
+}
