@@ -197,7 +197,7 @@ func TestInstancesShareAndTakeOver(t *testing.T) {
 		// A third comes and leaves: its partitions are given back at once.
 		third := r.dial()
 		var three Stats
-		leave := r.process(third, Config{Instance: "three", Leave: true, Stats: &three})
+		leave := r.process(third, Config{Instance: "three", Leave: func() bool { return true }, Stats: &three})
 		r.await("partitions of the third", 1, three.Partitions.Load)
 		if err := leave(); err != nil {
 			t.Fatal(err)

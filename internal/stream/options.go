@@ -27,6 +27,11 @@ type Options struct {
 	CAFile            string // PEM; empty: the system's authorities
 	CertFile, KeyFile string // PEM; client certificate, both or neither
 
+	// Replicas is how many replicas new topics get, and existing ones have at least; 0: 3,
+	// or as many as there are brokers. New topics wait for so many brokers, or, with 0,
+	// for as many as Brokers names.
+	Replicas int
+
 	Mechanism      string // "", PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512
 	User, Password string
 

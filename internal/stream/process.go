@@ -42,9 +42,9 @@ type Config struct {
 	// else still needs. Set it where the broker never compacts: what lies
 	// before it and before the checkpoint is then deleted.
 	Keep func(ctx context.Context, partition int32) (int64, error)
-	// Leave gives the partitions to the others at once when ctx ends. Without
-	// it they wait 10 s for a restart of this instance.
-	Leave bool
+	// Leave is asked when ctx ends. True gives the partitions to the others at
+	// once; false, or nil, has them wait 10 s for a restart of this instance.
+	Leave func() bool
 	// CheckpointBytes is the least growth of a changelog partition between
 	// two checkpoints; 0: 64 MB.
 	CheckpointBytes int64

@@ -152,7 +152,7 @@ func (c *Config) fetchPartition() int32 {
 // group unless it says that it leaves.
 func (l *loop) close(ctx context.Context) {
 	l.session.Close()
-	if l.cfg.Leave && ctx.Err() != nil && !l.cluster.embedded {
+	if l.cfg.Leave != nil && ctx.Err() != nil && !l.cluster.embedded && l.cfg.Leave() {
 		l.leave(context.WithoutCancel(ctx))
 	}
 	for p := range l.parts {

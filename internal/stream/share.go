@@ -46,8 +46,8 @@ type ShareConfig struct {
 	Group    string
 	Instance string // stable name of this process within the group
 	Topic    string
-	Beside   string // topic with the same number of partitions, followed where we own the partition
-	Leave    bool   // give the partitions to the others at once when ctx ends
+	Beside   string      // topic with the same number of partitions, followed where we own the partition
+	Leave    func() bool // as in [Config]
 	Every    time.Duration
 }
 

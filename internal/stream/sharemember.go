@@ -92,12 +92,12 @@ func (m *member) run(ctx context.Context) error {
 }
 
 // end gives back what is ours and leaves.
-func (m *member) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shareEnd)
+func (m *member) end(ended context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ended), shareEnd)
 	defer cancel()
 	m.give(ctx, m.list())
 	m.client.CloseAllowingRebalance()
-	if m.cfg.Leave && !m.cluster.embedded {
+	if m.cfg.Leave != nil && ended.Err() != nil && !m.cluster.embedded && m.cfg.Leave() {
 		leave, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if _, err := m.cluster.admin.LeaveGroup(leave, kadm.LeaveGroup(m.cfg.Group).InstanceIDs(m.id)); err != nil {

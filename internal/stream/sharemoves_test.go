@@ -104,7 +104,7 @@ func TestShareLeaves(t *testing.T) {
 				one.until("all partitions", func() bool { return len(one.next) == parts })
 				other := r.dial()
 				defer other.Close()
-				second := r.share(other, "two", two, func(c *ShareConfig) { c.Leave = leave })
+				second := r.share(other, "two", two, func(c *ShareConfig) { c.Leave = func() bool { return leave } })
 				two.until("a partition of the second", func() bool { return len(two.next) > 0 })
 				allEnd(t, second)
 				began := time.Now()

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,7 +65,9 @@ type Cluster struct {
 	limits sync.Map // topic -> int32: max.message.bytes as Ensure knows it
 
 	id       string
-	brokers  int
+	brokers  int  // as last seen
+	wanted   int  // replicas of a topic, for which as many brokers are waited for
+	exact    bool // wanted was asked for
 	embedded bool // see Broker
 }
 
@@ -75,7 +78,10 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, log: o.Log}
+	c := &Cluster{opts: opts, log: o.Log, exact: o.Replicas > 0, wanted: o.Replicas}
+	if !c.exact {
+		c.wanted = min(len(slices.Compact(slices.Sorted(slices.Values(o.Brokers)))), maxReplicas)
+	}
 	c.health = newHealth(ctx, o.Log)
 	c.client, err = kgo.NewClient(c.with(
 		kgo.WithHooks(c.health),

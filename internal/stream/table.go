@@ -63,7 +63,11 @@ func (t *Table) Run(ctx context.Context) error {
 	for n := range ends {
 		partitions = append(partitions, n)
 	}
-	barriers, err := t.cluster.barriers(ctx, t.topic, partitions)
+	var barriers map[int32]int64
+	err = t.cluster.persist(ctx, "read "+t.topic, func() (err error) {
+		barriers, err = t.cluster.barriers(ctx, t.topic, partitions)
+		return err
+	})
 	if err != nil {
 		return ended(ctx, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
-// Topic is what a topic must be. It gets 3 replicas, or as many as there are
-// brokers if those are fewer, and min.insync.replicas 2 where there are 3.
+// Topic is what a topic must be. It gets as many replicas as [Options] say, and
+// min.insync.replicas 2 where there are 3 or more.
 type Topic struct {
 	Name            string
 	Partitions      int32
@@ -26,8 +25,9 @@ type Topic struct {
 	MaxMessageBytes int           // max.message.bytes, at least; 0: the broker's default
 }
 
-// Ensure creates the topics that are missing. It returns all that does not fit
-// of those that exist, at once, and changes none of them.
+// Ensure creates the topics that are missing and waits until every broker knows all of
+// them. It returns all that does not fit, at once, and changes no topic that exists:
+// also none that another process creates at the same time.
 func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
@@ -36,31 +36,71 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 			c.limits.Store(t.Name, int32(min(t.MaxMessageBytes, maxRecordBytes)))
 		}
 	}
-	have, err := c.admin.ListTopics(ctx, names...)
-	if err != nil {
-		return fmt.Errorf("list topics: %w", err)
-	}
-	var existing []Topic
-	for _, t := range topics {
-		switch err := have[t.Name].Err; {
-		case err == nil && have.Has(t.Name):
-			existing = append(existing, t)
-		case errors.Is(err, kerr.UnknownTopicOrPartition) || !have.Has(t.Name):
-			// Several roles may start at the same time.
-			if err = c.create(ctx, t); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-				return fmt.Errorf("create topic %s: %w", t.Name, err)
-			}
-		default:
-			return fmt.Errorf("look at topic %s: %w", t.Name, err)
+	var misfits error
+	err := c.persist(ctx, "make sure of the topics", func() error {
+		have, err := c.admin.ListTopics(ctx, names...)
+		if err != nil {
+			return fmt.Errorf("list topics: %w", err)
 		}
-	}
-	if err := c.settled(ctx, topics); err != nil {
+		for _, t := range topics {
+			if err := c.createMissing(ctx, t, have[t.Name]); err != nil {
+				return err
+			}
+		}
+		if have, err = c.settled(ctx, names); err != nil {
+			return err
+		}
+		misfits, err = c.fit(ctx, topics, have)
 		return err
-	}
-	return c.fit(ctx, existing, have)
+	})
+	return errors.Join(err, misfits)
 }
 
-func (c *Cluster) replicas() int16 { return int16(min(c.brokers, 3)) } //nolint:gosec // 1 to 3
+// createMissing creates the topic unless the cluster has it. Another role that starts
+// at the same time may be faster: what it made is checked like any other.
+func (c *Cluster) createMissing(ctx context.Context, t Topic, have kadm.TopicDetail) error {
+	if have.Topic == t.Name && !errors.Is(have.Err, kerr.UnknownTopicOrPartition) {
+		if have.Err != nil {
+			return fmt.Errorf("look at topic %s: %w", t.Name, have.Err)
+		}
+		return nil
+	}
+	if err := c.enoughBrokers(ctx); err != nil {
+		return err
+	}
+	if err := c.create(ctx, t); err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
+		return fmt.Errorf("create topic %s: %w", t.Name, err)
+	}
+	return nil
+}
+
+// errFewBrokers says that topics would get fewer replicas than they are to have.
+var errFewBrokers = errors.New("fewer brokers than replicas")
+
+// enoughBrokers looks whether the brokers are there that new topics are to lie on. Of
+// brokers that start together the first answers before the others are known.
+func (c *Cluster) enoughBrokers(ctx context.Context) error {
+	meta, err := c.admin.BrokerMetadata(ctx)
+	if err != nil {
+		return fmt.Errorf("list brokers: %w", err)
+	}
+	c.brokers = len(meta.Brokers)
+	if c.brokers < c.wanted {
+		return fmt.Errorf("%w: %d brokers are known, topics are created with %d replicas", errFewBrokers, c.brokers, c.wanted)
+	}
+	return nil
+}
+
+// maxReplicas is how many replicas a topic gets unless the options ask for more.
+const maxReplicas = 3
+
+// replicas is how many replicas a topic gets, and has at least.
+func (c *Cluster) replicas() int16 {
+	if c.exact {
+		return int16(c.wanted) //nolint:gosec // a small number
+	}
+	return int16(min(max(c.brokers, c.wanted), maxReplicas)) //nolint:gosec // 1 to 3
+}
 
 func (c *Cluster) create(ctx context.Context, t Topic) error {
 	policy, retention := "delete", int64(-1)
@@ -79,7 +119,7 @@ func (c *Cluster) create(ctx context.Context, t Topic) error {
 	if t.MaxMessageBytes > 0 {
 		conf["max.message.bytes"] = text(int64(t.MaxMessageBytes))
 	}
-	if c.replicas() == 3 {
+	if c.replicas() >= 3 {
 		conf["min.insync.replicas"] = text(2)
 	}
 	_, err := c.admin.CreateTopic(ctx, t.Partitions, c.replicas(), conf, t.Name)
@@ -91,55 +131,107 @@ func text(n int64) *string {
 	return &s
 }
 
-// settled waits until every topic is known and led: creation is asynchronous.
-func (c *Cluster) settled(ctx context.Context, topics []Topic) error {
+// settled waits until every broker that answers knows all topics and their leaders:
+// what one broker has created the others hear of later, and until then they deny it.
+func (c *Cluster) settled(ctx context.Context, names []string) (have kadm.TopicDetails, err error) {
 	for {
-		names := make([]string, 0, len(topics))
-		for _, t := range topics {
-			names = append(names, t.Name)
+		have, err = c.admin.ListTopics(ctx, names...)
+		if err == nil {
+			if err = missing(have, names); err == nil {
+				err = c.knownEverywhere(ctx, names)
+			}
 		}
-		have, err := c.admin.ListTopics(ctx, names...)
-		if err == nil && !slices.ContainsFunc(topics, func(t Topic) bool { return !led(have[t.Name]) }) {
-			return nil
+		if err == nil || !passing(err) {
+			return have, err
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("wait for topics: %w", errors.Join(ctx.Err(), err))
+			return nil, fmt.Errorf("wait for topics: %w", errors.Join(ctx.Err(), err))
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
 }
 
-func led(t kadm.TopicDetail) bool {
-	if t.Err != nil || len(t.Partitions) == 0 {
-		return false
+// knownEverywhere asks each broker. One that does not answer is not waited for: it
+// answers for topics again when it has caught up with the others.
+func (c *Cluster) knownEverywhere(ctx context.Context, names []string) error {
+	brokers, err := c.admin.ListBrokers(ctx)
+	if err != nil {
+		return fmt.Errorf("list brokers: %w", err)
 	}
+	within, cancel := context.WithTimeout(ctx, brokerWithin)
+	defer cancel()
+	return Parallel(len(brokers), func(i int) error {
+		req := kmsg.NewPtrMetadataRequest()
+		for _, name := range names {
+			t := kmsg.NewMetadataRequestTopic()
+			t.Topic = &name
+			req.Topics = append(req.Topics, t)
+		}
+		resp, err := req.RequestWith(within, c.client.Broker(int(brokers[i].NodeID)))
+		if err != nil {
+			return nil //nolint:nilerr // as above
+		}
+		for _, t := range resp.Topics {
+			err := kerr.ErrorForCode(t.ErrorCode)
+			for _, p := range t.Partitions {
+				err = errors.Join(err, kerr.ErrorForCode(p.ErrorCode))
+			}
+			if err != nil {
+				return fmt.Errorf("topic %s at broker %d: %w", deref(t.Topic), brokers[i].NodeID, err)
+			}
+		}
+		return nil
+	})
+}
+
+// brokerWithin bounds the question to each broker.
+const brokerWithin = 2 * time.Second
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// missing returns an error for the first topic without a leader for each partition.
+func missing(have kadm.TopicDetails, names []string) error {
+	for _, name := range names {
+		if err := have[name].Err; err != nil {
+			return fmt.Errorf("topic %s: %w", name, err)
+		}
+		if !led(have[name]) {
+			return fmt.Errorf("topic %s: %w", name, kerr.LeaderNotAvailable)
+		}
+	}
+	return nil
+}
+
+func led(t kadm.TopicDetail) bool {
 	for _, p := range t.Partitions {
 		if p.Leader < 0 {
 			return false
 		}
 	}
-	return true
+	return len(t.Partitions) > 0
 }
 
-// fit returns all that is wrong with existing topics.
-func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) error {
-	if len(topics) == 0 {
-		return nil
-	}
+// fit returns all that is wrong with the topics.
+func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetails) (misfits, err error) {
 	names := make([]string, 0, len(topics))
 	for _, t := range topics {
 		names = append(names, t.Name)
 	}
 	described, err := c.admin.DescribeTopicConfigs(ctx, names...)
 	if err != nil {
-		return fmt.Errorf("describe topics: %w", err)
+		return nil, fmt.Errorf("describe topics: %w", err)
 	}
 	var faults []error
 	for _, t := range topics {
 		rc, err := described.On(t.Name, nil)
 		if err = errors.Join(err, rc.Err); err != nil {
-			return fmt.Errorf("describe topic %s: %w", t.Name, err)
+			return nil, fmt.Errorf("describe topic %s: %w", t.Name, err)
 		}
 		conf := map[string]string{}
 		for _, cf := range rc.Configs {
@@ -147,7 +239,7 @@ func (c *Cluster) fit(ctx context.Context, topics []Topic, have kadm.TopicDetail
 		}
 		faults = append(faults, c.misfits(t, have[t.Name], conf)...)
 	}
-	return errors.Join(faults...)
+	return errors.Join(faults...), nil
 }
 
 // misfits lists what one topic has against what it must have.
@@ -201,32 +293,45 @@ func number(conf map[string]string, key string) int64 {
 // deleted and created again, so that what was derived from the old one is known
 // to be stale.
 func (c *Cluster) Generation(ctx context.Context, topic string) (string, error) {
-	have, err := c.admin.ListTopics(ctx, topic)
-	if err = errors.Join(err, have.Error()); err != nil {
-		return "", fmt.Errorf("look at topic %s: %w", topic, err)
+	have, err := c.look(ctx, topic)
+	if err != nil {
+		return "", err
 	}
-	id := have[topic].ID
+	id := have.ID
 	return hex.EncodeToString(id[:]), nil
 }
 
 // Partitions returns the number of partitions of topic.
 func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
-	have, err := c.admin.ListTopics(ctx, topic)
-	if err = errors.Join(err, have.Error()); err != nil {
-		return 0, fmt.Errorf("look at topic %s: %w", topic, err)
+	have, err := c.look(ctx, topic)
+	if err != nil {
+		return 0, err
 	}
-	return int32(len(have[topic].Partitions)), nil //nolint:gosec // Kafka counts them so
+	return int32(len(have.Partitions)), nil //nolint:gosec // Kafka counts them so
+}
+
+// look returns what the cluster says of a topic that exists.
+func (c *Cluster) look(ctx context.Context, topic string) (have kadm.TopicDetail, err error) {
+	err = c.persist(ctx, "look at topic "+topic, func() error {
+		all, err := c.admin.ListTopics(ctx, topic)
+		have = all[topic]
+		return errors.Join(err, all.Error())
+	})
+	return have, err
 }
 
 // batchBytes returns how large a batch topic takes.
 func (c *Cluster) batchBytes(ctx context.Context, topic string) (int32, error) {
-	described, err := c.admin.DescribeTopicConfigs(ctx, topic)
+	var rc kadm.ResourceConfig
+	err := c.persist(ctx, "describe topic "+topic, func() error {
+		described, err := c.admin.DescribeTopicConfigs(ctx, topic)
+		if err == nil {
+			rc, err = described.On(topic, nil)
+		}
+		return errors.Join(err, rc.Err)
+	})
 	if err != nil {
-		return 0, fmt.Errorf("describe topic %s: %w", topic, err)
-	}
-	rc, err := described.On(topic, nil)
-	if err = errors.Join(err, rc.Err); err != nil {
-		return 0, fmt.Errorf("describe topic %s: %w", topic, err)
+		return 0, err
 	}
 	for _, cf := range rc.Configs {
 		if n, err := strconv.Atoi(cf.MaybeValue()); cf.Key == "max.message.bytes" && err == nil {

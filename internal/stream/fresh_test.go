@@ -1,0 +1,196 @@
+package stream
+
+import (
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// freshRig is a cluster of brokers on which nothing was made yet.
+func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kfake.Cluster, *lines) {
+	t.Helper()
+	net, said := &kfake.VirtualNetwork{}, &lines{}
+	broker, err := kfake.NewCluster(kfake.Ports(ports...), kfake.ListenFn(net.Listen))
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := Options{Brokers: []string{"localhost:9092"}, Log: slog.New(slog.NewTextHandler(said, nil)), Dial: net.DialContext}
+	if options != nil {
+		options(&o)
+	}
+	c, err := Dial(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, broker, said
+}
+
+// unknown answers a question for topics as a broker does that has not heard of them.
+func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
+	resp, _ := req.ResponseKind().(*kmsg.MetadataResponse)
+	for _, asked := range req.Topics {
+		t := kmsg.NewMetadataResponseTopic()
+		t.Topic, t.TopicID, t.ErrorCode = asked.Topic, asked.TopicID, code
+		resp.Topics = append(resp.Topics, t)
+	}
+	return resp
+}
+
+// A topic that another process creates between our look and our own creation is
+// checked like one that was there before.
+func TestEnsureChecksTopicsThatAppear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, broker, _ := freshRig(t, nil, 9092)
+		defer broker.Close()
+		defer c.Close()
+		if _, err := c.admin.CreateTopic(t.Context(), 12, 1, nil, "observations"); err != nil {
+			t.Fatal(err)
+		}
+		var denied atomic.Bool
+		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			ask, _ := req.(*kmsg.MetadataRequest)
+			if len(ask.Topics) == 0 || !denied.CompareAndSwap(false, true) {
+				broker.KeepControl()
+				return nil, nil, false
+			}
+			return unknown(ask, kerr.UnknownTopicOrPartition.Code), nil, true
+		})
+		err := c.Ensure(t.Context(), Topic{Name: "observations", Partitions: 6})
+		if !denied.Load() || err == nil || !strings.Contains(err.Error(), "observations: 12 partitions, not 6") {
+			t.Errorf("denied %v, then %v", denied.Load(), err)
+		}
+	})
+}
+
+// A new topic is ready once every broker knows it: one that hears of it late denies
+// it until then, and roles would end with that.
+func TestEnsureWaitsForEveryBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
+		defer broker.Close()
+		defer c.Close()
+		const late = 2 // node
+		hears := time.Now().Add(7 * time.Second)
+		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
+			broker.KeepControl()
+			ask, _ := req.(*kmsg.MetadataRequest)
+			if len(ask.Topics) == 0 || broker.CurrentNode() != late || time.Now().After(hears) {
+				return nil, nil, false
+			}
+			return unknown(ask, kerr.UnknownTopicOrPartition.Code), nil, true
+		})
+		if err := c.Ensure(t.Context(), Topic{Name: "observations", Partitions: 6}, Topic{Name: "audit", Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if time.Now().Before(hears) {
+			t.Error("a broker did not know the topics yet")
+		}
+	})
+}
+
+// A broker that does not answer holds nobody up: it has caught up with the others
+// before it answers again.
+func TestEnsureWithoutOneBroker(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, broker, _ := freshRig(t, nil, 9092, 9093, 9094)
+		defer broker.Close()
+		defer c.Close()
+		if err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		broker.ControlKey(int16(kmsg.Metadata), func(kmsg.Request) (kmsg.Response, error, bool) {
+			broker.KeepControl()
+			return nil, nil, broker.CurrentNode() == 2 // a question without an answer
+		})
+		began := time.Now()
+		if err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); took > time.Minute {
+			t.Errorf("after %v", took)
+		}
+	})
+}
+
+// Of brokers that start together the first answers alone: topics wait for as many
+// brokers as replicas are wanted, or as are named.
+func TestEnsureWaitsForBrokersOfReplicas(t *testing.T) {
+	for name, options := range map[string]func(*Options){
+		"asked for":     func(o *Options) { o.Replicas = 3 },
+		"brokers named": func(o *Options) { o.Brokers = []string{"localhost:9092", "localhost:9093", "localhost:9094"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, broker, said := freshRig(t, options, 9092)
+				defer broker.Close()
+				defer c.Close()
+				done := make(chan error, 1)
+				go func() { done <- c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1}) }()
+				time.Sleep(10 * time.Second)
+				if broker.TopicInfo("audit") != nil {
+					t.Fatal("created with one broker")
+				}
+				if !strings.Contains(said.String(), "1 brokers are known, topics are created with 3 replicas") {
+					t.Errorf("the log does not say why it waits: %s", said)
+				}
+				for port := 9093; port < 9095; port++ {
+					if _, _, err := broker.AddNode(-1, port); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if err := <-done; err != nil {
+					t.Fatal(err)
+				}
+				have, err := c.admin.ListTopics(t.Context(), "audit")
+				if err != nil || have["audit"].Partitions.NumReplicas() != 3 {
+					t.Errorf("%d replicas: %v", have["audit"].Partitions.NumReplicas(), err)
+				}
+			})
+		})
+	}
+}
+
+// What a broker answers while it starts is asked again; what no patience helps with
+// is an error at once.
+func TestEnsurePersists(t *testing.T) {
+	for name, tt := range map[string]struct {
+		answer *kerr.Error
+		passes bool
+	}{
+		"not the controller": {kerr.NotController, true},
+		"too few brokers":    {kerr.InvalidReplicationFactor, true},
+		"not allowed":        {kerr.TopicAuthorizationFailed, false},
+		"against a policy":   {kerr.PolicyViolation, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c, broker, _ := freshRig(t, nil, 9092)
+				defer broker.Close()
+				defer c.Close()
+				until := time.Now().Add(5 * time.Second)
+				broker.ControlKey(int16(kmsg.CreateTopics), func(req kmsg.Request) (kmsg.Response, error, bool) {
+					broker.KeepControl()
+					if time.Now().After(until) {
+						return nil, nil, false
+					}
+					resp, _ := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+					topic := kmsg.NewCreateTopicsResponseTopic()
+					topic.Topic, topic.ErrorCode = "audit", tt.answer.Code
+					resp.Topics = append(resp.Topics, topic)
+					return resp, nil, true
+				})
+				err := c.Ensure(t.Context(), Topic{Name: "audit", Partitions: 1})
+				if (err == nil) != tt.passes || tt.passes == time.Now().Before(until) {
+					t.Errorf("%v after %v", err, time.Since(until.Add(-5*time.Second)))
+				}
+			})
+		})
+	}
+}
