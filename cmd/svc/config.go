@@ -38,6 +38,7 @@ type config struct {
 	KafkaUser      string
 	KafkaPassword  string
 	Partitions     int
+	Replicas       int
 	CommitEvery    time.Duration
 	Redis          string
 	RedisCA        string
@@ -58,6 +59,8 @@ type config struct {
 	CORSOrigins    []string
 	LogLevel       string
 	ShutdownWithin time.Duration
+	Drain          time.Duration
+	Leave          bool
 }
 
 // option is one row of the configuration.
@@ -101,6 +104,7 @@ var options = []option{
 	{name: "kafka-sasl-password", secret: true, help: "SASL password", set: text(func(c *config) *string { return &c.KafkaPassword })},
 	{name: "topic-prefix", help: "put before every topic name, for tests on a shared cluster", set: text(func(c *config) *string { return &c.TopicPrefix })},
 	{name: "partitions", only: needTopics, preset: "48", help: "partitions of the observations and verdicts topics when they are created", set: count(func(c *config) *int { return &c.Partitions }, 1, 10_000)},
+	{name: "replication-factor", preset: "0", help: "replicas of the topics when they are created, for which as many brokers are waited for; existing topics must have as many (default 0: 3, or as many as there are brokers)", set: count(func(c *config) *int { return &c.Replicas }, 0, 100)},
 	{name: "commit-every", only: needProcess, preset: "10ms", help: "gather the inputs that arrive within this time of the last commit; 0 where the brokers have add.partitions.to.txn.retry.backoff.ms=1", set: duration(func(c *config) *time.Duration { return &c.CommitEvery }, 0, time.Second)},
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
@@ -130,9 +134,11 @@ var options = []option{
 	{name: "mllp-connections-per-peer", only: needIngest, preset: "100", help: "of them from one machine", set: count(func(c *config) *int { return &c.MLLP.PerPeer }, 1, 100_000)},
 	{name: "mllp-idle", only: needIngest, preset: "1h", help: "an MLLP connection without a message for so long is closed", set: duration(func(c *config) *time.Duration { return &c.MLLP.Idle }, time.Second, 7*24*time.Hour)},
 	{name: "instance", only: needProcess | needNotify, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
+	{name: "leave", only: needProcess | needNotify, preset: "false", help: "give up the place in the consumer group at a stop, for an instance that does not come back; else its partitions wait 10 s for it", set: boolean(func(c *config) *bool { return &c.Leave })},
 	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
 	{name: "cors-origins", only: needHTTP, help: "origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)", set: origins},
 	{name: "shutdown-within", only: needHTTP | needNotify, preset: "10s", help: "time for open requests at a graceful stop; half of it for those to webhooks, at most 5s", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
+	{name: "drain", only: needHTTP, preset: "0", help: "time at a graceful stop in which requests are still taken while /readyz says that the process ends: as long as whoever balances load takes to notice", set: duration(func(c *config) *time.Duration { return &c.Drain }, 0, 5*time.Minute)},
 	{name: "log-level", preset: "info", help: "debug, info, warn or error", set: oneOf(func(c *config) *string { return &c.LogLevel }, logLevels...)},
 }
 

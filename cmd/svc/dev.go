@@ -104,7 +104,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 
 	address := "http://" + listener.Addr().String()
 	caught := newOutbox(w.Now, address)
-	h, err := build(ctx, &config{
+	h := newHouse(&config{
 		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
 		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
@@ -113,44 +113,56 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
-	}, []string{"ingest", "notify", "process", "read"}, newLog(w.Stderr, o.logLevel), w.Now)
+	}, newLog(w.Stderr, o.logLevel), w.Now)
+	defer h.close()
+	private := h.private()
+	private.listener = metrics
+	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+		if err := h.build(ctx, []string{"ingest", "notify", "process", "read"}); err != nil {
+			return nil, err
+		}
+		h.mountDevHook()
+		h.mountOutbox(caught)
+		public, front := h.public(), h.mllpFronts[0]
+		public.listener, front.listener = listener, hl7
+		greeted := make(chan struct{})
+		front.after = append(front.after, greeted)
+		h.run("greeting", func(ctx context.Context) error {
+			if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), front, w); err != nil {
+				return err
+			}
+			close(greeted)
+			<-ctx.Done()
+			return nil
+		})
+		if o.demo {
+			if err := h.runDemo(o, greeted, w); err != nil {
+				return nil, err
+			}
+		}
+		return []func(context.Context) error{public.run, front.run}, nil
+	})
+}
+
+// runDemo keeps the unit of --demo moving once its hospital is there.
+func (h *house) runDemo(o *devOptions, greeted <-chan struct{}, w world) error {
+	d, err := newDemo(o, w)
 	if err != nil {
 		return err
 	}
-	defer h.close()
-	h.mountDevHook()
-	h.mountOutbox(caught)
-	public, private, front := h.public(), h.private(), h.mllpFronts[0]
-	public.listener, private.listener, front.listener = listener, metrics, hl7
-	greeted := make(chan struct{})
-	front.after = append(front.after, greeted)
-	h.run("greeting", func(ctx context.Context) error {
-		if err := h.greet(ctx, o, listener.Addr(), kafka.Addr(), redis.URL(), front, w); err != nil {
-			return err
+	h.run("demo", func(ctx context.Context) error {
+		select {
+		case <-greeted:
+		case <-ctx.Done():
+			return nil
 		}
-		close(greeted)
-		<-ctx.Done()
-		return nil
-	})
-	if o.demo {
-		d, err := newDemo(o, w)
+		running, err := readDevFile(o.data)
 		if err != nil {
 			return err
 		}
-		h.run("demo", func(ctx context.Context) error {
-			select {
-			case <-greeted:
-			case <-ctx.Done():
-				return nil
-			}
-			running, err := readDevFile(o.data)
-			if err != nil {
-				return err
-			}
-			return d.run(ctx, running.BaseURL, running.APIKey)
-		})
-	}
-	return runAll(ctx, []func(context.Context) error{public.run, private.run, front.run}, h.loops)
+		return d.run(ctx, running.BaseURL, running.APIKey)
+	})
+	return nil
 }
 
 // devCommand is svc dev.

@@ -25,15 +25,17 @@ type healthCheck struct {
 // one out by [health.add].
 var healthChecks = []healthCheck{
 	{"start", "every role", "the settings, or what the role follows, are not read yet", "its public port is shut"},
+	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
 	{"kafka", "every role", "no broker answers", "writes: 503 at once"},
 	{"redis", "read", "Redis does not answer", "reads: 503 at once"},
 	{"verdict", "process", "the process has taken up no partition since its start", "nothing, while another process has them"},
 	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
 }
 
-// health knows the reasons why this process is not ready. All checks are added
-// before it is asked.
+// health knows the reasons why this process is not ready. It may be asked while
+// checks are added.
 type health struct {
+	mu     sync.Mutex
 	checks map[string][]func(context.Context) error
 }
 
@@ -45,6 +47,8 @@ func (h *health) add(name string, check func(context.Context) error) {
 	if !slices.ContainsFunc(healthChecks, func(c healthCheck) bool { return c.name == name }) {
 		panic("health check " + name + " has no row in healthChecks")
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	h.checks[name] = append(h.checks[name], check)
 }
 
@@ -59,8 +63,11 @@ func (h *health) ask(ctx context.Context) map[string]error {
 		mu   sync.Mutex
 		each sync.WaitGroup
 	)
-	found := make(map[string]error, len(h.checks))
-	for name, checks := range h.checks {
+	h.mu.Lock()
+	all := maps.Clone(h.checks)
+	h.mu.Unlock()
+	found := make(map[string]error, len(all))
+	for name, checks := range all {
 		each.Go(func() {
 			var err error
 			for _, check := range checks {
@@ -114,6 +121,9 @@ func (h *health) watch(ctx context.Context, log *slog.Logger) error {
 
 // started fails until all that the public port waits for is there.
 func (h *house) started(context.Context) error {
+	if !h.opened.Load() {
+		return errors.New("waits for kafka, or makes sure of its topics")
+	}
 	for _, ready := range h.ready {
 		select {
 		case <-ready:
@@ -124,8 +134,19 @@ func (h *house) started(context.Context) error {
 	return nil
 }
 
+// stops fails once the process was asked to stop.
+func (h *house) stops(context.Context) error {
+	if h.stopping.Load() {
+		return errors.New("the process ends")
+	}
+	return nil
+}
+
 // reachesKafka fails while no broker answers.
 func (h *house) reachesKafka(context.Context) error {
+	if !h.dialed.Load() {
+		return errors.New("has not answered yet")
+	}
 	if since := h.cluster.Away(); !since.IsZero() {
 		return fmt.Errorf("away since %s", stamp(since))
 	}

@@ -39,6 +39,7 @@ func wireHistory(ctx context.Context, h *house) error {
 		Sparse:      true,
 		CommitEvery: historyEvery,
 		Stats:       stats,
+		Leave:       h.leaves,
 		Route: func(key []byte) string {
 			if history.IsSnapshot(key) {
 				return snapshots

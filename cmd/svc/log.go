@@ -24,6 +24,7 @@ type logCommand struct {
 	from, to  string
 	rate      int
 	nice      int
+	awaits    bool // Kafka, however long it is away
 
 	partitions int         // import
 	drop       func()      // of the ballast
@@ -114,7 +115,10 @@ func (c *logCommand) connect(ctx context.Context) error {
 	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
 	options.Late = c.nice > 0
-	dial, cancel := context.WithTimeout(ctx, adminWithin)
+	dial, cancel := ctx, context.CancelFunc(func() {})
+	if !c.awaits {
+		dial, cancel = context.WithTimeout(ctx, adminWithin)
+	}
 	defer cancel()
 	var err error
 	if c.cluster, err = stream.Dial(dial, options); err != nil {
@@ -131,7 +135,9 @@ func (c *logCommand) connect(ctx context.Context) error {
 }
 
 func (c *logCommand) close() {
-	c.drop()
+	if c.drop != nil {
+		c.drop()
+	}
 	if c.log != nil {
 		c.log.Close()
 	}

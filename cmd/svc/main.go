@@ -18,12 +18,12 @@ import (
 	_ "golang.org/x/crypto/x509roots/fallback" // the authorities of certificates, where the system has none
 
 	"svc/internal/cli"
-	"svc/internal/stream"
 )
 
 func main() {
 	limitMemory(os.LookupEnv, os.DirFS("/"))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 	code := run(ctx, os.Args[1:], world{
 		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Own: true,
 	})
@@ -86,8 +86,6 @@ func run(ctx context.Context, args []string, w world) int {
 	var elsewhere exitCode
 	switch {
 	case err == nil, errors.Is(err, flag.ErrHelp):
-		return 0
-	case ctx.Err() != nil && errors.Is(err, stream.ErrAway): // stopped while it still waited for Kafka
 		return 0
 	case errors.As(err, &elsewhere):
 		return int(elsewhere)

@@ -135,14 +135,14 @@ func registeredMetrics(t *testing.T) map[string]metric {
 	defer redis.Close()
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	h, err := build(ctx, &config{
+	h := newHouse(&config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
 		PseudonymKey: key32, SecretsKey: key32, MLLP: mllpConfig{Senders: []mllpSender{{addr: "127.0.0.1:0"}}},
-	}, slices.Sorted(maps.Keys(roles())), slog.New(slog.DiscardHandler), time.Now)
-	if err != nil {
+	}, slog.New(slog.DiscardHandler), time.Now)
+	defer h.close()
+	if err := h.build(ctx, slices.Sorted(maps.Keys(roles()))); err != nil {
 		t.Fatal(err)
 	}
-	defer h.close()
 	verify := newMetrics()
 	verify.verify()
 

@@ -154,6 +154,7 @@ type mllpFront struct {
 	address  string
 	senders  []mllpSender
 	listener net.Listener      // one that is open already; nil: address is opened
+	drain    time.Duration     // as that of server
 	after    []<-chan struct{} // it accepts only when all of these are closed
 	server   *mllp.Server
 }
@@ -172,7 +173,7 @@ func (h *house) mllp(messages *ingest.Messages) error {
 			h.mllpFronts[at].senders = append(h.mllpFronts[at].senders, sender)
 			continue
 		}
-		front := &mllpFront{address: sender.addr, senders: []mllpSender{sender}, after: h.ready}
+		front := &mllpFront{address: sender.addr, senders: []mllpSender{sender}, after: h.ready, drain: h.config.Drain}
 		front.server = &mllp.Server{
 			Admit: func(p mllp.Peer) (mllp.Sender, error) { return h.admit(front.senders, p, messages) },
 			TLS:   secured, Now: h.now, Log: h.log, Counts: counts,
@@ -205,7 +206,9 @@ func (f *mllpFront) run(ctx context.Context) error {
 			return fmt.Errorf("listen for MLLP: %w", err)
 		}
 	}
-	if err := f.server.Serve(ctx, f.listener); err != nil {
+	late, drained := linger(ctx, f.drain)
+	defer drained()
+	if err := f.server.Serve(late, f.listener); err != nil {
 		return fmt.Errorf("serve MLLP: %w", err)
 	}
 	return nil

@@ -47,6 +47,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	share := stream.ShareConfig{
 		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance,
 		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
+		Leave: h.leaves,
 	}
 	h.run("notify", func(ctx context.Context) error {
 		select { // without the endpoints there is nobody to tell

@@ -45,6 +45,7 @@ func wireProcess(ctx context.Context, h *house) error {
 		NewTask:     verdict.Tasks(view),
 		CommitEvery: h.config.CommitEvery,
 		Stats:       stats,
+		Leave:       h.leaves,
 		Route: func(key []byte) string {
 			if verdict.IsDeadLetter(key) {
 				return letters

@@ -58,11 +58,14 @@ type house struct {
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
-	loops      []func(context.Context) error
+	loops      []loop
 	writers    []stream.Writers  // in transactions
 	ready      []<-chan struct{} // the public port opens when all are closed
 	health     *health
 	metrics    *metrics
+
+	dialed, opened, stopping atomic.Bool // what life has come to: cluster is set, all is wired, it ends
+	leaving                  func() bool // by a signal; nil: nobody can ask
 }
 
 // roleCommand is the command that runs one role.
@@ -131,15 +134,18 @@ func runConfigured(ctx context.Context, c *config, needs need, names []string, w
 			return fmt.Errorf("find the host name; give --instance: %w", err)
 		}
 	}
-	h, err := build(ctx, c, names, newLog(w.Stderr, c.LogLevel), w.Now)
-	if err != nil {
-		return err
-	}
+	h := newHouse(c, newLog(w.Stderr, c.LogLevel), w.Now)
+	h.leaving = leaving()
 	defer h.close()
 	if needs&needHTTP != 0 {
 		defer ballast(frontBallast)()
 	}
-	return runAll(ctx, h.servers(needs), h.loops)
+	return h.live(ctx, h.private(), func(ctx context.Context) ([]func(context.Context) error, error) {
+		if err := h.build(ctx, names); err != nil {
+			return nil, err
+		}
+		return h.servers(needs), nil
+	})
 }
 
 // frontBallast: what takes in and answers requests keeps a few MB, and makes that
@@ -155,21 +161,26 @@ func newLog(out io.Writer, level string) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: least}))
 }
 
-// build connects to Kafka and Redis, makes sure of the topics, and wires the roles.
-func build(ctx context.Context, c *config, names []string, log *slog.Logger, now func() time.Time) (*house, error) {
+// newHouse is one that stands on nothing yet, and says so.
+func newHouse(c *config, log *slog.Logger, now func() time.Time) *house {
 	h := &house{
 		config: c, log: log, now: now,
 		health: newHealth(), metrics: newMetrics(),
 	}
-	var err error
-	if h.cluster, err = stream.Dial(ctx, c.kafka(log)); err != nil {
-		return nil, err
+	h.metrics.health(h.health)
+	h.health.add("start", h.started)
+	h.health.add("stop", h.stops)
+	h.health.add("kafka", h.reachesKafka)
+	return h
+}
+
+// build connects to Kafka and Redis, makes sure of the topics, and wires the roles.
+func (h *house) build(ctx context.Context, names []string) (err error) {
+	if h.cluster, err = stream.Dial(ctx, h.config.kafka(h.log)); err != nil {
+		return err
 	}
-	if err := h.open(ctx, names); err != nil {
-		h.close()
-		return nil, err
-	}
-	return h, nil
+	h.dialed.Store(true)
+	return h.open(ctx, names)
 }
 
 func (h *house) open(ctx context.Context, names []string) error {
@@ -203,10 +214,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
-	h.metrics.health(h.health)
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })
-	h.health.add("start", h.started)
-	h.health.add("kafka", h.reachesKafka)
 	h.run("health", func(ctx context.Context) error { return h.health.watch(ctx, h.log) })
 	for _, name := range names {
 		if err := roles()[name].wire(ctx, h); err != nil {
@@ -225,22 +233,26 @@ func (h *house) topic(t schemas.Topic) string { return h.config.TopicPrefix + t.
 
 // run adds a loop; a loop that ends before its context does takes the process
 // down, whatever it returns: nothing here may stop unnoticed.
-func (h *house) run(name string, loop func(context.Context) error) {
-	h.loops = append(h.loops, func(ctx context.Context) error {
-		if err := loop(ctx); err != nil && !errors.Is(err, context.Canceled) {
+func (h *house) run(name string, work func(context.Context) error) {
+	h.loops = append(h.loops, loop{name, func(ctx context.Context) error {
+		if err := work(ctx); err != nil && !errors.Is(err, context.Canceled) {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if ctx.Err() == nil {
 			return fmt.Errorf("%s ended by itself", name)
 		}
 		return nil
-	})
+	}})
 }
 
-// servers are what listens, each a function that serves until its context ends
-// and then lets what is begun finish.
-func (h *house) servers(needs need) []func(context.Context) error {
-	servers := []func(context.Context) error{h.private().run}
+// leaves says whether the process, which ends, gives up its place in its groups.
+func (h *house) leaves() bool {
+	return h.config.Leave || h.leaving != nil && h.leaving()
+}
+
+// servers are what listens for others than operators, each a function that serves
+// until its context ends and then lets what is begun finish.
+func (h *house) servers(needs need) (servers []func(context.Context) error) {
 	if needs&needHTTP != 0 {
 		servers = append(servers, h.public().run)
 	}
@@ -254,7 +266,7 @@ func (h *house) servers(needs need) []func(context.Context) error {
 func (h *house) public() *server {
 	return &server{
 		name: "public", address: h.config.Listen, handler: h.router,
-		after: h.ready, within: h.config.ShutdownWithin,
+		after: h.ready, drain: h.config.Drain, within: h.config.ShutdownWithin,
 	}
 }
 
@@ -271,13 +283,15 @@ func (h *house) close() {
 	if h.redis != nil {
 		h.redis.Close() //nolint:errcheck // the process ends
 	}
-	h.cluster.Close()
+	if h.cluster != nil {
+		h.cluster.Close()
+	}
 }
 
 // kafka is the part of the configuration that internal/stream takes.
 func (c *config) kafka(log *slog.Logger) stream.Options {
 	return stream.Options{
-		Brokers: c.Kafka, ClientID: "svc", Log: log,
+		Brokers: c.Kafka, ClientID: "svc", Log: log, Replicas: c.Replicas,
 		TLS: c.KafkaTLS, CAFile: c.KafkaTLSCA, CertFile: c.KafkaTLSCert, KeyFile: c.KafkaTLSKey,
 		Mechanism: c.KafkaSASL, User: c.KafkaUser, Password: c.KafkaPassword,
 	}

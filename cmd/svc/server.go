@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"time"
-
-	"golang.org/x/sync/errgroup"
 )
 
 // server is one HTTP listener.
@@ -22,6 +20,9 @@ type server struct {
 	// listener is one that is open already; nil: the server opens address.
 	// Until it serves, who connects waits.
 	listener net.Listener
+	// drain is how long, at a graceful stop, requests are still taken before those that
+	// are open get within to end. Connections that serve one then are closed after it.
+	drain    time.Duration
 	patience *patience // with slow clients; nil: patient
 }
 
@@ -38,7 +39,17 @@ var patient = patience{header: 5 * time.Second, body: 30 * time.Second, answer: 
 
 const headerAtMost = 64 << 10
 
-// run serves until ctx ends, then lets open requests finish.
+// open listens, if nobody has for the server.
+func (s *server) open(ctx context.Context) (err error) {
+	if s.listener == nil {
+		if s.listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.address); err != nil {
+			return fmt.Errorf("listen for %s: %w", s.name, err)
+		}
+	}
+	return nil
+}
+
+// run serves until ctx ends, then drains and lets open requests finish.
 func (s *server) run(ctx context.Context) error {
 	for _, ready := range s.after {
 		select {
@@ -47,19 +58,18 @@ func (s *server) run(ctx context.Context) error {
 			return nil
 		}
 	}
-	listener := s.listener
-	if listener == nil {
-		var err error
-		if listener, err = (&net.ListenConfig{}).Listen(ctx, "tcp", s.address); err != nil {
-			return fmt.Errorf("listen for %s: %w", s.name, err)
+	if err := s.open(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // asked to stop
 		}
+		return err
 	}
 	patience := s.patience
 	if patience == nil {
 		patience = &patient
 	}
 	web := &http.Server{
-		Handler:           s.handler,
+		Handler:           lastOf(ctx, s.handler),
 		ReadHeaderTimeout: patience.header,
 		ReadTimeout:       patience.body,
 		WriteTimeout:      patience.answer,
@@ -68,11 +78,13 @@ func (s *server) run(ctx context.Context) error {
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(listener) }()
+	go func() { ended <- web.Serve(s.listener) }()
+	late, drained := linger(ctx, s.drain)
+	defer drained()
 	select {
 	case err := <-ended:
 		return fmt.Errorf("serve %s: %w", s.name, err)
-	case <-ctx.Done():
+	case <-late.Done():
 	}
 	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.within)
 	defer cancel()
@@ -87,31 +99,13 @@ func (s *server) run(ctx context.Context) error {
 	return nil
 }
 
-// runAll runs the servers until ctx ends or anything fails, with the loops they
-// stand on behind them: an open request still gets its answer, because the
-// loops end after the servers.
-func runAll(ctx context.Context, servers, loops []func(context.Context) error) error {
-	behind, stop := context.WithCancel(context.WithoutCancel(ctx))
-	defer stop()
-	all, failed := errgroup.WithContext(behind)
-	for _, loop := range loops {
-		all.Go(func() error { return loop(failed) })
-	}
-	all.Go(func() error {
-		defer stop()
-		front, cancel := context.WithCancel(ctx)
-		defer cancel()
-		defer context.AfterFunc(failed, cancel)()
-		fronts, until := errgroup.WithContext(front)
-		for _, serve := range servers {
-			fronts.Go(func() error { return serve(until) })
+// lastOf has each answer after the end of ctx be the last one of its connection: the
+// client opens the next one elsewhere, instead of sending into one that is closed.
+func lastOf(ctx context.Context, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if ctx.Err() != nil {
+			w.Header().Set("Connection", "close")
 		}
-		fronts.Go(func() error { <-until.Done(); return nil })
-		return fronts.Wait()
+		next.ServeHTTP(w, r)
 	})
-	err := all.Wait()
-	if errors.Is(err, context.Canceled) && ctx.Err() != nil {
-		return nil
-	}
-	return err
 }

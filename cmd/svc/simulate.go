@@ -55,7 +55,7 @@ func runSimulate(ctx context.Context, args []string, w world) error {
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
 	err = newSending(&o.to, w, func(each func(payload) error) error {
-		return o.send(requests, w.now(), each)
+		return o.send(requests, w.Now(), each)
 	}).run(ctx, t)
 	if err != nil {
 		return fmt.Errorf("%w (of --start %s)", err, start)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"sync/atomic"
@@ -17,6 +18,12 @@ import (
 
 // errDiffers is that verify has found a difference, which it has told.
 var errDiffers = errors.New("what was written or is served differs from what the log makes")
+
+// verifySettings are how a round is made.
+type verifySettings struct {
+	patience time.Duration
+	plain    bool
+}
 
 // runVerify folds the log and holds changelog and view against it.
 func runVerify(ctx context.Context, args []string, w world) error {
@@ -47,32 +54,14 @@ func runVerify(ctx context.Context, args []string, w world) error {
 	if err := c.wrong(faults); err != nil {
 		return err
 	}
-	if err := c.connect(ctx); err != nil {
-		return err
-	}
-	defer c.close()
-	partitions, err := c.cluster.Partitions(ctx, c.topic(schemas.Verdicts()))
-	if err != nil {
-		return err
-	}
-	view, err := board.Open(board.Config{
-		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
-		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
-		Late:      c.nice > 0,
-	})
-	if err != nil {
-		return err
-	}
-	defer view.Close() //nolint:errcheck // the process ends
-	v := &replay.Verify{
-		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: patience, Hospitals: c.hospitalList(), Plain: plain, Pace: c.pace(), Progress: c.progress(),
-	}
-	if !c.cluster.Embedded() {
-		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))
-	}
+	settings := verifySettings{patience, plain}
 	if continuous {
-		return c.follow(ctx, v, every, listen)
+		return c.follow(ctx, settings, every, listen)
+	}
+	v, closes, err := c.verifier(ctx, settings)
+	defer closes()
+	if err != nil {
+		return err
 	}
 	report, err := v.Round(ctx)
 	if err != nil {
@@ -90,6 +79,38 @@ func runVerify(ctx context.Context, args []string, w world) error {
 		}
 	}
 	return nil
+}
+
+// verifier connects to what is compared; closes is never nil.
+func (c *logCommand) verifier(ctx context.Context, s verifySettings) (v *replay.Verify, closes func(), err error) {
+	closes = c.close
+	if err := c.connect(ctx); err != nil {
+		return nil, closes, err
+	}
+	partitions, err := c.cluster.Partitions(ctx, c.topic(schemas.Verdicts()))
+	if err != nil {
+		return nil, closes, err
+	}
+	view, err := board.Open(board.Config{
+		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
+		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
+		Late:      c.nice > 0,
+	})
+	if err != nil {
+		return nil, closes, err
+	}
+	closes = func() {
+		view.Close() //nolint:errcheck // the process ends
+		c.close()
+	}
+	v = &replay.Verify{
+		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
+		Patience: s.patience, Hospitals: c.hospitalList(), Plain: s.plain, Pace: c.pace(), Progress: c.progress(),
+	}
+	if !c.cluster.Embedded() {
+		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))
+	}
+	return v, closes, nil
 }
 
 func (c *logCommand) report(r *replay.Report) error {
@@ -134,48 +155,68 @@ func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) 
 
 // follow verifies round after round and serves what it finds as metrics. A
 // difference stays until the process is started anew.
-func (c *logCommand) follow(ctx context.Context, v *replay.Verify, every time.Duration, listen string) error {
-	m := newMetrics()
-	seen := m.verify()
+func (c *logCommand) follow(ctx context.Context, s verifySettings, every time.Duration, listen string) error {
+	if c.Own {
+		if err := stepAside(ctx, c.nice); err != nil {
+			return err
+		}
+	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return fmt.Errorf("--metrics: %s is in use or not ours", listen)
 	}
-	h := &house{config: c.config, metrics: m}
+	h := newHouse(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
+	seen := h.metrics.verify()
 	private := h.private()
-	private.listener, private.within = listener, time.Second
+	private.listener = listener
 	fmt.Fprintf(c.Stderr, "verify: metrics on http://%s/metrics\n", listener.Addr())
+	c.awaits = true
+	closes := c.close
+	defer func() { closes() }()
+	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
+		v, closesAll, err := c.verifier(ctx, s)
+		closes = closesAll
+		if err != nil {
+			return nil, err
+		}
+		h.cluster = c.cluster
+		h.dialed.Store(true)
+		h.run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen, every) })
+		return nil, nil
+	})
+}
+
+// rounds are made until ctx ends.
+func (c *logCommand) rounds(ctx context.Context, v *replay.Verify, seen *verifyFigures, every time.Duration) error {
 	named := map[string]bool{}
-	return runAll(ctx, []func(context.Context) error{private.run}, []func(context.Context) error{func(ctx context.Context) error {
-		for {
-			report, err := v.Round(ctx)
-			if ctx.Err() != nil {
-				return nil //nolint:nilerr // asked to end
-			}
-			if err != nil {
-				seen.failed.Add(1)
-				fmt.Fprintf(c.Stderr, "verify: %v\n", err)
-			} else {
-				n := int64(0)
-				for i := range report.Hospitals {
-					if d := report.Hospitals[i].Difference; d != nil {
-						if n++; !named[d.Hospital] {
-							named[d.Hospital] = true
-							fmt.Fprintln(c.Stdout, "DIFFERS", d)
-						}
+	for {
+		report, err := v.Round(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
+			seen.failed.Add(1)
+			fmt.Fprintf(c.Stderr, "verify: %v\n", err)
+		} else {
+			n := int64(0)
+			for i := range report.Hospitals {
+				if d := report.Hospitals[i].Difference; d != nil {
+					if n++; !named[d.Hospital] {
+						named[d.Hospital] = true
+						fmt.Fprintln(c.Stdout, "DIFFERS", d)
 					}
 				}
-				seen.hospitals.Store(int64(len(report.Hospitals)))
-				seen.differences.Store(n)
-				seen.pending.Store(report.Pending)
-				seen.rounds.Add(1)
-				seen.last.Store(c.Now().UnixMilli())
 			}
-			if err := pause(ctx, every); err != nil {
-				return nil //nolint:nilerr // asked to end
-			}
+			seen.hospitals.Store(int64(len(report.Hospitals)))
+			seen.differences.Store(n)
+			seen.pending.Store(report.Pending)
+			seen.rounds.Add(1)
+			seen.last.Store(c.Now().UnixMilli())
 		}
-	}})
+		if err := pause(ctx, every); err != nil {
+			return err
+		}
+	}
 }
 
 // verifyFigures are what svc verify --continuous has seen.

@@ -251,6 +251,21 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 	}
 }
 
+// Whether a process is ready is asked every few seconds: the answer that it is not, as
+// at each start, is no error of a request, and no line at the level of everyday.
+func TestReadinessIsNoErrorLine(t *testing.T) {
+	var log bytes.Buffer
+	shell := &api.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
+	r := shell.Router()
+	for _, path := range []string{"/readyz", "/other"} {
+		r.Get(path, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+		r.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, path, nil))
+	}
+	if text := log.String(); strings.Contains(text, "/readyz") || !strings.Contains(text, `"level":"ERROR","msg":"request","method":"GET","route":"/other"`) {
+		t.Errorf("log: %s", text)
+	}
+}
+
 func TestEveryKindHasARow(t *testing.T) {
 	for k := api.Internal; k <= api.RateLimited; k++ {
 		if k.Code() == "" || k.Status() < 400 {

@@ -149,10 +149,10 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 // unless it is a UUID.
 func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
-	if quiet(route) {
+	switch {
+	case quiet(route): // that a process is not ready yet is an answer, not a fault
 		level = slog.LevelDebug
-	}
-	if seen.status >= http.StatusInternalServerError {
+	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
 	if !s.Log.Enabled(r.Context(), level) {

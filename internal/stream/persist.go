@@ -23,7 +23,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("%s: %w", what, ctx.Err())
+			return fmt.Errorf("%s: %w: %w", what, ctx.Err(), err)
 		}
 		if !passing(err) {
 			return fmt.Errorf("%s: %w", what, err)

@@ -1,0 +1,25 @@
+//go:build unix
+
+package main
+
+import (
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+)
+
+// leaveSignal asks a process to give up its place in its groups when it is stopped.
+const leaveSignal = syscall.SIGUSR1
+
+// leaving listens for leaveSignal and returns what tells whether it came.
+func leaving() func() bool {
+	var asked atomic.Bool
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, leaveSignal)
+	go func() {
+		<-signals
+		asked.Store(true)
+	}()
+	return asked.Load
+}

@@ -1,0 +1,180 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// What these tests start, and how often, unless the environment says otherwise:
+//
+//	SVC_STARTS=200   starts of svc dev, and of each role on real servers, each with a
+//	                 signal at a random moment of its first two seconds. With it each
+//	                 must have ended 2 s later; without it, on a machine that does
+//	                 other work too, 20 s are given: a process that hangs, hangs for ever.
+//	SVC_FRESH=100    starts of all roles at once on three brokers (TestFreshBrokers).
+const (
+	startsOfDev   = 16
+	startsOfRoles = 6 // of each
+	startsFresh   = 3
+	startWithin   = 2 * time.Second // the signal comes in it
+)
+
+// howOften reads the count of a variable.
+func howOften(t testing.TB, variable string, preset int) (n int, asked bool) {
+	t.Helper()
+	value := os.Getenv(variable)
+	if value == "" {
+		return preset, false
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 1 {
+		t.Fatalf("%s must be a number above 0", variable)
+	}
+	return n, true
+}
+
+// stopping are starts that are stopped at random moments.
+type stopping struct {
+	t       *testing.T
+	random  *rand.Rand
+	within  time.Duration // from the signal to the end
+	slowest time.Duration
+	early   int // that the signal ended before they had begun
+}
+
+func newStopping(t *testing.T, asked bool) *stopping {
+	t.Helper()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	s := &stopping{t: t, random: rand.New(rand.NewPCG(seed, 0)), within: 20 * time.Second}
+	if asked {
+		s.within = startWithin
+	}
+	t.Cleanup(func() { t.Logf("the slowest stop took %v; %d ended before they had begun", s.slowest, s.early) })
+	return s
+}
+
+// begun is how long a process takes at most to listen for signals: before, one ends it as
+// the system has it.
+const begun = 300 * time.Millisecond
+
+// once starts svc and stops it at a random moment: it ends in time with code 0 and
+// without an error in its log.
+func (s *stopping) once(name string, args []string, env ...string) {
+	s.t.Helper()
+	n := start(s.t, name, args, env...)
+	after := time.Duration(s.random.Int64N(int64(startWithin)))
+	signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[s.random.IntN(2)]
+	select {
+	case <-n.exited:
+		s.t.Fatalf("%s ended by itself before the signal at %v:\n%s", name, after, tail(n.logged(), 20))
+	case <-time.After(after):
+	}
+	if err := n.cmd.Process.Signal(signal); err != nil {
+		s.t.Fatal(err)
+	}
+	asked := time.Now()
+	select {
+	case <-n.exited:
+	case <-time.After(s.within):
+		n.cmd.Process.Signal(syscall.SIGQUIT) // shows what it waits for
+		<-n.exited
+		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, after, s.within, tail(n.logged(), 400))
+	}
+	s.slowest = max(s.slowest, time.Since(asked))
+	status, _ := n.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	switch {
+	case status.Signaled() && status.Signal() == signal && after < begun:
+		s.early++
+	case n.cmd.ProcessState.ExitCode() != 0:
+		s.t.Errorf("%s, signal %v after %v: %v\n%s", name, signal, after, n.cmd.ProcessState, tail(n.logged(), 20))
+	case strings.Contains(n.logged(), `"level":"ERROR"`):
+		s.t.Errorf("%s, signal %v after %v: errors in its log\n%s", name, signal, after, tail(n.logged(), 20))
+	}
+}
+
+// TestDevStopsWhileItStarts signals svc dev at random moments of its start, on a fresh
+// folder and on one that was left so before.
+func TestDevStopsWhileItStarts(t *testing.T) {
+	t.Parallel()
+	n, asked := howOften(t, "SVC_STARTS", startsOfDev)
+	s := newStopping(t, asked)
+	dir := t.TempDir()
+	for i := range n {
+		if i%4 == 0 {
+			dir = t.TempDir()
+		}
+		s.once(fmt.Sprintf("dev %d", i), []string{"dev", "--data", dir, "--listen", "127.0.0.1:0"})
+	}
+	startDev(t, dir).stop() // what was left is whole
+}
+
+// TestRolesStopWhileTheyStart does so with each role on real servers, every other time
+// on topics that are there already.
+func TestRolesStopWhileTheyStart(t *testing.T) {
+	t.Parallel()
+	kafka, redis := needServers(t)
+	n, asked := howOften(t, "SVC_STARTS", startsOfRoles)
+	for _, role := range []string{"ingest", "process", "read", "notify", "run"} {
+		t.Run(role, func(t *testing.T) {
+			s := newStopping(t, asked)
+			for i := range n {
+				prefix := fmt.Sprintf("stop%d-%d.", time.Now().Unix(), systems.Add(1))
+				if i%2 == 0 {
+					prefix = "stop-" + role + "."
+				}
+				args := []string{role, "--private-listen", "127.0.0.1:0"}
+				if role != "process" && role != "notify" {
+					args = append(args, "--listen", "127.0.0.1:0")
+				}
+				if role != "ingest" && role != "read" {
+					args = append(args, "--instance", "one")
+				}
+				s.once(fmt.Sprintf("%s %d", role, i), args,
+					"SVC_KAFKA="+kafka.address, "SVC_REDIS=redis://"+redis.address+"/0", "SVC_TOPIC_PREFIX="+prefix,
+					"SVC_PARTITIONS=2", "SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef")
+				if i%2 == 1 {
+					deleteTopics(t, kafka.address, prefix)
+				}
+			}
+		})
+	}
+}
+
+// deleteTopics removes what a start has made, so that hundreds leave nothing behind.
+func deleteTopics(t testing.TB, kafka, prefix string) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(kafka), kgo.AlwaysRetryEOF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	admin := kadm.NewClient(client)
+	all, err := admin.ListTopics(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mine []string
+	for name := range all {
+		if strings.HasPrefix(name, prefix) {
+			mine = append(mine, name)
+		}
+	}
+	if len(mine) > 0 {
+		if _, err := admin.DeleteTopics(ctx, mine...); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
