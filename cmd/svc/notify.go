@@ -50,18 +50,20 @@ func wireNotify(ctx context.Context, h *house) error {
 		Leave: h.leaves,
 	}
 	h.run("notify", func(ctx context.Context) error {
-		select { // without the endpoints there is nobody to tell
-		case <-h.settings.table.Ready():
-		case <-ctx.Done():
-			return nil
-		}
-		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer ledger.appender.Close()
 		defer hooks.Close()
+		// The notifier runs from the first moment until its member has ended: who
+		// asks it something waits for it.
+		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan error, 1)
 		go func() { done <- n.Run(life) }()
-		err := h.cluster.Share(ctx, share, member{n, h})
-		stop() // the notifier outlives the member that feeds it
+		var err error
+		select { // without the endpoints there is nobody to tell
+		case <-h.settings.table.Ready():
+			err = h.cluster.Share(ctx, share, member{n, h})
+		case <-ctx.Done():
+		}
+		stop()
 		return errors.Join(err, <-done)
 	})
 	h.run("deliveries", lists.Run)

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/internal/board"
+	"svc/internal/stream"
+)
+
+// built is a process with some roles on a fresh embedded Kafka and Redis. Nothing of
+// it runs yet.
+func built(t *testing.T, names ...string) *house {
+	t.Helper()
+	kafka, err := stream.Embed("", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kafka.Close)
+	redis, err := board.Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Close)
+	h, err := build(t.Context(), &config{
+		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
+		PseudonymKey: key32, SecretsKey: key32, ShutdownWithin: time.Second,
+	}, names, slog.New(slog.DiscardHandler), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.close)
+	return h
+}
+
+// TestStopBeforeStart stops processes before any of their loops has done a thing:
+// each loop ends.
+func TestStopBeforeStart(t *testing.T) {
+	all := slices.Sorted(maps.Keys(roles()))
+	for _, names := range append([][]string{all}, slices.Collect(slices.Chunk(all, 1))...) {
+		h := built(t, names...)
+		ctx, stop := context.WithCancel(t.Context())
+		stop()
+		ended := make(chan error, 1)
+		go func() { ended <- runAll(ctx, nil, h.loops) }()
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Errorf("%v: %v", names, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("%v hangs", names)
+		}
+	}
+}
