@@ -26,14 +26,14 @@ func built(t *testing.T, names ...string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(redis.Close)
-	h, err := build(t.Context(), &config{
+	h := newHouse(&config{
 		Instance: "test", Kafka: []string{kafka.Addr()}, Partitions: 1, Redis: redis.URL(),
 		PseudonymKey: key32, SecretsKey: key32, ShutdownWithin: time.Second,
-	}, names, slog.New(slog.DiscardHandler), time.Now)
-	if err != nil {
+	}, slog.New(slog.DiscardHandler), time.Now)
+	t.Cleanup(h.close)
+	if err := h.build(t.Context(), names); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(h.close)
 	return h
 }
 
@@ -46,7 +46,7 @@ func TestStopBeforeStart(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		ended := make(chan error, 1)
-		go func() { ended <- runAll(ctx, nil, h.loops) }()
+		go func() { ended <- runAll(ctx, 2*time.Minute, nil, h.loops) }()
 		select {
 		case err := <-ended:
 			if err != nil {
