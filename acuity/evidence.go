@@ -64,6 +64,7 @@ type noted struct {
 	infused      bool    // a magnesium infusion is known, running or not
 	acknowledged Instant // newest acknowledgement of an early warning; 0: none
 	categoryI    Instant // newest Category I; 0: none
+	calm         Instant // newest early-warning score below the limit; 0: none
 	below        Instant // newest BMI, if it is below the limit; else 0
 }
 
@@ -71,6 +72,7 @@ func (n *noted) add(o noted) {
 	n.infused = n.infused || o.infused
 	n.acknowledged = max(n.acknowledged, o.acknowledged)
 	n.categoryI = max(n.categoryI, o.categoryI)
+	n.calm = max(n.calm, o.calm)
 	n.below = max(n.below, o.below)
 }
 
@@ -102,11 +104,24 @@ func (f *folder) foldSignals() {
 		}
 	}
 	f.clear()
-	// A newer Category I also clears what was said under another identity.
-	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool {
-		return f.isCategory(o.Factor) && o.Last < f.categoryI
-	})
+	// These also clear what was said under another identity.
+	f.out = slices.DeleteFunc(f.out, func(o Evidence) bool { return o.Last < f.cleared(o.Factor) })
 }
+
+// clearedBy returns when a factor was last said not to be, whatever the source that said
+// it to be: by a Category I, or by an early-warning score below the limit
+// (scoring-decisions 61); 0: never.
+func (n *noted) clearedBy(ix *index, factor Factor) Instant {
+	switch {
+	case ix.isCategory(factor):
+		return n.categoryI
+	case factor != 0 && factor == ix.mews:
+		return n.calm
+	}
+	return 0
+}
+
+func (f *folder) cleared(factor Factor) Instant { return f.clearedBy(f.c.index, factor) }
 
 // clear lets go of the statements of this turn.
 func (f *folder) clear() {
@@ -115,8 +130,8 @@ func (f *folder) clear() {
 	f.e.sorted = f.e.sorted[:0]
 }
 
-func (f *folder) isCategory(factor Factor) bool {
-	return factor != 0 && (factor == f.c.index.catII || factor == f.c.index.catIII)
+func (ix *index) isCategory(factor Factor) bool {
+	return factor != 0 && (factor == ix.catII || factor == ix.catIII)
 }
 
 // step moves a run on by one statement of its identity, after the one before and
@@ -135,7 +150,7 @@ func (f *folder) step(r *run, before *readout, beforeAt Instant, s *statement) {
 			return
 		}
 	}
-	if s.Status != SignalActive {
+	if s.Status != SignalActive && len(s.takes) == 0 {
 		r.take(f.c, s, match{factor: r.f})
 	}
 }
@@ -153,17 +168,22 @@ func (f *folder) silence(r *run, before *readout, at, now Instant) {
 }
 
 // noting is what the statements of one identity so far mean for other sources. A
-// retraction takes back the statement before it, of an infusion the whole run.
+// retraction takes back the statement before it, unless its value says that it means
+// another one; of an infusion the whole run.
 type noting struct {
 	known, newest noted
 	infused       bool
-	below         Instant
+	below, was    Instant // see noted; was: before a statement that ended it
 }
 
 // take goes on by one statement of the identity.
 func (n *noting) take(ix *index, concept Factor, s *statement) {
 	if s.Status == SignalRetracted {
-		n.newest, n.infused, n.below = noted{}, false, 0
+		if concept != 0 && slices.ContainsFunc(s.takes, isOn) {
+			n.below, n.was = max(n.below, n.was), 0
+			return
+		}
+		n.newest, n.infused, n.below, n.was = noted{}, false, 0, 0
 		return
 	}
 	n.known.add(n.newest)
@@ -179,13 +199,16 @@ func (n *noting) take(ix *index, concept Factor, s *statement) {
 		return
 	}
 	reached := slices.ContainsFunc(s.matches, isOn)
-	if concept == ix.catIII && !reached {
+	switch {
+	case concept == ix.obesity && reached:
+		n.below, n.was = 0, n.below
+	case reached:
+	case concept == ix.obesity:
+		n.below = s.order
+	case concept == ix.catIII:
 		n.newest.categoryI = s.order
-	}
-	if concept == ix.obesity {
-		if n.below = 0; !reached {
-			n.below = s.order
-		}
+	case concept == ix.mews:
+		n.newest.calm = s.order
 	}
 }
 
@@ -258,26 +281,24 @@ func (f *folder) foldDiagnoses() {
 }
 
 // overruled reports whether a signal takes the place of a diagnosis: the real
-// infusion of magnesium for good (scoring-decisions 19), a newer Category I (18),
-// a newer BMI below the limit (51).
+// infusion of magnesium for good (scoring-decisions 19), a newer Category I (18) or
+// early-warning score below the limit (61), a newer BMI below the limit (51).
 func (f *folder) overruled(factor Factor, d *diagnosed) bool {
-	switch {
-	case factor == f.c.index.mag:
+	switch factor {
+	case f.c.index.mag:
 		return f.infused
-	case f.isCategory(factor):
-		return f.categoryI > d.Start
-	case factor == f.c.index.obesity:
+	case f.c.index.obesity:
 		return f.below > d.Start
 	}
-	return false
+	return f.cleared(factor) > d.Start
 }
 
 // foldListed adds the evidence of the modifiers that the census lists. A warning
-// that was listed before it was acknowledged is an old one until the census
-// has once left it out.
+// that was listed before it was acknowledged, or cleared, is an old one until the
+// census has once left it out.
 func (f *folder) foldListed() {
 	for _, l := range f.e.listed {
-		if l.Factor == f.c.index.mews && l.Since <= f.acknowledged {
+		if l.Factor == f.c.index.mews && (l.Since <= f.acknowledged || l.Since < f.calm) {
 			continue
 		}
 		f.out = append(f.out, Evidence{

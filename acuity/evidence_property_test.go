@@ -13,7 +13,8 @@ func drawEpisode(t *rapid.T) *testimony {
 	lines := []string{
 		mag, mag + stopped, mag + "|hold", mag + "|error", bag, oxy, oxy + stopped,
 		fhr + catI, fhr + catII, fhr + catIII, fhr2 + catII, fhr2 + catIII, fhr + "|error", fhr + "?", fhr2 + stopped,
-		mews + "5", mews + "2", mews2 + "6", "obs|LOINC|1||" + stopped, ack, ack + "|error", ack + stopped,
+		fhr + catI + "|error", fhr + catIII + "|error", fhr2 + catII + "|error", mews + "5|error", mews + "2|error", bmi + "41|error",
+		mews + "5", mews + "2", mews2 + "6", "obs|local|mews-active", "obs|LOINC|1||" + stopped, ack, ack + "|error", ack + stopped,
 		bmi + "39", bmi + "41", bmi + "|error", bmi + ">30",
 		"obs|local|SECOND_STAGE", "obs|local|SECOND_STAGE||no", "obs|local|labor-fhr-cat-iii", "obs|local|unknown",
 		"med|RxNorm|6185|labetalol drip", "med|RxNorm|6185|epinephrine drip", "med|RxNorm|6185", "med|RxNorm|6185||" + stopped,
@@ -33,7 +34,7 @@ func drawEpisode(t *rapid.T) *testimony {
 		e.diagnoses = append(e.diagnoses, diagnosed{Diagnosis: Diagnosis{System: ICD10CM, Code: codes.Draw(t, "code")}, Start: at, Last: at})
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "listed") {
-		f := Factor(rapid.IntRange(1, Default().Len()).Draw(t, "factor"))
+		f := Factor(rapid.OneOf(rapid.IntRange(1, Default().Len()), rapid.Just(int(Default().index.mews))).Draw(t, "factor"))
 		at := minutesPastNoon(times.Draw(t, "since"))
 		e.listed = append(e.listed, Listed{Factor: f, Since: at, Last: at + 1})
 	}

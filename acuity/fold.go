@@ -336,10 +336,9 @@ func (f *folder) statements(kept *folds, d *folded, after int64) []statement {
 	return said
 }
 
-// winners returns, in place, one statement for each time: the last in order. A
-// retraction of something that was observed at that time takes it back as if it
-// had never been said, so that what was said before holds again; a drug that
-// was entered in error simply does not run.
+// winners returns, in place, one statement for each time: the last in order that no
+// later one of that time takes back. What was taken back was never said, so that what
+// was said before holds again; a drug that was entered in error simply does not run.
 func winners(all []statement) []statement {
 	kept := all[:0]
 	for i := 0; i < len(all); {
@@ -347,17 +346,37 @@ func winners(all []statement) []statement {
 		for n < len(all) && all[n].order == all[i].order {
 			n++
 		}
-		last := all[n-1]
-		takesBack := last.Status == SignalRetracted && !last.drug &&
-			slices.ContainsFunc(all[i:n], func(s statement) bool { return s.Status != SignalRetracted })
-		switch {
-		case takesBack:
+		switch last := winner(all[i:n]); {
+		case last < 0:
 		case len(kept) == n-1:
 			kept = all[:n] // it is there already
 		default:
-			kept = append(kept, last)
+			kept = append(kept, all[i+last])
 		}
 		i = n
 	}
 	return kept
+}
+
+// winner returns the place of the statement that holds of those of one time; -1: none
+// does.
+func winner(same []statement) int {
+	last := len(same) - 1
+	if same[last].Status != SignalRetracted || same[last].drug {
+		return last
+	}
+	told := false
+	for i := last; i >= 0; i-- {
+		if same[i].Status == SignalRetracted {
+			continue
+		}
+		told = true
+		if !slices.ContainsFunc(same[i+1:], func(s statement) bool { return s.Status == SignalRetracted && s.takesBack(same[i].readout) }) {
+			return i
+		}
+	}
+	if told {
+		return -1
+	}
+	return last
 }

@@ -49,8 +49,9 @@ func (f *folder) progress(kept *folds, i int, p *PatientChart) (changed, all boo
 	}
 	f.follow(kept, i)
 	means := d.noting.sum()
-	later := means.categoryI > meant.categoryI
-	if meant.categoryI = max(meant.categoryI, means.categoryI); means != meant {
+	before := meant
+	meant.categoryI, meant.calm = max(meant.categoryI, means.categoryI), max(meant.calm, means.calm)
+	if means != meant {
 		return false, false // it says otherwise what counts of others
 	}
 	for j := range d.runs {
@@ -63,7 +64,10 @@ func (f *folder) progress(kept *folds, i int, p *PatientChart) (changed, all boo
 		}
 		changed = true
 	}
-	if later && slices.ContainsFunc(p.Evidence, func(e Evidence) bool { return f.isCategory(e.Factor) }) {
+	clears := func(e Evidence) bool {
+		return means.clearedBy(f.c.index, e.Factor) > before.clearedBy(f.c.index, e.Factor)
+	}
+	if slices.ContainsFunc(p.Evidence, clears) {
 		return changed, false // it may be cleared
 	}
 	return changed, true
@@ -78,10 +82,12 @@ func (f *folder) replace(kept *folds, p *PatientChart, was, is Evidence) bool {
 		return false
 	case was.Factor != 0 && was.Source.Feed != ChannelClinical:
 		return false // a diagnosis of the same feed may go on saying the same
-	case f.isCategory(factor):
+	case is.Factor != 0:
 		for i := range kept.list {
-			if is.Factor != 0 && kept.list[i].noting.sum().categoryI > is.Last {
-				return false
+			if n := kept.list[i].noting; n != nil {
+				if sum := n.sum(); sum.clearedBy(f.c.index, factor) > is.Last {
+					return false
+				}
 			}
 		}
 	}

@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ type readout struct {
 	concept  Factor // see reader.read
 	weight   uint8  // see graver
 	matches  []match
+	takes    []match // of a retraction: what the statement says that it takes back; nil: it does not tell which
 
 	// What tells most others apart at once: of the identity, and of what
 	// sameSubject compares.
@@ -71,10 +73,41 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 			out.state, out.concept, out.matches, out.identity = state, concept, r.matches, newIdentity(&s)
 		}
 	}
+	out.takeBack(c)
 	out.weight = c.graver(&s, out.matches)
 	out.identityHash = maphash.Comparable(seed, *out.identity)
 	out.subjectHash = maphash.Comparable(seed, subject{w.Kind == KindMedication, w.System, w.Code, w.Display})
 	return out
+}
+
+// takeBack finds what the statement says that a retraction takes back, by its value: of
+// what else was said of the code it says nothing. A drug that was entered in error does
+// not run, whatever its rate.
+func (r *readout) takeBack(c *Catalogue) {
+	if r.Status != SignalRetracted || r.Value.Kind == ValueNone || r.state != matched || r.Kind == KindMedication {
+		return
+	}
+	w := r.wording
+	w.Status = SignalActive
+	said := c.readout(w, r.maps)
+	if said.state != matched {
+		return
+	}
+	r.takes, r.matches = said.matches, nil
+	for _, m := range said.matches {
+		if m.on {
+			m.on = false
+			r.matches = append(r.matches, m)
+		}
+	}
+}
+
+// takesBack reports whether a retraction takes back what another statement says.
+func (r *readout) takesBack(o *readout) bool {
+	if len(r.takes) == 0 {
+		return true
+	}
+	return slices.EqualFunc(r.takes, o.matches, func(a, b match) bool { return a.factor == b.factor && a.on == b.on })
 }
 
 // is reports whether two readouts are of one identity.

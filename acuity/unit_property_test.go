@@ -214,10 +214,15 @@ func (w *world) signal(room int32) Signal {
 		Signal{Kind: KindObservation, System: SystemLocal, Code: "X1"},
 		Signal{Kind: KindObservation, System: LOINC, Code: "11949-4", Display: "FHR category", Value: ParseValue(pick(w.t, "fhr", "Category I", "Category II", "Category III", "?"))},
 		Signal{Kind: KindObservation, System: SystemLocal, Code: "env-interpreter"},
+		Signal{Kind: KindObservation, System: SystemLocal, Code: "mews-active"},
+		Signal{Kind: KindObservation, System: LOINC, Code: "39156-5", Value: NumberValue(Milli(rapid.IntRange(38, 42).Draw(w.t, "bmi"))*1000, "")},
 	)
 	s.Room = room
 	s.ObservedAt = pick(w.t, "observed", 0, w.ago(-2, 90))
-	s.Status = pick(w.t, "status", SignalActive, SignalActive, SignalActive, SignalEnded)
+	s.Status = pick(w.t, "status", SignalActive, SignalActive, SignalActive, SignalEnded, SignalRetracted)
+	if s.Status == SignalRetracted && pick(w.t, "bare", false, true) {
+		s.Value = Value{}
+	}
 	if rapid.IntRange(0, 7).Draw(w.t, "of visit") == 0 {
 		s.Visit = pick(w.t, "visit", "v1", "v9")
 	}
@@ -236,14 +241,15 @@ func (w *world) census() *Census {
 			row.Primary = pick(w.t, "primary", 0, 0, factor("labor-standard"), factor("pp-couplet"))
 			row.HasModifiers = pick(w.t, "modifiers", false, true)
 			if row.HasModifiers {
-				row.Modifiers = pick(w.t, "list", nil, []Factor{factor("high-cardiac")}, []Factor{factor("birth-imminent")})
+				row.Modifiers = pick(w.t, "list", nil, []Factor{factor("high-cardiac")}, []Factor{factor("birth-imminent"), factor("mews-active")})
 			}
 			if row.HasNewborns = pick(w.t, "newborns", false, false, true); row.HasNewborns {
-				row.Newborns = []CensusNewborn{{Visit: pick(w.t, "baby", "", "b1")}}
+				row.Newborns = []CensusNewborn{{Visit: pick(w.t, "baby", "", "b1"), Primary: pick(w.t, "primary", 0, factor("nb-stabilization"))}}
 			}
 			if row.HasDiagnoses = pick(w.t, "diagnoses", false, false, true); row.HasDiagnoses {
-				row.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0")}}
+				row.Diagnoses = []Diagnosis{{System: ICD10CM, Code: pick(w.t, "code", "O14.13", "Z37.0", "O68", "O82")}}
 			}
+			row.DeliveredAt = pick(w.t, "delivered", 0, 0, 0, w.ago(0, 90))
 		}
 		c.Rooms = append(c.Rooms, row)
 	}
