@@ -37,7 +37,7 @@ func drivers(m *Model, u *Unit, p *path, o *outlook, h int) []string {
 		{p.leaving[h], fmt.Sprintf("%.1f mothers likely to leave by %s", p.leavers[h], by)},
 		{p.progress[h], "births and progress of labour by " + by},
 		{p.clocks[h], "known clocks, such as the end of a recovery, by " + by},
-		{o.mean[nurses] - o.raw, "usual for this hour"},
+		{o.mean[nurses] - o.required.raw, "usual for this hour"},
 	}
 	effects = slices.DeleteFunc(effects, func(e effect) bool { return math.Abs(e.nurses) < leastEffect })
 	slices.SortStableFunc(effects, func(a, b effect) int { return cmp.Compare(math.Abs(b.nurses), math.Abs(a.nurses)) })

@@ -51,7 +51,8 @@ func Learn(m *Model, s *acuity.Snapshot, zone *time.Location) bool {
 		m.score(o, h, came)
 	}
 	m.learnNewcomers(now.Arrivals, &now, 0)
-	m.learnUsual(c.slot(s.Hour), came.is[nurses])
+	learnUsual(m.Usual[:], c.slot(s.Hour), came.is[nurses])
+	learnUsual(m.UsualRooms[:], c.slot(s.Hour), came.is[rooms])
 	m.Learnt++
 	m.Pending = append(m.Pending, m.origin(&now, c))
 	return true
@@ -68,7 +69,7 @@ func (m *Model) fade() {
 	}
 	by(fadeStages, m.Short[:], m.Stayers[:], m.Hazards[:], m.Newcomer[:])
 	by(fadeArrivals, m.Arrivals[:], m.Weeks[:], m.Moves[:])
-	by(fadeTracked, m.Ridge[:], m.Spreads[:], m.Scores[:])
+	by(fadeTracked, m.Ridge[:], m.RidgeRooms[:], m.Spreads[:], m.Scores[:])
 }
 
 func (m *Model) learnArrivals(now *acuity.Snapshot, slot int) {
@@ -129,8 +130,8 @@ func (m *Model) learnStages(o *Origin, now *acuity.Snapshot, h int) {
 	}
 }
 
-func (m *Model) learnUsual(slot int, r float64) {
-	u := (*[2]float32)(m.Usual[2*slot:])
+func learnUsual(table []float32, slot int, r float64) {
+	u := (*[2]float32)(table[2*slot:])
 	u[0] = float32(fadeUsual*u[0]) + 1
 	u[1] = float32(fadeUsual*u[1]) + float32(r)
 }
@@ -144,9 +145,9 @@ func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 	all := scenes{model: m, snapshot: s, now: p.now, ahead: &ahead, moves: m.weekly(m.Moves[:], false), hours: &hours}
 	for h := range ahead {
 		from, to := &ahead[h], &o.Ahead[h]
-		to.Raw, to.Mean, to.SD = float32(from.raw), float32(from.mean[nurses]), float32(from.sd)
+		to.Mean, to.SD = float32(from.mean[nurses]), float32(from.sd)
 		to.Single, to.Occupied, to.Score = float32(from.mean[single]), float32(from.mean[rooms]), float32(from.mean[points])
-		to.ByUsual, to.FromUsual = float32(from.byUsual), float32(from.fromUsual)
+		to.Required, to.Rooms = from.required.record(), from.occupied.record()
 		for i := range to.Quantiles {
 			to.Quantiles[i] = float32(from.quantile(i))
 		}
@@ -157,4 +158,8 @@ func (m *Model) origin(s *acuity.Snapshot, c clock) Origin {
 		}
 	}
 	return o
+}
+
+func (c *correction) record() Correction {
+	return Correction{float32(c.raw), float32(c.byUsual), float32(c.fromUsual)}
 }

@@ -9,7 +9,7 @@ import (
 
 // Version is that of the model. A model of another version is not read: its
 // hospital is learnt anew.
-const Version = 2
+const Version = 3
 
 // How many numbers each table of a model has.
 const (
@@ -45,10 +45,13 @@ type Model struct {
 	Moves    [weekHours]float32                  // sums by hour of the week
 	Usual    [weekHours * 2]float32              // weight, sum of R
 	Ridge    [Horizon * 5]float32                // sums of x1², x1·x2, x2², x1·y, x2·y
-	Tails    [Horizon * (Quantiles + 1)]float32  // quantiles of z, and how many were scored
-	Spreads  [Horizon * spreadSize]float32       // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
-	Shifts   [Horizon * 3]float32                // of the odds of yellow, orange, red and worse
-	Scores   [Horizon * scoreSize]float32        // weight, errors, those of persistence, within the band
+	// The same of C, the occupied rooms.
+	UsualRooms [weekHours * 2]float32
+	RidgeRooms [Horizon * 5]float32
+	Tails      [Horizon * (Quantiles + 1)]float32 // quantiles of z, and how many were scored
+	Spreads    [Horizon * spreadSize]float32      // weight, squares of R, R·K, R·C, R·S, squares of K, C, S
+	Shifts     [Horizon * 3]float32               // of the odds of yellow, orange, red and worse
+	Scores     [Horizon * scoreSize]float32       // weight, errors, those of persistence, within the band
 
 	Pending []Origin // the last eight observed hours, ascending
 }
@@ -66,14 +69,16 @@ type Origin struct {
 
 // Ahead is what was forecast for one hour ahead, in nurses required unless said.
 type Ahead struct {
-	Raw                float32 // mean before it was corrected
-	Mean, SD           float32
-	Single             float32 // nurses of the rooms at 1:1 and more
-	Occupied, Score    float32 // rooms; points
-	ByUsual, FromUsual float32 // what the correction was made of
-	Quantiles          [Quantiles]float32
-	AtLeast            [3]float32 // probability of yellow, orange, red and worse
+	Mean, SD        float32
+	Single          float32 // nurses of the rooms at 1:1 and more
+	Occupied, Score float32 // rooms; points
+	Required, Rooms Correction
+	Quantiles       [Quantiles]float32
+	AtLeast         [3]float32 // probability of yellow, orange, red and worse
 }
+
+// Correction is what a mean was before it was corrected, and what it was corrected by.
+type Correction struct{ Raw, ByUsual, FromUsual float32 }
 
 // NewModel returns the model of a hospital of which no hour was seen.
 func NewModel(hospital string) *Model {
@@ -105,6 +110,8 @@ func (m *Model) Tables() []Table {
 		{"moves", m.Moves[:]},
 		{"usual", m.Usual[:]},
 		{"ridge", m.Ridge[:]},
+		{"usual-rooms", m.UsualRooms[:]},
+		{"ridge-rooms", m.RidgeRooms[:]},
 		{"tails", m.Tails[:]},
 		{"spreads", m.Spreads[:]},
 		{"shifts", m.Shifts[:]},

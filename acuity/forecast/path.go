@@ -263,24 +263,24 @@ func (m *Model) weekly(table []float32, smooth bool) *[weekHours]float64 {
 	return &rates
 }
 
-// usual returns the nurses usually required at an hour of the week, and false if
-// nothing is known.
-func (m *Model) usual(slot int) (float64, bool) {
+// usual returns what is usual at an hour of the week by a table of weights and
+// sums, and false if nothing is known.
+func usual(table []float32, slot int) (float64, bool) {
 	var n, sum float64
 	for s := slot % 24; s < weekHours; s += 24 {
-		n += float64(m.Usual[2*s])
-		sum += float64(m.Usual[2*s+1])
+		n += float64(table[2*s])
+		sum += float64(table[2*s+1])
 	}
 	if n == 0 {
 		return 0, false
 	}
-	return (float64(m.Usual[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(m.Usual[2*slot]) + usualPrior), true
+	return (float64(table[2*slot+1]) + float64(usualPrior*sum)/n) / (float64(table[2*slot]) + usualPrior), true
 }
 
 // usualAt is usual at an instant between two full hours.
-func (m *Model) usualAt(s *stretch, otherwise float64) float64 {
+func usualAt(table []float32, s *stretch, otherwise float64) float64 {
 	return s.of(func(slot int) float64 {
-		if x, known := m.usual(slot); known {
+		if x, known := usual(table, slot); known {
 			return x
 		}
 		return otherwise

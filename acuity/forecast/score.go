@@ -33,10 +33,8 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 	f := &o.Ahead[h]
 	r := came.is[nurses]
 
-	x1, x2, y := float64(f.ByUsual), float64(f.FromUsual), r-float64(f.Raw)
-	for i, x := range [5]float64{x1 * x1, x1 * x2, x2 * x2, x1 * y, x2 * y} {
-		m.Ridge[h*5+i] += float32(x)
-	}
+	learnWeights(m.Ridge[:], h, &f.Required, r)
+	learnWeights(m.RidgeRooms[:], h, &f.Rooms, came.is[rooms])
 
 	e := r - float64(f.Mean)
 	k, c, s := came.is[single]-float64(f.Single), came.is[rooms]-float64(f.Occupied), came.is[points]-float64(f.Score)
@@ -61,6 +59,14 @@ func (m *Model) score(o *Origin, h int, came *actual) {
 		scores[3]++
 	}
 	m.learnTails(h, r, f)
+}
+
+// learnWeights adds to the sums of the ridge regression of an hour ahead what a correction ought to have been.
+func learnWeights(ridge []float32, h int, by *Correction, came float64) {
+	x1, x2, y := float64(by.ByUsual), float64(by.FromUsual), came-float64(by.Raw)
+	for i, x := range [5]float64{x1 * x1, x1 * x2, x2 * x2, x1 * y, x2 * y} {
+		ridge[h*5+i] += float32(x)
+	}
 }
 
 // persistence is what an origin forecasts if all stays as it is.

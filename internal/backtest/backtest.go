@@ -47,7 +47,8 @@ type origin struct {
 	level    acuity.Level
 	ahead    [forecast.Horizon]forecast.Ahead
 	slots    [forecast.Horizon]int
-	rivals   [][forecast.Horizon]float64 // as baselines
+	rivals   [][forecast.Horizon]float64 // as baselines: nurses required
+	census   [][forecast.Horizon]float64 // likewise: occupied rooms
 	levels   [forecast.Horizon][3]chances
 }
 
@@ -92,7 +93,8 @@ func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 type run struct {
 	options *Options
 	model   *forecast.Model
-	rivals  []baseline
+	rivals  []baseline // of the nurses required
+	census  []baseline // of the occupied rooms
 	levels  transitions
 	past    []origin // of the last eight hours
 	report  *Report
@@ -102,7 +104,7 @@ type run struct {
 func newRun(o *Options) *run {
 	r := &run{options: o, model: forecast.NewModel(o.Hospital), report: newReport(o)}
 	for _, b := range baselines {
-		r.rivals = append(r.rivals, b.make())
+		r.rivals, r.census = append(r.rivals, b.make()), append(r.census, b.make())
 	}
 	return r
 }
@@ -133,6 +135,9 @@ func (r *run) hour(s *acuity.Snapshot) {
 	for _, b := range r.rivals {
 		b.see(s.Hour, slot, required)
 	}
+	for _, b := range r.census {
+		b.see(s.Hour, slot, float64(s.Occupied))
+	}
 	forecast.Learn(r.model, s, r.options.Zone)
 	o := origin{snapshot: s, age: int(r.model.Learnt), level: level}
 	o.ahead = r.model.Pending[len(r.model.Pending)-1].Ahead
@@ -142,6 +147,9 @@ func (r *run) hour(s *acuity.Snapshot) {
 	}
 	for _, b := range r.rivals {
 		o.rivals = append(o.rivals, b.ahead(&o.slots))
+	}
+	for _, b := range r.census {
+		o.census = append(o.census, b.ahead(&o.slots))
 	}
 	r.past = append(r.past, o)
 }
@@ -165,6 +173,7 @@ func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *ac
 	}
 	if r.counts(o) {
 		r.report.nurses(o, h, required)
+		addErrors(r.report.inner.census, float64(f.Occupied), o.census, h, float64(s.Occupied))
 		var by [1 + 3]chances
 		for x := range by[0] {
 			by[0][x] = float64(f.AtLeast[x])

@@ -29,6 +29,12 @@ func (r *Report) CSV(to io.Writer) error {
 		}
 	}
 	errs("all", r.Models)
+	for _, e := range r.Census {
+		for h := range e.MAE {
+			row("census_mae", e.Name, "all", h+1, e.MAE[h])
+			row("census_rmse", e.Name, "all", h+1, e.RMSE[h])
+		}
+	}
 	for h := range forecast.Horizon {
 		row("coverage80", Method, "all", h+1, r.Band[h])
 		row("within_one_nurse", Method, "all", h+1, r.WithinOne[h])

@@ -30,6 +30,16 @@ func (r *Report) gate() Gate {
 			fault("1 h: error %.3f, persistence %.3f", r.Models[0].MAE[0], e.MAE[0])
 		}
 	}
+	for _, e := range r.Census[1:] {
+		if e.Name != "persistence" && e.Name != "hour-of-week" {
+			continue
+		}
+		for h := range e.RMSE {
+			if r.Census[0].RMSE[h] > e.RMSE[h] {
+				fault("occupied rooms, %d h: root of the mean square %.3f, %s %.3f", h+1, r.Census[0].RMSE[h], e.Name, e.RMSE[h])
+			}
+		}
+	}
 	for h, b := range r.Band {
 		if b < leastBand || b > mostBand {
 			fault("%d h: %.1f %% within the band of 80 %%, %.0f to %.0f %%", h+1, 100*b, 100*leastBand, 100*mostBand)

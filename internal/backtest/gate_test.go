@@ -149,6 +149,9 @@ func tell(t *testing.T, r *backtest.Report) {
 	for _, m := range r.Models {
 		t.Logf("  %-13s %.2f %.2f", m.Name, m.Mean, m.MAE)
 	}
+	for _, m := range r.Census {
+		t.Logf("  rooms %-13s %.2f %.2f, root of the mean square %.2f", m.Name, m.Mean, m.MAE, m.RMSE)
+	}
 	for i, name := range []string{"held", "came"} {
 		for _, l := range [][]backtest.LevelErrors{r.Levels, r.Came}[i] {
 			t.Logf("  level %s %-13s RPS %.3f %.2f, Brier %.2f", name, l.Name, l.Mean, l.RPS, l.Brier)

@@ -25,6 +25,8 @@ type Report struct {
 	Best   string   `json:"bestBaseline"`
 	Gain   float64  `json:"gain"` // over it: share of its error that is saved
 
+	Census []Errors `json:"census"` // of the occupied rooms, as Models
+
 	Band [forecast.Horizon]float64 `json:"coverage80"` // share within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
 	WithinOne [forecast.Horizon]float64 `json:"withinOneNurse"`
@@ -47,10 +49,11 @@ type Report struct {
 	inner inner
 }
 
-// Errors are the absolute errors of one model.
+// Errors are those of one model: mean absolute ones, and roots of mean squares.
 type Errors struct {
 	Name string                    `json:"name"`
 	MAE  [forecast.Horizon]float64 `json:"mae"`
+	RMSE [forecast.Horizon]float64 `json:"rmse"`
 	Mean float64                   `json:"meanMAE"`
 }
 
@@ -109,6 +112,7 @@ func (r *Report) finish() {
 	r.From, r.To = time.Unix(int64(in.first)*3600, 0).UTC(), time.Unix(int64(in.last)*3600, 0).UTC()
 	r.Required = rounded(in.required/float64(r.Forecasts), 2)
 	r.Models, r.Best, r.Gain = r.compared(r.sums)
+	r.Census, _, _ = r.compared(in.census)
 	for h := range r.Band {
 		r.Band[h] = rounded(in.in[h]/max(1, n[h]), 4)
 		r.WithinOne[h] = rounded(in.near[h]/max(1, n[h]), 4)

@@ -10,7 +10,7 @@ import (
 )
 
 type sum struct {
-	n, off [forecast.Horizon]float64
+	n, off, square [forecast.Horizon]float64 // how many, their absolute errors, the squares of these
 }
 
 func (s *sum) errors(name string) Errors {
@@ -18,6 +18,7 @@ func (s *sum) errors(name string) Errors {
 	total, n := 0.0, 0.0
 	for h := range s.n {
 		e.MAE[h] = rounded(s.off[h]/max(1, s.n[h]), 4)
+		e.RMSE[h] = rounded(math.Sqrt(s.square[h]/max(1, s.n[h])), 4)
 		total += s.off[h]
 		n += s.n[h]
 	}
@@ -35,6 +36,7 @@ type inner struct {
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
+	census      []sum // occupied rooms, as Models
 	ages        [][]sum
 	ageIn       []float64
 	show        []int // models that are compared
@@ -51,6 +53,7 @@ func newReport(o *Options) *Report {
 		{Name: "weeks 5-8", least: 28 * 24},
 		{Name: "from week 9", least: 56 * 24},
 	}
+	r.inner.census = make([]sum, 1+len(baselines))
 	r.inner.ages, r.inner.ageIn = make([][]sum, len(r.Ages)), make([]float64, len(r.Ages))
 	for i := range r.inner.ages {
 		r.inner.ages[i] = make([]sum, 1+len(baselines))
@@ -64,13 +67,20 @@ func newReport(o *Options) *Report {
 }
 
 func add(sums []sum, o *origin, h int, required float64) {
+	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
+}
+
+// addErrors counts the errors of a forecast of one hour, and of its rivals.
+func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
-		x := float64(o.ahead[h].Quantiles[forecast.P50])
+		x := predicted
 		if i > 0 {
-			x = o.rivals[i-1][h]
+			x = rivals[i-1][h]
 		}
 		sums[i].n[h]++
-		sums[i].off[h] += math.Abs(required - x)
+		off := math.Abs(came - x)
+		sums[i].off[h] += off
+		sums[i].square[h] += off * off
 	}
 }
 
