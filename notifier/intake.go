@@ -62,6 +62,12 @@ func (n *Notifier) SettingsChanged(hospital string) {
 		if t := n.terms[n.cfg.Partition(hospital)]; t != nil {
 			if h := t.hospitals[hospital]; h != nil {
 				h.reconcile()
+				for _, l := range h.letters {
+					if l.closed() {
+						l.reopen()
+						l.kick()
+					}
+				}
 				h.look = true // a tier may have its first recipient
 				h.consider()
 			}

@@ -25,6 +25,7 @@ func (h *hospital) post(l Letter, command string) {
 	}
 	one := &letter{h: h, entry: outbound.Entry{Delivery: d, Position: -1, Command: command, Expires: l.Expires, Sealed: l.Sealed}, at: h.t.end}
 	if d.State != outbound.Pending {
+		h.t.n.cfg.Metrics.Ended(d.Channel, d.State)
 		one.save(nil)
 		return
 	}
@@ -60,7 +61,22 @@ func (l *letter) resume() {
 	if most := l.h.t.n.clock.tell().Add(retryLetter); l.entry.Delivery.NextAttemptAt.After(most) {
 		l.entry.Delivery.NextAttemptAt = most // a clock of the past
 	}
+	l.reopen()
 	l.kick()
+}
+
+// reopen has a letter that did not open tried at once: this process may have the
+// key, or the address was set anew.
+func (l *letter) reopen() {
+	if l.closed() {
+		l.entry.Delivery.NextAttemptAt = time.Time{}
+	}
+}
+
+// closed reports whether the letter did not open when it was tried last.
+func (l *letter) closed() bool {
+	all := l.entry.Delivery.Attempts
+	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
 }
 
 // kick sends the letter, now or when it is due.
@@ -83,6 +99,7 @@ func (l *letter) kick() {
 	l.busy = true
 	var began time.Time
 	var refused string
+	var later bool
 	n.queue.add(&task{
 		term: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
 		message: func() (m outbound.Message, ok bool) {
@@ -90,7 +107,7 @@ func (l *letter) kick() {
 			if l.over || l.late(began) {
 				return m, false
 			}
-			if m, refused = n.cfg.People.Open(&l.entry); refused != "" {
+			if m, refused, later = n.cfg.People.Open(&l.entry); refused != "" {
 				return m, false
 			}
 			m.Hospital, m.DeliveryID, m.EventID, m.Event = d.Hospital, d.ID, d.EventID, d.Event
@@ -99,11 +116,14 @@ func (l *letter) kick() {
 		},
 		dropped: func() {
 			l.busy = false
-			if refused != "" {
+			switch {
+			case later:
+				l.ended(began, outbound.Result{Class: outbound.ClassSealed, Response: refused})
+			case refused != "":
 				l.end(outbound.Failed, refused)
-				return
+			default:
+				l.kick()
 			}
-			l.kick()
 		},
 		ended: func(r outbound.Result) { l.ended(began, r) },
 	})
@@ -127,7 +147,7 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 	if t.gone {
 		return
 	}
-	now := n.clock.tell()
+	now, wasClosed := n.clock.tell(), l.closed()
 	d := &l.entry.Delivery
 	a := outbound.Attempt{N: l.number(), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
@@ -154,6 +174,10 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 		l.end(outbound.Expired, string(r.Class))
 	default:
 		l.save(l.kick)
+		if l.closed() != wasClosed { // People call somebody else meanwhile
+			l.h.look = true
+			l.h.consider()
+		}
 	}
 }
 

@@ -122,7 +122,9 @@ func (a *asked) Step(_ context.Context, _ time.Time, h notifier.Happening) notif
 	return notifier.Step{}
 }
 
-func (a *asked) Open(*outbound.Entry) (outbound.Message, string) { return outbound.Message{}, "" }
+func (a *asked) Open(*outbound.Entry) (outbound.Message, string, bool) {
+	return outbound.Message{}, "", false
+}
 
 func (a *asked) Test(time.Time, *outbound.Command) (notifier.Letter, string) {
 	return notifier.Letter{}, "no_recipient"

@@ -57,8 +57,9 @@ type People interface {
 	// goroutine of its own: it may look things up for some 100 ms.
 	Step(ctx context.Context, now time.Time, h Happening) Step
 	// Open completes the message of an attempt from what a delivery has sealed:
-	// To, Subject, Text, HTML. With a reason the delivery has failed for good.
-	Open(e *outbound.Entry) (m outbound.Message, reason string)
+	// To, Subject, Text, HTML. With a reason there is nothing to send: the delivery
+	// has failed for good or, where something does not open, is tried again later.
+	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
 	// Test makes the message of a test to a recipient, or says why not.
 	Test(now time.Time, c *outbound.Command) (l Letter, reason string)
 	// Retry is when a mail or an SMS is tried again after so many attempts of

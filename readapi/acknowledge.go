@@ -27,6 +27,8 @@ type Alerts interface {
 	Unit(hospital string) (name string, zone *time.Location)
 	// Order gives the notifier a command; when it returns, the command is safe.
 	Order(ctx context.Context, c *outbound.Command) error
+	// Done waits a little until the notifier has done a command; false: not yet.
+	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 
 // MountAcknowledge adds the page that the link in an alert leads to. To look at it
@@ -86,16 +88,28 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 		p.write(w, r, http.StatusOK, page)
 		return
 	}
-	now := p.shell.Now().UTC()
-	if err := p.alerts.Order(r.Context(), &outbound.Command{
-		ID: commandID(), Hospital: l.Hospital, Verb: outbound.VerbAck, At: now, By: "link", Episode: l.Episode,
-	}); err != nil {
+	c := &outbound.Command{
+		ID: commandID(), Hospital: l.Hospital, Verb: outbound.VerbAck, At: p.shell.Now().UTC(), By: "link", Episode: l.Episode, EventID: l.Alert,
+	}
+	if err := p.alerts.Order(r.Context(), c); err != nil {
 		p.away(w, r)
 		return
 	}
-	e.AckedAt, e.AckedBy = now, "link"
-	p.write(w, r, http.StatusOK, p.page(&l, &e))
+	done, ok := p.alerts.Done(r.Context(), c)
+	switch {
+	case !ok: // it is safe, and nobody is called before it counts
+		page.State, page.Ask = "Your answer is kept; it counts in a moment. Open the link again to see it.", false
+	case done.Reason != "":
+		page.State, page.Ask = stateNewer, false
+	default:
+		e.AckedAt, e.AckedBy = c.At, c.By
+		page = p.page(&l, &e)
+	}
+	p.write(w, r, http.StatusOK, page)
 }
+
+// stateNewer is what the link of an older raise says.
+const stateNewer = "There has been a newer alert since. Answer that one."
 
 // find looks up where the link leads, or has answered.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, ok bool) {
@@ -126,6 +140,8 @@ func (p *acknowledge) page(l *outbound.AckLink, e *outbound.Episode) ackPage {
 		page.State = "It is over since " + e.ClosedAt.In(zone).Format("15:04") + "."
 	case !e.AckedAt.IsZero():
 		page.State = "Acknowledged at " + e.AckedAt.In(zone).Format("15:04") + ". Nobody else is called until the level rises again."
+	case l.Alert != "" && e.Alert != "" && l.Alert != e.Alert:
+		page.State = stateNewer
 	default:
 		page.State, page.Ask = "Nobody has acknowledged it yet.", true
 	}

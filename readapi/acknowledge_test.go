@@ -22,6 +22,8 @@ type fakeAlerts struct {
 	episode outbound.Episode
 	orders  []outbound.Command
 	away    bool
+	busy    bool   // the notifier has not done it yet
+	refused string // or says why not
 }
 
 var errAway = errors.New("away")
@@ -45,6 +47,10 @@ func (f *fakeAlerts) Order(_ context.Context, c *outbound.Command) error {
 	return nil
 }
 
+func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress, bool) {
+	return outbound.Progress{Done: true, Reason: f.refused}, !f.busy
+}
+
 func TestAcknowledgePage(t *testing.T) {
 	at := time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 	clock := func() time.Time { return at }
@@ -52,10 +58,10 @@ func TestAcknowledgePage(t *testing.T) {
 	alerts := func() *fakeAlerts {
 		return &fakeAlerts{
 			links: map[string]outbound.AckLink{
-				"7KQ2M9XW3PTD": {Hospital: "mercy", Episode: "epi_1", Until: at.Add(time.Hour)},
+				"7KQ2M9XW3PTD": {Hospital: "mercy", Episode: "epi_1", Alert: "evt_1", Until: at.Add(time.Hour)},
 				"000000000000": {Hospital: "mercy", Episode: "epi_1", Until: at},
 			},
-			episode: outbound.Episode{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", OpenedAt: at, ToldAt: at},
+			episode: outbound.Episode{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", Alert: "evt_1", OpenedAt: at, ToldAt: at},
 		}
 	}
 	for name, tt := range map[string]struct {
@@ -66,16 +72,19 @@ func TestAcknowledgePage(t *testing.T) {
 		ask          bool
 		orders       int
 	}{
-		"a look changes nothing":     {"GET", "/a/7KQ2M9XW3PTD", nil, 200, "Nobody has acknowledged", true, 0},
-		"spelled in small letters":   {"GET", "/a/7kq2m9xw3ptd", nil, 200, "Nobody has acknowledged", true, 0},
-		"an answer":                  {"POST", "/a/7KQ2M9XW3PTD", nil, 200, "Acknowledged at 14:05", false, 1},
-		"answered before":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.AckedAt = at }, 200, "Acknowledged at 14:05", false, 0},
-		"over":                       {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "It is over", false, 0},
-		"a day old":                  {"POST", "/a/000000000000", nil, 404, "leads nowhere", false, 0},
-		"guessed":                    {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "leads nowhere", false, 0},
-		"the episode is gone":        {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "leads nowhere", false, 0},
-		"nothing can be looked up":   {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "Nothing was acknowledged", false, 0},
-		"a method that is not there": {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
+		"a look changes nothing":              {"GET", "/a/7KQ2M9XW3PTD", nil, 200, "Nobody has acknowledged", true, 0},
+		"spelled in small letters":            {"GET", "/a/7kq2m9xw3ptd", nil, 200, "Nobody has acknowledged", true, 0},
+		"an answer":                           {"POST", "/a/7KQ2M9XW3PTD", nil, 200, "Acknowledged at 14:05", false, 1},
+		"an answer that is not done yet":      {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.busy = true }, 200, "Your answer is kept", false, 1},
+		"an answer to the raise before":       {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.Alert = "evt_2" }, 200, "a newer alert", false, 0},
+		"a raise at the moment of the answer": {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.refused = "newer_alert" }, 200, "a newer alert", false, 1},
+		"answered before":                     {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.AckedAt = at }, 200, "Acknowledged at 14:05", false, 0},
+		"over":                                {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ClosedAt = at }, 200, "It is over", false, 0},
+		"a day old":                           {"POST", "/a/000000000000", nil, 404, "leads nowhere", false, 0},
+		"guessed":                             {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "leads nowhere", false, 0},
+		"the episode is gone":                 {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "leads nowhere", false, 0},
+		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "Nothing was acknowledged", false, 0},
+		"a method that is not there":          {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := alerts()
@@ -91,7 +100,7 @@ func TestAcknowledgePage(t *testing.T) {
 				t.Errorf("%d, %d orders: %s", w.Code, len(f.orders), page)
 			}
 			if tt.orders == 1 {
-				if c := f.orders[0]; c.Verb != outbound.VerbAck || c.Episode != "epi_1" || c.Hospital != "mercy" || c.By != "link" || c.ID == "" {
+				if c := f.orders[0]; c.Verb != outbound.VerbAck || c.Episode != "epi_1" || c.EventID != "evt_1" || c.Hospital != "mercy" || c.By != "link" || c.ID == "" {
 					t.Errorf("order %+v", c)
 				}
 			}

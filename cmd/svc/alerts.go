@@ -296,6 +296,7 @@ func (o *alertsCommand) episodes(ctx context.Context) error {
 			OpenedAt                                  string
 			ClosedAt, ToldAt, AckBy, AckedAt, AckedBy *string
 			Round                                     int
+			Unreached                                 bool
 		}
 	}
 	return o.show(ctx, http.MethodGet, alertsPath+"/episodes", nil, &all, func() error {
@@ -309,6 +310,9 @@ func (o *alertsCommand) episodes(ctx context.Context) error {
 				taken = *e.AckedAt + " by " + shownOr(e.AckedBy)
 			case e.AckBy != nil && e.ClosedAt == nil:
 				taken = "wanted by " + *e.AckBy
+			}
+			if e.Unreached && e.AckedAt == nil {
+				taken += ", nobody was reached"
 			}
 			closed := "open"
 			if e.ClosedAt != nil {
@@ -325,8 +329,14 @@ func (o *alertsCommand) acknowledge(ctx context.Context) error {
 	if o.by != "" {
 		body["by"] = o.by
 	}
-	var done struct{ CommandID string }
+	var done struct {
+		CommandID string
+		Done      bool
+	}
 	return o.show(ctx, http.MethodPost, alertsPath+"/episodes/"+url.PathEscape(o.id)+"/ack", body, &done, func() error {
+		if !done.Done {
+			return fmt.Errorf("the answer is kept, but the notifier has not taken it up yet; svc alerts episodes shows when it has (command %s)", done.CommandID)
+		}
 		_, err := fmt.Fprintf(o.Stdout, "acknowledged %s\n", o.id)
 		return err
 	})

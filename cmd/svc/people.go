@@ -64,8 +64,22 @@ func (h *house) unit(hospital string) (name string, zone *time.Location) {
 	return cmp.Or(known.Name, hospital), h.settings.register.Zone(hospital)
 }
 
-// rooms looks up how the rooms of a unit stand now, and what is expected.
-func (h *house) rooms(ctx context.Context, hospital string) (*alert.Rooms, error) {
+// viewPause is between two looks at a view that is behind.
+const viewPause = 20 * time.Millisecond
+
+// rooms looks up how the rooms of a unit stand now, and what is expected. It waits
+// until the view has a version of the verdict: what stands there before that is of
+// another level than the alert.
+func (h *house) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
+	for {
+		token, err := h.redis.Token(ctx, hospital)
+		if err == nil && token.Generation == h.generation && token.Version >= version {
+			break
+		}
+		if err = pause(ctx, viewPause); err != nil {
+			return nil, err
+		}
+	}
 	read, err := h.redis.Read(ctx, hospital)
 	if err != nil {
 		return nil, err
@@ -163,6 +177,11 @@ func (l links) Unit(hospital string) (name string, zone *time.Location) {
 
 // Order implements [readapi.Alerts].
 func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.house.order(ctx, c) }
+
+// Done implements [readapi.Alerts].
+func (l links) Done(ctx context.Context, c *outbound.Command) (outbound.Progress, bool) {
+	return subscribers.Await(ctx, deliveries{l.house.redis}, c, func(p *outbound.Progress) bool { return p.Done })
+}
 
 // mountAlerts adds what people and providers of SMS open without a key.
 func (h *house) mountAlerts() error {

@@ -7,6 +7,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/internal/board"
+	"svc/schemas"
 )
 
 // pastHours is a house that has learnt so many quiet hours, or does not answer.
@@ -61,5 +63,48 @@ func TestExpected(t *testing.T) {
 		if err != nil || !peak.At.Equal(f.Peak.At.Time()) || peak.Nurses != f.Peak.P90 {
 			t.Errorf("%s: %+v, forecast %+v, %v", name, peak, f.Peak, err)
 		}
+	}
+}
+
+// TestRoomsOfTheVersion: an alert shows the rooms as of its change or later. While the
+// view is behind it waits, and what it does not come to see it does not show.
+func TestRoomsOfTheVersion(t *testing.T) {
+	h := built(t, "notify")
+	projector := h.redis.Projector(h.generation, func(int32) {})
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	go projector.Run(ctx) //nolint:errcheck // ends with the test
+	view := func(version int64, status acuity.RoomStatus) board.Projection {
+		chart := acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version}}
+		unit, err := schemas.EncodeUnitChart(nil, &chart.Unit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		room, err := schemas.EncodeRoomChart(nil, &acuity.RoomChart{ID: 4, Label: "LDR 4", Status: status})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return board.Projection{Partition: 0, Position: version, Whole: true, Units: []board.Unit{
+			{Hospital: "north", Version: version, Chart: unit, Rooms: map[int32][]byte{4: room}},
+		}}
+	}
+	projector.Put(view(1, acuity.RoomEmpty))
+	if rooms, err := h.rooms(ctx, "north", 1); err != nil || rooms.Open != 1 {
+		t.Fatalf("rooms %+v, %v", rooms, err)
+	}
+	short, cancel := context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	if rooms, err := h.rooms(short, "north", 2); err == nil {
+		t.Errorf("of a version that the view does not have it shows %+v", rooms)
+	}
+	go projector.Put(view(2, acuity.RoomBlocked))
+	if rooms, err := h.rooms(ctx, "north", 2); err != nil || rooms.Open != 0 {
+		t.Errorf("rooms %+v, %v", rooms, err)
+	}
+	h.generation = "another log"
+	short, cancel = context.WithTimeout(ctx, 200*time.Millisecond)
+	defer cancel()
+	if rooms, err := h.rooms(short, "north", 1); err == nil {
+		t.Errorf("of another log it shows %+v", rooms)
 	}
 }

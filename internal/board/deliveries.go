@@ -1,6 +1,7 @@
 package board
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"fmt"
@@ -245,8 +246,12 @@ func (b *Board) putNotes(ctx context.Context, notes map[note][]byte) error {
 	if len(notes) == 0 {
 		return nil
 	}
+	// Commands come last: who reads that one is done finds what it did.
+	place := func(n note) int { return slices.Index([]string{noteCommand}, n.kind) }
+	ordered := slices.SortedFunc(maps.Keys(notes), func(one, other note) int { return cmp.Compare(place(one), place(other)) })
 	pipe := b.redis.Pipeline()
-	for n, value := range notes {
+	for _, n := range ordered {
+		value := notes[n]
 		key, keep := b.listKey(n.hospital, n.kind), deliveriesKept
 		switch n.kind { // each its own key, so that each ends by itself
 		case noteCommand:

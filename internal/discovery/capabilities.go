@@ -251,7 +251,7 @@ var events = []event{
 		outbound.Alert, "people are told of the level; for endpoints that ask for it",
 		[]string{
 			"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
-			"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl",
+			"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl", "worstLevel",
 		},
 	},
 	{outbound.Ping, "an administrator tests an endpoint", []string{}},

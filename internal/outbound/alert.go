@@ -61,12 +61,16 @@ type Episode struct {
 	AckBy    time.Time // until when somebody must have taken it; zero: nobody need
 	AckedAt  time.Time // zero: nobody has
 	AckedBy  string
+	Alert    string // "evt_" + 32 hex: the raise that an answer is asked for
+	// Unreached says that no message of the last alert has arrived, or can any more.
+	Unreached bool
 }
 
 // AckLink is what the link in an alert stands for.
 type AckLink struct {
 	Hospital string
 	Episode  string
+	Alert    string    // the raise that it answers; "": whichever is open
 	Until    time.Time // it leads nowhere from then on
 }
 

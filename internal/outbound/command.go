@@ -26,7 +26,7 @@ type Command struct {
 
 	Endpoint string // of a test or a replay; of a retry, where that delivery went
 	Delivery string // of a retry or a receipt
-	EventID  string // of a retry: the event of that delivery
+	EventID  string // of a retry: the event of that delivery; of an ack: the raise that it answers, "": whichever is open
 	Command  string // of a stop
 	Episode  string // of an ack
 	Event    string // of a test: "" is ping

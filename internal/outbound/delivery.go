@@ -34,6 +34,7 @@ const (
 	ClassTimeout     Class = "timeout"
 	ClassTLS         Class = "tls"
 	ClassBlocked     Class = "blocked"     // by the guard of egress, before anything was sent
+	ClassSealed      Class = "sealed"      // an address, a secret or the words do not open, before anything was sent
 	ClassInterrupted Class = "interrupted" // by ourselves; not counted
 )
 

@@ -18,10 +18,10 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// countWithin is how long a replay is waited for to tell how many it sends.
+// awaitWithin is how long a command is waited for.
 const (
-	countWithin = 2 * time.Second
-	lookEvery   = 50 * time.Millisecond
+	awaitWithin = 2 * time.Second
+	lookEvery   = 20 * time.Millisecond
 )
 
 func commands() []api.Route[*server] {
@@ -182,23 +182,31 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 }
 
 // count waits a little for the notifier to say how many deliveries a replay makes.
-// It is another process and tells by the board alone, so it is looked for there.
 func (s *server) count(ctx context.Context, c *outbound.Command) *int {
-	ctx, cancel := context.WithTimeout(ctx, countWithin)
+	if p, ok := Await(ctx, s.Board, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
+		return &p.Count
+	}
+	return nil
+}
+
+// Await waits a little until the notifier has come so far with a command. It is another
+// process and tells by the board alone, so it is looked for there.
+func Await(ctx context.Context, board Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
+	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
 	look := time.NewTicker(lookEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
 	defer look.Stop()
 	for {
-		p, ok, err := s.Board.Progress(ctx, c.Hospital, c.ID)
+		p, ok, err := board.Progress(ctx, c.Hospital, c.ID)
 		if err != nil {
-			return nil
+			return p, false
 		}
-		if ok && (p.Count > 0 || p.Done) {
-			return &p.Count
+		if ok && enough(&p) {
+			return p, true
 		}
 		select {
 		case <-ctx.Done():
-			return nil
+			return p, false
 		case <-look.C:
 		}
 	}

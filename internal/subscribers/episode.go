@@ -1,6 +1,7 @@
 package subscribers
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ const maxBy = 60 // characters
 func episodeWrites() []api.Route[*server] {
 	return grouped(groupAlerts, []api.Route[*server]{{Operation: api.Operation{
 		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
-		About:      "Nothing escalates or repeats until the level rises again.",
+		About:      "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if that takes longer than two seconds, and then the command tells it.",
 		Parameters: []api.Parameter{idOf("episode", "epi_0123456789abcdef")},
 		Bodies:     optionalBody(ackShape{}, api.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
 		Data:       acknowledged{}, Refuses: []api.Kind{api.Missing, api.Unprocessable},
@@ -32,11 +33,13 @@ func episodeReads() []api.Route[*server] {
 }
 
 type ackShape struct {
-	By string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"The role that has taken it; without it the key."`
+	By    string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"The role that has taken it; without it the key."`
+	Alert string `json:"alertId,omitempty" maxLength:"64" doc:"The raise that is answered, as the list has it; without it the newest."`
 }
 
 type acknowledged struct {
 	CommandID string        `json:"commandId"`
+	Done      bool          `json:"done"` // the episode shows it
 	Warnings  []api.Warning `json:"warnings"`
 }
 
@@ -52,6 +55,9 @@ type episodeRow struct {
 	AckBy    api.Time `json:"ackBy"`   // until when somebody must have taken it; null: nobody need
 	AckedAt  api.Time `json:"ackedAt"` // null: nobody has
 	AckedBy  *string  `json:"ackedBy"`
+	AlertID  *string  `json:"alertId"` // the raise that an answer is asked for
+	// Unreached says that no message of the last alert has arrived, or can any more.
+	Unreached bool `json:"unreached"`
 }
 
 type episodeList struct {
@@ -79,7 +85,7 @@ func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
 		e := &all[i]
 		list.Items[i] = episodeRow{
 			e.ID, e.Tier, e.Level, api.Time(e.OpenedAt), api.Time(e.ClosedAt), api.Time(e.ToldAt), e.Reason, e.Round,
-			api.Time(e.AckBy), api.Time(e.AckedAt), some(e.AckedBy),
+			api.Time(e.AckBy), api.Time(e.AckedAt), some(e.AckedBy), some(e.Alert), e.Unreached,
 		}
 	}
 	api.OK(w, r, list)
@@ -94,6 +100,7 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 	in.By = strings.TrimSpace(in.By)
 	var f faults
 	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !api.Controls(in.By), "by", "length:0-60")
+	f.unless(utf8.RuneCountInString(in.Alert) <= 64, "alertId", "length:0-64")
 	if f.answered(w, r) {
 		return
 	}
@@ -111,11 +118,17 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := s.command(r, outbound.VerbAck)
-	c.Episode = all[at].ID
+	c.Episode, c.EventID = all[at].ID, cmp.Or(in.Alert, all[at].Alert)
 	if in.By != "" {
 		c.By = in.By
 	}
-	if s.order(w, r, actAlertAck, c.Episode, c) {
-		api.OK(w, r, acknowledged{c.ID, append([]api.Warning{}, warnings...)})
+	if !s.order(w, r, actAlertAck, c.Episode, c) {
+		return
 	}
+	p, _ := Await(r.Context(), s.Board, c, func(p *outbound.Progress) bool { return p.Done })
+	if p.Done && p.Reason != "" {
+		unprocessable(w, r, "The level has risen since, or the episode has ended; look at the newest alert.", "alertId", p.Reason)
+		return
+	}
+	api.OK(w, r, acknowledged{c.ID, p.Done, append([]api.Warning{}, warnings...)})
 }

@@ -31,7 +31,8 @@ type house struct {
 	ids      map[string]string
 	acts     []audit.Act
 	orders   []outbound.Command
-	refuses  map[string]string // of the check of addresses, by URL
+	takes    func(*outbound.Command) // what the notifier does with one
+	refuses  map[string]string       // of the check of addresses, by URL
 	warns    string
 	storing  error
 	auditing error
@@ -132,6 +133,9 @@ func open(t *testing.T) *house {
 			if h.storing == nil {
 				h.orders = append(h.orders, *c)
 			}
+			if h.takes != nil {
+				h.takes(c)
+			}
 			return h.storing
 		},
 		Test: func(c *outbound.Command) string { return "dlv_of_" + c.ID },
@@ -190,7 +194,7 @@ type said struct {
 		ID, URL, Secret, Status, Reason, CommandID, DeliveryID, Email, Phone, Label, Verb, Next string
 		Events, ReaderKeyIDs, Channels                                                          []string
 		Rooms                                                                                   []int32
-		Enabled                                                                                 bool
+		Enabled, Done                                                                           bool
 		Version                                                                                 int64
 		Secrets                                                                                 []struct{ ID, State string }
 		Warnings                                                                                []struct{ Code, Path string }
@@ -204,8 +208,9 @@ type said struct {
 		PromoteAt, RetireAt time.Time
 		Count               *int
 		Items               []struct {
-			ID, State, Tier string
-			Attempts        []struct{ Response *string }
+			ID, State, Tier, AlertID string
+			Unreached                bool
+			Attempts                 []struct{ Response *string }
 		}
 	}
 	Error struct {

@@ -50,8 +50,13 @@ type Board interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
 	Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error)
-	Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error)
+	Progresses
 	Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error)
+}
+
+// Progresses tells how far commands are.
+type Progresses interface {
+	Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error)
 }
 
 // ErrCursor says that a cursor is none of ours.

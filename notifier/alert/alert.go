@@ -28,6 +28,7 @@ type Alert struct {
 
 	Level   acuity.Level // now
 	Prior   acuity.Level // that people were told before
+	Worst   acuity.Level // of a digest: the highest of its window
 	Effect  acuity.Effect
 	Cause   acuity.Cause
 	Rooms   *Rooms // nil: could not be looked up in time
@@ -72,12 +73,15 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level is the level in capitals, with the one before where it has changed.
+// level is the level in capitals, with the one before where it has changed, and with
+// the worst where it keeps changing.
 func (a *Alert) level() (now, was string) {
 	now = strings.ToUpper(a.Level.String())
 	switch a.Reason { //nolint:exhaustive // the others tell no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		was = " (was " + strings.ToUpper(a.Prior.String()) + ")"
+	case policy.Digest:
+		was = " (worst " + strings.ToUpper(a.Worst.String()) + ")"
 	}
 	return now, was
 }
@@ -134,6 +138,9 @@ func (a *Alert) Summary() string {
 // line is the summary of the event.
 func (a *Alert) line() string {
 	said := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
+	if a.Reason == policy.Digest {
+		said += ", worst " + a.Worst.String()
+	}
 	if summary := a.Summary(); a.Reason != policy.Cleared {
 		said += ", " + summary
 	}
@@ -161,6 +168,10 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), EpisodeID: a.Episode, Action: a.Action,
 	}
 	data.Level, data.PriorLevel = a.Level.String(), a.Prior.String()
+	if a.Reason == policy.Digest {
+		worst := a.Worst.String()
+		data.WorstLevel = &worst
+	}
 	if a.AckURL != "" {
 		data.AckURL = &a.AckURL
 	}

@@ -58,7 +58,11 @@ func alerts() map[string]Alert {
 			a.Reason, a.Tier, a.Level, a.Prior, a.Effect.Level = policy.Cleared, 0, acuity.LevelGreen, acuity.LevelOrange, acuity.LevelGreen
 			a.AckURL, a.Action, a.Effect.Shortfall = "", "", 0
 		}),
-		"digest":    with(func(a *Alert) { a.Reason, a.AckURL = policy.Digest, "" }),
+		"digest": with(func(a *Alert) { a.Reason, a.Worst = policy.Digest, acuity.LevelRed }),
+		"digest-green": with(func(a *Alert) {
+			a.Reason, a.Tier, a.Level, a.Worst, a.Effect.Level = policy.Digest, 0, acuity.LevelGreen, acuity.LevelRed, acuity.LevelGreen
+			a.AckURL, a.Action, a.Effect.Shortfall = "", "", 0
+		}),
 		"escalated": with(func(a *Alert) { a.Reason, a.Rooms = policy.Escalated, nil }),
 		"repeated": with(func(a *Alert) {
 			a.Reason, a.Tier, a.Level, a.Effect.Level, a.Effect.Ratio = policy.Repeated, 3, acuity.LevelRed, acuity.LevelRed, -1
@@ -152,7 +156,7 @@ func TestSMSFits(t *testing.T) {
 		a := raised()
 		a.Unit = rapid.String().Draw(t, "unit")
 		a.Reason = rapid.SampledFrom(policy.Reasons()[:6]).Draw(t, "reason")
-		a.Level = acuity.Level(rapid.IntRange(0, 3).Draw(t, "level"))
+		a.Level, a.Worst = acuity.Level(rapid.IntRange(0, 3).Draw(t, "level")), acuity.Level(rapid.IntRange(0, 3).Draw(t, "worst"))
 		a.Effect.Driving = acuity.Axis(rapid.IntRange(0, acuity.AxisCount-1).Draw(t, "axis"))
 		a.Effect.Shortfall = rapid.Int32Range(0, 99).Draw(t, "short")
 		a.AckURL = "https://" + strings.Repeat("x", rapid.IntRange(1, 72).Draw(t, "host")) + "/a/7KQ2M9XW3PTD"
@@ -222,7 +226,7 @@ func TestEventIsStable(t *testing.T) {
 	}
 	for _, field := range []string{
 		"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
-		"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl",
+		"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl", "worstLevel",
 	} {
 		if _, ok := body.Data[field]; !ok {
 			t.Errorf("data has no %s", field)

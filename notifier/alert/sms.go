@@ -16,7 +16,8 @@ const maxSMS = 160
 //
 //	ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Nurses short of ratio. Ack https://…/a/7KQ2M9XW3PTD
 //
-// Where it does not fit the axis goes, then the name of the unit is cut.
+// Where it does not fit the axis goes, then the name of the unit is cut, then the
+// nurses go: the level and the link stay.
 func (a *Alert) SMS() string {
 	now, was := a.level()
 	ack := ""
@@ -58,8 +59,10 @@ func (a *Alert) SMS() string {
 			return cut
 		}
 	}
-	// The link is longer than the configuration allows; the level matters most.
-	return cutTo(write("", short))
+	if cut := write("", short); septets(cut) <= maxSMS {
+		return cut
+	}
+	return cutTo(write("", "")) // a link that is longer than the configuration allows is cut
 }
 
 // TestSMS is what a recipient gets to see that SMS arrive.

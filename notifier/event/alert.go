@@ -12,6 +12,8 @@ type AlertData struct {
 	Peak      *Peak   `json:"peak"`
 	Action    string  `json:"action"`
 	AckURL    *string `json:"ackUrl"`
+	// WorstLevel is the highest level of the window of a digest; of others null.
+	WorstLevel *string `json:"worstLevel"`
 }
 
 // Room is one of the rooms with the highest score.

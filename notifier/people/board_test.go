@@ -2,6 +2,7 @@ package people_test
 
 import (
 	"context"
+	"maps"
 	"regexp"
 	"slices"
 	"sync"
@@ -110,6 +111,13 @@ func (b *board) open(t *testing.T) outbound.Episode {
 	}
 	t.Fatal("no episode is open")
 	return outbound.Episode{}
+}
+
+// all are the episodes.
+func (b *board) all() []outbound.Episode {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.episodes))
 }
 
 // lose forgets everything.

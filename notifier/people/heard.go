@@ -9,45 +9,81 @@ import (
 	"svc/notifier/policy"
 )
 
-// hear takes in what became of letters, who has answered and what receipts say, and
+// hear takes in what became of messages, who has answered and what receipts say, and
 // decides. After a crash a decision is taken again of which there is news already:
 // what was of nothing before the decision is taken in behind it.
 func (s *step) hear(in *notifier.Happening) {
-	letters, commands := s.settle(in.Ended, in.Commands)
+	s.look(in.Waiting)
+	messages, commands := s.settle(in.Ended, in.Commands)
+	s.reach()
 	s.decide()
-	if n := len(letters) + len(commands); n > 0 {
-		if letters, commands = s.settle(letters, commands); len(letters)+len(commands) < n {
-			s.decide()
-		}
+	if n := len(messages) + len(commands); n > 0 {
+		messages, commands = s.settle(messages, commands)
+	}
+	if s.reach() {
+		s.decide()
 	}
 	for i := range in.Commands {
 		answer := notifier.Answer{Command: in.Commands[i].ID}
 		if c := &in.Commands[i]; c.Verb == outbound.VerbAck && slices.ContainsFunc(commands, func(left outbound.Command) bool { return left.ID == c.ID }) {
 			answer.Reason = reasonEpisode
+			if c.Episode == s.memory.History.Episode {
+				answer.Reason = reasonNewer
+			}
 		}
 		s.out.Answers = append(s.out.Answers, answer)
 	}
 }
 
+// look takes in which of the messages that wait did not open: who they are for is
+// told by another way, and they are tried again.
+func (s *step) look(waiting []outbound.Entry) {
+	for i := range waiting {
+		d := &waiting[i].Delivery
+		one := s.memory.find(d.ID)
+		if one == nil || len(d.Attempts) == 0 {
+			continue
+		}
+		was := one.Closed
+		if one.Closed = d.Attempts[len(d.Attempts)-1].Class == outbound.ClassSealed; one.Closed && !was {
+			s.missed(one)
+		}
+	}
+}
+
+// reach takes in whether the alert has reached nobody, and whether it now could. It
+// reports whether that is news.
+func (s *step) reach() bool {
+	h, before := &s.memory.History, s.memory.History
+	if h.Episode == "" || !h.AckedAt.IsZero() {
+		return false
+	}
+	if s.memory.Alert.Reason != policy.Escalated && s.memory.unreached() {
+		h.Unreached = true
+	}
+	if s.memory.shut(s.desk.opens(s.hospital)) {
+		h.Unheard = true
+	}
+	return h.Unreached != before.Unreached || h.Unheard != before.Unheard
+}
+
 // settle returns what is of nothing that is remembered.
-func (s *step) settle(letters []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
-	letters = slices.DeleteFunc(slices.Clone(letters), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
+func (s *step) settle(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
+	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
 		if c.Verb == outbound.VerbReceipt {
 			return s.receipt(&c)
 		}
 		return s.acknowledged(&c)
 	})
-	if h := &s.memory.History; h.Told > 0 && h.AckedAt.IsZero() && s.memory.unreached() {
-		h.Unreached = true
-	}
-	return letters, commands
+	return messages, commands
 }
 
-// acknowledged takes in an answer. It reports whether the episode is the open one.
+// acknowledged takes in an answer. It reports whether it answers what is open: an
+// answer to the raise before is none to this one.
 func (s *step) acknowledged(c *outbound.Command) bool {
 	h := &s.memory.History
-	if c.Episode == "" || c.Episode != h.Episode {
+	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {
 		return false
 	}
 	h.Ack(c.Episode, c.By, stamp(c.At))
@@ -80,8 +116,8 @@ func (s *step) undelivered(one *sent) {
 	s.ended(&d)
 }
 
-// ended takes in what became of a letter: where one failed, another channel may
-// take its place. It reports whether the letter is remembered.
+// ended takes in what became of a message: where one failed, another channel may
+// take its place. It reports whether the message is remembered.
 func (s *step) ended(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
@@ -93,23 +129,37 @@ func (s *step) ended(d *outbound.Delivery) bool {
 	case d.State == outbound.Delivered && one.Refused:
 		one.Refused = false
 		s.undelivered(one)
-		return true
-	case d.State != outbound.Failed && d.State != outbound.Expired:
-		return true
+	case d.State == outbound.Delivered:
+		one.Closed = false
+	case (d.State == outbound.Failed || d.State == outbound.Expired) && !one.Closed:
+		s.missed(one)
 	}
-	h := &s.memory.History
-	h.Missed(one.Recipient, one.Channel)
-	to, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient)
-	if !known || h.Told == 0 {
-		return true
-	}
-	channel, ok := policy.Fallback(s.policy.Tier(h.Told), &to, one.Channel)
-	if !ok || s.memory.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
-		return true
-	}
-	decision := policy.Decision{Reason: s.memory.Asked, Tier: h.Told}
-	a := s.alert(decision, h.Told)
-	s.letter(&a, one.Event, policy.Addressee{Recipient: one.Recipient, Channel: channel, State: outbound.Pending}, s.policy.Tier(h.Told))
-	h.Reached = append(slices.Clip(h.Reached), policy.Reached{Recipient: one.Recipient, Channel: channel})
 	return true
+}
+
+// missed takes in that a message did not arrive. Of the last alert it is sent by
+// another channel, where there is one; what older ones said is not news any more.
+func (s *step) missed(one *sent) {
+	m := s.memory
+	h := &m.History
+	if !slices.ContainsFunc(m.Sent, func(other sent) bool {
+		return other.Recipient == one.Recipient && other.Channel == one.Channel && other.open()
+	}) {
+		h.Missed(one.Recipient, one.Channel)
+	}
+	to, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient)
+	if !known || one.Event != m.Alert.Event {
+		return
+	}
+	tier := s.policy.Tier(max(m.Alert.Tier, 1))
+	channel, ok := policy.Fallback(tier, &to, one.Channel)
+	if !ok || m.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
+		return
+	}
+	recipient, decision := one.Recipient, one.Decision // what one points to moves
+	a := s.alert(&m.Alert)
+	s.letter(&a, decision, policy.Addressee{Recipient: recipient, Channel: channel, State: outbound.Pending}, tier)
+	if m.Alert.Reason != policy.Cleared {
+		h.Reached = append(slices.Clip(h.Reached), policy.Reached{Recipient: recipient, Channel: channel})
+	}
 }

@@ -138,7 +138,7 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond
-		r.rooms = func(context.Context, string) (*alert.Rooms, error) {
+		r.rooms = func(context.Context, string, int64) (*alert.Rooms, error) {
 			time.Sleep(look) // on the clock of synctest
 			return nil, nil
 		}

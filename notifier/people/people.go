@@ -53,9 +53,9 @@ type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no letters, only surge.alert
 	Board    Board
-	// Rooms looks up how the rooms stand; nil, an error or slowness: alerts do
-	// without.
-	Rooms func(ctx context.Context, hospital string) (*alert.Rooms, error)
+	// Rooms looks up how the rooms stand at a version of the verdict or a later one,
+	// and waits for that; nil, an error or slowness: alerts do without.
+	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)
 	// TokenKey makes the tokens of links; PublicURL is before "/a/". Without
 	// either there are no links.
 	TokenKey  []byte
@@ -76,6 +76,7 @@ const (
 	reasonKey       = "no_key"
 	reasonSealed    = "unreadable"
 	reasonEpisode   = "no_episode"
+	reasonNewer     = "newer_alert" // the answer is one to the raise before
 	reasonReceipt   = "receipt"
 )
 
@@ -102,34 +103,53 @@ func (*Desk) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time
 
 // Open implements [notifier.People]. The address is the one of now: one that was
 // put right counts for the next attempt.
-func (d *Desk) Open(e *outbound.Entry) (m outbound.Message, reason string) {
+func (d *Desk) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
 	to, known := d.config.Settings.Recipient(e.Delivery.Hospital, e.Delivery.EndpointID)
 	if !known {
-		return m, reasonRecipient
+		return m, reasonRecipient, false
 	}
-	switch e.Delivery.Channel {
-	case outbound.ChannelMail:
-		m.To = to.Email
-	case outbound.ChannelSMS:
-		m.To = to.Phone
-	case outbound.ChannelWebhook:
-	}
-	if m.To == "" {
-		return m, reasonAddress
+	var shown string
+	if m.To, shown = address(&to, e.Delivery.Channel); m.To == "" {
+		if shown == "" {
+			return m, reasonAddress, false
+		}
+		return m, reasonSealed, true
 	}
 	if d.config.Seals == nil {
-		return m, reasonKey
+		return m, reasonKey, true
 	}
 	clear, err := d.config.Seals.Open(sealedName(&e.Delivery), e.Sealed)
 	if err != nil {
-		return m, reasonSealed
+		return m, reasonSealed, true
 	}
 	var words alert.Letter
 	if err := json.Unmarshal(clear, &words); err != nil {
-		return m, reasonSealed
+		return m, reasonSealed, false
 	}
 	m.Subject, m.Text, m.HTML = words.Subject, words.Text, words.HTML
-	return m, ""
+	return m, "", false
+}
+
+// address is where a recipient is reached by a channel, and as lists show it: shown
+// alone, it does not open.
+func address(to *outbound.Recipient, channel outbound.Channel) (open, shown string) {
+	switch channel {
+	case outbound.ChannelMail:
+		return to.Email, to.EmailShown
+	case outbound.ChannelSMS:
+		return to.Phone, to.PhoneShown
+	case outbound.ChannelWebhook:
+	}
+	return "", ""
+}
+
+// opens tells of whom a message could be sent now.
+func (d *Desk) opens(hospital string) func(*sent) bool {
+	return func(one *sent) bool {
+		to, known := d.config.Settings.Recipient(hospital, one.Recipient)
+		open, _ := address(&to, one.Channel)
+		return known && open != "" && d.config.Seals != nil
+	}
 }
 
 // sealedName is the name under which the words of a delivery are sealed: the key
@@ -148,7 +168,8 @@ func (d *Desk) letter(hospital, eventID, name, recipient string, channel outboun
 		Expires: now.Add(expires),
 	}
 	if d.config.Seals == nil {
-		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Suppressed, reasonKey, time.Time{}
+		// Words cannot lie in the ledger in the clear, so there is nothing to try again.
+		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Failed, reasonKey, time.Time{}
 		return l, nil
 	}
 	clear, err := json.Marshal(words)
@@ -165,10 +186,13 @@ const testFor = 5 * time.Minute
 // Test implements [notifier.People].
 func (d *Desk) Test(now time.Time, c *outbound.Command) (l notifier.Letter, reason string) {
 	to, known := d.config.Settings.Recipient(c.Hospital, c.Endpoint)
+	open, shown := address(&to, c.Channel)
 	switch {
 	case !known:
 		return l, reasonRecipient
-	case c.Channel == outbound.ChannelMail && to.Email == "", c.Channel == outbound.ChannelSMS && to.Phone == "":
+	case open == "" && shown != "":
+		return l, reasonSealed
+	case open == "":
 		return l, reasonAddress
 	case d.config.Seals == nil:
 		return l, reasonKey
@@ -208,7 +232,8 @@ func (d *Desk) notice(now time.Time, hospital string, p *policy.Policy, n *notif
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", string(n.Kind))
 	var all []notifier.Letter
 	for _, recipient := range p.Tier(1).Recipients {
-		if to, known := d.config.Settings.Recipient(hospital, recipient); !known || to.Email == "" {
+		to, known := d.config.Settings.Recipient(hospital, recipient)
+		if open, shown := address(&to, outbound.ChannelMail); !known || open+shown == "" {
 			continue
 		}
 		l, err := d.letter(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
@@ -231,13 +256,13 @@ func local(t time.Time, zone *time.Location) time.Time {
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // rooms looks the rooms up, or does without.
-func (d *Desk) rooms(ctx context.Context, hospital string) *alert.Rooms {
+func (d *Desk) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
 	if d.config.Rooms == nil {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, roomsWithin)
 	defer cancel()
-	rooms, err := d.config.Rooms(ctx, hospital)
+	rooms, err := d.config.Rooms(ctx, hospital, version)
 	if err != nil {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,7 +148,7 @@ func TestSMS4xx(t *testing.T) {
 }
 
 // TestFlapping is a row of the failure matrix: 500 changes a minute reach every
-// webhook, and people as a raise and one digest.
+// webhook, and people as a raise, one digest, and a raise above what that said.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
@@ -164,12 +165,12 @@ func TestFlapping(t *testing.T) {
 		if n := len(r.hooked.of(outbound.LevelChanged)); n != 500 {
 			t.Errorf("%d of 500 changes at the webhook", n)
 		}
-		if n := len(r.hooked.of(outbound.Alert)); n != 2 {
+		if n := len(r.hooked.of(outbound.Alert)); n != 3 {
 			t.Errorf("%d alerts at the webhook", n)
 		}
 		var raise, digest int
 		for _, m := range r.provider.taken() {
-			if strings.Contains(m.Text, "Level keeps changing") {
+			if strings.HasPrefix(m.Text, "GREEN (worst ORANGE)") && strings.Contains(m.Text, "Level keeps changing") {
 				digest++
 			} else if strings.Contains(m.Text, "ORANGE (was GREEN)") {
 				raise++
@@ -177,10 +178,10 @@ func TestFlapping(t *testing.T) {
 				t.Errorf("told %q", m.Text)
 			}
 		}
-		if raise != 2 || digest != 2 { // two recipients
+		if raise != 4 || digest != 2 { // two recipients
 			t.Errorf("%d raises, %d digests", raise, digest)
 		}
-		if e := r.board.open(t); e.Reason != "digest" || !e.ToldAt.After(e.OpenedAt) {
+		if e := r.board.open(t); e.Reason != "raised" || e.Tier != "T2" || !e.ToldAt.After(e.OpenedAt) {
 			t.Errorf("episode %+v", e)
 		}
 	})
@@ -326,9 +327,12 @@ func TestTestLetter(t *testing.T) {
 
 // TestRoomsDoNotHoldUp: an alert goes out without what cannot be looked up.
 func TestRoomsDoNotHoldUp(t *testing.T) {
-	for name, rooms := range map[string]func(context.Context, string) (*alert.Rooms, error){
-		"slow":   func(ctx context.Context, _ string) (*alert.Rooms, error) { <-ctx.Done(); return nil, ctx.Err() },
-		"broken": func(context.Context, string) (*alert.Rooms, error) { return nil, errors.New("away") },
+	for name, rooms := range map[string]func(context.Context, string, int64) (*alert.Rooms, error){
+		"slow": func(ctx context.Context, _ string, _ int64) (*alert.Rooms, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+		"broken": func(context.Context, string, int64) (*alert.Rooms, error) { return nil, errors.New("away") },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
@@ -341,12 +345,34 @@ func TestRoomsDoNotHoldUp(t *testing.T) {
 	}
 }
 
+// TestRoomsOfTheChange: what is looked up is the rooms as of the change that is told,
+// also when it is told again later, by a process that has not seen it.
+func TestRoomsOfTheChange(t *testing.T) {
+	run(t, func(r *rig) {
+		var asked []int64
+		r.rooms = func(_ context.Context, _ string, version int64) (*alert.Rooms, error) {
+			asked = append(asked, version)
+			return nil, nil
+		}
+		r.level(yellow)
+		r.level(orange)
+		r.wait(time.Second)
+		r.commit()
+		r.kill()
+		r.start()
+		r.wait(10 * time.Minute)
+		if e := r.board.open(t); e.Reason != "escalated" || !slices.Equal(asked, []int64{1, 2, 2}) {
+			t.Errorf("asked for %v, episode %+v", asked, e)
+		}
+	})
+}
+
 // TestPrivacy: no room label but plain ones, no address and no text in the log,
 // no words in the clear in the ledger.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {
-		r.rooms = func(context.Context, string) (*alert.Rooms, error) {
+		r.rooms = func(context.Context, string, int64) (*alert.Rooms, error) {
 			return &alert.Rooms{Top: []alert.Room{{ID: 4, Label: canary, Color: acuity.ColorRed, Nursing: "2:1"}}}, nil
 		}
 		r.relay.answers(func(to string) error {

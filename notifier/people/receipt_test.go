@@ -1,10 +1,13 @@
 package people_test
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/emersion/go-smtp"
 
+	"svc/acuity"
 	"svc/internal/outbound"
 )
 
@@ -85,6 +88,92 @@ func TestReceipt(t *testing.T) {
 			r.order(c)
 			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Delivered {
 				t.Errorf("state %s", got)
+			}
+		})
+	})
+}
+
+// TestReceiptOfEveryMessage: it counts of a digest, of what lowers and clears, and of a
+// repeat as it does of a raise.
+func TestReceiptOfEveryMessage(t *testing.T) {
+	for reason, play := range map[string]func(*rig){
+		"raised": func(r *rig) { r.level(orange) },
+		"digest": func(r *rig) {
+			for _, l := range []acuity.Level{orange, green, orange, yellow} {
+				r.level(l)
+			}
+		},
+		"lowered": func(r *rig) {
+			r.level(orange)
+			r.ack()
+			r.level(yellow)
+			r.wait(10 * time.Minute)
+		},
+		"cleared": func(r *rig) {
+			r.level(orange)
+			r.ack()
+			r.level(green)
+			r.wait(10 * time.Minute)
+		},
+		"repeated": func(r *rig) {
+			r.tier("T2", func(t *outbound.Tier) { t.AckMinutes, t.RepeatMinutes = 0, 5 })
+			r.level(orange)
+			r.wait(5 * time.Minute)
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			run(t, func(r *rig) {
+				play(r)
+				sms := r.board.to("charge", outbound.ChannelSMS)
+				if sms.State != outbound.Delivered {
+					t.Fatalf("delivery %+v", sms)
+				}
+				for _, e := range r.board.all() {
+					if e.Reason != reason {
+						t.Fatalf("episode %+v", e)
+					}
+				}
+				failed := r.figures.of(outbound.Failed)
+				r.order(undelivered(sms.ID))
+				sms = r.board.to("charge", outbound.ChannelSMS)
+				if sms.State != outbound.Failed || sms.Reason != "receipt" || len(sms.Attempts) != 1 {
+					t.Errorf("delivery %+v", sms)
+				}
+				if got := r.figures.of(outbound.Failed); got != failed+1 {
+					t.Errorf("%d failures are counted, before it were %d", got, failed)
+				}
+			})
+		})
+	}
+	t.Run("of an alert before the last", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.level(orange)
+			sms := r.board.to("charge", outbound.ChannelSMS)
+			r.level(red)
+			r.order(undelivered(sms.ID))
+			i := slices.IndexFunc(r.board.deliveries, func(d outbound.Delivery) bool { return d.ID == sms.ID })
+			if d := r.board.deliveries[i]; d.State != outbound.Failed || d.Reason != "receipt" {
+				t.Errorf("delivery %+v", d)
+			}
+			if e := r.board.open(t); e.Reason != "raised" || e.Unreached {
+				t.Errorf("the alert behind it arrived, but %+v", e)
+			}
+		})
+	})
+	t.Run("a digest that reaches nobody escalates", func(t *testing.T) {
+		run(t, func(r *rig) {
+			r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
+			for _, l := range []acuity.Level{orange, green, orange, yellow} {
+				r.level(l)
+			}
+			r.provider.forget()
+			for _, to := range []string{"charge", "manager"} {
+				c := undelivered(r.board.to(to, outbound.ChannelSMS).ID)
+				c.ID = "cmd_" + to
+				r.order(c)
+			}
+			if e := r.board.open(t); e.Reason != "escalated" {
+				t.Errorf("episode %+v", e)
 			}
 		})
 	})

@@ -87,6 +87,15 @@ func (r *relay) answers(answer func(to string) error) {
 	r.answer = answer
 }
 
+// down has nobody taken, for now.
+func (r *relay) down(is bool) {
+	var answer func(string) error
+	if is {
+		answer = func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
+	}
+	r.answers(answer)
+}
+
 func (r *relay) taken() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -33,8 +33,10 @@ type rig struct {
 	relay    *relay
 	provider *provider
 	hooked   *hooked
+	figures  *figures
+	key      string // seals; "": the process has none
 	log      bytes.Buffer
-	rooms    func(context.Context, string) (*alert.Rooms, error)
+	rooms    func(context.Context, string, int64) (*alert.Rooms, error)
 
 	n        *notifier.Notifier
 	stop     context.CancelFunc
@@ -49,7 +51,7 @@ func run(t *testing.T, play func(r *rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
 			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.Episode{}, links: map[string]bool{}},
-			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1},
+			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
 			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
 		}
 		for _, id := range outbound.TierIDs() {
@@ -81,9 +83,13 @@ func (r *rig) tier(id string, change func(*outbound.Tier)) {
 
 func (r *rig) start() {
 	r.t.Helper()
-	ring, err := seal.NewKeyring(strings.Repeat("k", seal.LeastKey))
-	if err != nil {
-		r.t.Fatal(err)
+	var seals people.Seals
+	if r.key != "" {
+		ring, err := seal.NewKeyring(r.key)
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		seals = ring
 	}
 	letters, err := mail.New(mail.Config{Host: "localhost", Port: 25, From: "svc@mercy.example", Now: time.Now, Dial: r.relay.dial, Roots: r.relay.roots})
 	if err != nil {
@@ -96,17 +102,17 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	r.n = notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: r.board, Metrics: nothing{},
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: r.board, Metrics: r.figures,
 		Senders: map[outbound.Channel]outbound.Sender{
 			outbound.ChannelMail: letters, outbound.ChannelSMS: texts, outbound.ChannelWebhook: r.hooked,
 		},
 		People: people.New(people.Config{
-			Settings: r.settings, Seals: ring, Board: r.board, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
-			Rooms: func(ctx context.Context, hospital string) (*alert.Rooms, error) {
+			Settings: r.settings, Seals: seals, Board: r.board, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
+			Rooms: func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 				if r.rooms == nil {
 					return &alert.Rooms{Open: 1, Top: []alert.Room{{ID: 4, Label: "LDR 4", Color: acuity.ColorRed, Nursing: "2:1"}}}, nil
 				}
-				return r.rooms(ctx, hospital)
+				return r.rooms(ctx, hospital, version)
 			},
 		}),
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: time.Now,
@@ -237,14 +243,42 @@ func (r *rig) want(told ...string) {
 	r.provider.forget()
 }
 
-type nothing struct{}
+// figures counts what metrics count of messages.
+type figures struct {
+	mu       sync.Mutex
+	attempts map[outbound.Class]int
+	ended    map[outbound.State]int
+}
 
-func (nothing) Event(string)                                            {}
-func (nothing) Attempt(outbound.Channel, outbound.Class, time.Duration) {}
-func (nothing) Ended(outbound.Channel, outbound.State)                  {}
-func (nothing) Accepted(time.Duration)                                  {}
-func (nothing) Decided(string)                                          {}
-func (nothing) Waiting(outbound.Channel, int)                           {}
+func (*figures) Event(string)                  {}
+func (*figures) Accepted(time.Duration)        {}
+func (*figures) Decided(string)                {}
+func (*figures) Waiting(outbound.Channel, int) {}
+
+func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Duration) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.attempts == nil {
+		f.attempts = map[outbound.Class]int{}
+	}
+	f.attempts[class]++
+}
+
+// of is how many messages ended in a state.
+func (f *figures) of(state outbound.State) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ended[state]
+}
+
+func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended == nil {
+		f.ended = map[outbound.State]int{}
+	}
+	f.ended[state]++
+}
 
 // hooked is the receiver of webhooks.
 type hooked struct {

@@ -3,8 +3,10 @@ package people
 import (
 	"context"
 	"slices"
+	"sync"
 	"time"
 
+	"svc/acuity"
 	"svc/internal/outbound"
 	"svc/notifier"
 	"svc/notifier/alert"
@@ -20,6 +22,7 @@ type step struct {
 	waiting  []outbound.Entry
 	policy   policy.Policy
 	memory   *memory
+	rooms    func() *alert.Rooms
 	out      notifier.Step
 }
 
@@ -38,6 +41,7 @@ func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) n
 	if err != nil {
 		s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: "memory_lost"})
 	}
+	s.rooms = sync.OnceValue(func() *alert.Rooms { return d.rooms(ctx, in.Hospital, m.Version) })
 	s.observe(&in)
 	s.hear(&in)
 	for i := range in.Notices {
@@ -67,7 +71,7 @@ func (s *step) observe(in *notifier.Happening) {
 	h := &s.memory.History
 	for i := range in.Changes {
 		c := &in.Changes[i]
-		s.memory.Last, s.memory.Cause = &c.Effect, c.Cause
+		s.memory.Last, s.memory.Cause, s.memory.Version = &c.Effect, c.Cause, c.Version
 		h.Observe(c.Effect.Level, stamp(c.OccurredAt))
 	}
 	if in.Known {
@@ -92,27 +96,28 @@ func (s *step) decide() {
 	}
 }
 
-// tell makes the letters and the event of a decision.
+// tell makes the messages and the event of a decision.
 func (s *step) tell(d policy.Decision) {
-	h := &s.memory.History
-	before := *h
+	m := s.memory
+	h, before := &m.History, m.History
 	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) { return s.desk.config.Settings.Recipient(s.hospital, id) })
 	h.Tell(s.hospital, d, to, s.now)
-	s.memory.Told = d.Reason
-	told := before.Told
+	m.Alert = told{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.Said, Worst: before.Worst()}
 	if before.Unheard { // there was nobody to tell
-		told = 0
+		m.Alert.Prior = acuity.LevelGreen
 	}
-	a := s.alert(d, told)
 	if d.Reason == policy.Cleared {
-		a.Episode = before.Episode
-		s.memory.Sent = nil
-		s.closed(&before)
+		m.Alert.Episode = before.Episode
 	}
+	a := s.alert(&m.Alert)
 	id := a.EventID(s.hospital, h.Decisions)
-	asks := d.Reason == policy.Raised || d.Reason == policy.Escalated || d.Reason == policy.Repeated
-	if asks {
-		s.memory.Asked, s.memory.Sent = d.Reason, nil
+	m.Alert.Event = id
+	switch d.Reason { //nolint:exhaustive // the others belong to the raise that is open
+	case policy.Raised:
+		m.Raise, m.RaiseTier = id, d.Tier
+	case policy.Cleared:
+		s.closed(&before)
+		m.Raise, m.RaiseTier = "", 0
 	}
 	s.supersede(d.Reason, to)
 	tier := s.policy.Tier(max(d.Tier, min(before.Told, 3), 1))
@@ -124,13 +129,14 @@ func (s *step) tell(d policy.Decision) {
 			}
 			continue
 		}
-		s.letter(&a, id, one, tier)
+		s.letter(&a, h.Decisions, one, tier)
 	}
 	s.event(&a, h.Decisions, hooks)
 }
 
-// letter writes an alert to one addressee, or notes that it is not sent.
-func (s *step) letter(a *alert.Alert, id string, to policy.Addressee, tier *outbound.Tier) {
+// letter writes the alert that is remembered to one addressee, or notes that it is
+// not sent.
+func (s *step) letter(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
 	words := alert.Letter{}
 	if to.State == outbound.Pending {
 		if to.Channel == outbound.ChannelSMS {
@@ -142,6 +148,7 @@ func (s *step) letter(a *alert.Alert, id string, to policy.Addressee, tier *outb
 			}
 		}
 	}
+	id := s.memory.Alert.Event
 	l, err := s.desk.letter(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
 	if err != nil {
 		return
@@ -150,12 +157,13 @@ func (s *step) letter(a *alert.Alert, id string, to policy.Addressee, tier *outb
 		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
 	}
 	s.out.Letters = append(s.out.Letters, l)
-	switch a.Reason { //nolint:exhaustive // the others ask for no answer
-	case policy.Raised, policy.Escalated, policy.Repeated:
-		s.memory.Sent = append(s.memory.Sent, sent{
-			Delivery: l.Delivery.ID, Event: id, Recipient: to.Recipient, Channel: to.Channel, State: l.Delivery.State, At: s.now,
-		})
+	if to.Reason == policy.NotTold { // need not be reached
+		return
 	}
+	s.memory.add(&sent{
+		Delivery: l.Delivery.ID, Event: id, Decision: decision, Recipient: to.Recipient, Channel: to.Channel, State: l.Delivery.State, At: s.now,
+		Closed: l.Delivery.Reason == reasonKey,
+	})
 }
 
 // event makes the surge.alert for the webhooks that asked for such events, and
@@ -193,32 +201,29 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	}
 }
 
-// alert is the alert of a decision, after it was made history; told is the tier
-// that was told before.
-func (s *step) alert(d policy.Decision, told policy.Rank) alert.Alert {
-	h := &s.memory.History
+// alert is the alert that says what people are told, or were.
+func (s *step) alert(t *told) alert.Alert {
 	name, zone := s.desk.config.Settings.Unit(s.hospital)
 	a := alert.Alert{
-		Reason: d.Reason, Tier: d.Tier, Unit: name, At: s.now.In(zone),
-		Level: h.Level, Prior: policy.LevelOf(told), Effect: effect(h.Level), Cause: s.memory.Cause,
-		Rooms: s.desk.rooms(s.ctx, s.hospital), Episode: h.Episode,
+		Reason: t.Reason, Tier: t.Tier, Unit: name, At: s.now.In(zone),
+		Level: t.Level, Prior: t.Prior, Worst: t.Worst, Effect: effect(t.Level), Cause: s.memory.Cause,
+		Rooms: s.rooms(), Episode: t.Episode,
 	}
-	if last := s.memory.Last; last != nil && last.Level == h.Level {
+	if last := s.memory.Last; last != nil && last.Level == t.Level {
 		a.Effect = *last
 	}
-	if d.Tier > 0 {
-		a.Action = s.policy.Tier(d.Tier).Action
-		a.AckURL = s.ackURL(d)
+	if t.Tier > 0 {
+		a.Action = s.policy.Tier(t.Tier).Action
+		a.AckURL = s.ackURL(t.Tier)
 	}
 	return a
 }
 
 // ackURL is the link that answers an alert; "" where nobody need, or did.
-func (s *step) ackURL(d policy.Decision) string {
+func (s *step) ackURL(of policy.Rank) string {
 	h, c := &s.memory.History, &s.desk.config
-	tier := s.policy.Tier(d.Tier)
-	if d.Reason == policy.Digest || h.Told == 0 || !h.AckedAt.IsZero() || tier.AckMinutes == 0 && tier.RepeatMinutes == 0 ||
-		c.PublicURL == "" || len(c.TokenKey) == 0 {
+	tier := s.policy.Tier(of)
+	if h.Episode == "" || !h.AckedAt.IsZero() || tier.AckMinutes == 0 && tier.RepeatMinutes == 0 || c.PublicURL == "" || len(c.TokenKey) == 0 {
 		return ""
 	}
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
@@ -227,12 +232,12 @@ func (s *step) ackURL(d policy.Decision) string {
 // show lists the episode, and where its link leads.
 func (s *step) show() {
 	h, c := &s.memory.History, &s.desk.config
-	if h.Told == 0 || c.Board == nil {
+	if h.Episode == "" || c.Board == nil {
 		return
 	}
 	c.Board.Episode(s.memory.episode(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
-		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Until: until})
+		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until})
 	}
 }
 
@@ -241,7 +246,7 @@ func (s *step) closed(before *policy.History) {
 	if s.desk.config.Board == nil {
 		return
 	}
-	m := memory{History: *before, Told: policy.Cleared}
+	m := memory{History: *before, Alert: told{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.episode(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
 	s.desk.config.Board.Episode(e)

@@ -19,20 +19,24 @@ type History struct {
 	Level acuity.Level
 	Under [3]time.Time // since when the level is below T1, T2, T3; zero: it is not, or never was
 
-	Changes  []time.Time // of the level, the last [FlapChanges] since the digest was closed, oldest first
-	DigestAt time.Time   // when the digest that is open was told; zero: none is
+	// Changes are those of the level, the last [FlapChanges] since the digest was
+	// closed, oldest first; Before is the level before each.
+	Changes  []time.Time
+	Before   []acuity.Level
+	DigestAt time.Time // when the digest that is open was told; zero: none is
 
-	Told      Rank
-	Episode   string // from the first raise above green to cleared; "": none
+	Told      Rank         // tier of the level that people were told last
+	Said      acuity.Level // that level
+	Episode   string       // from the first raise above green to cleared; "": none
 	StartedAt time.Time
 	Raise     int64 // number of the decision that an answer is asked for
 	AskedAt   time.Time
 	ToldAt    time.Time // when all of the tier were told last
 	Round     int       // escalations since the raise
-	Unreached bool      // no channel reached anybody it should have: escalates once, at once
+	Unreached bool      // no channel reached anybody it should have: escalates at once
 	Unheard   bool      // the tiers had no recipient at all when the raise was told
-	AckedAt   time.Time
-	AckedBy   string // id of a key, "command line" or "link"
+	AckedAt   time.Time // somebody has answered the raise
+	AckedBy   string    // id of a key, "command line" or "link"
 	Reached   []Reached
 	Decisions int64 // that told somebody, ever; numbers the alerts
 }
@@ -58,12 +62,12 @@ func (h *History) Observe(level acuity.Level, at time.Time) bool {
 		}
 	}
 	if n := len(h.Changes); !h.DigestAt.IsZero() && n > 0 && !at.Before(h.Changes[n-1].Add(QuietAfter)) {
-		h.DigestAt, h.Changes = time.Time{}, nil
+		h.quiet()
 	}
 	if len(h.Changes) == FlapChanges {
-		h.Changes = slices.Clone(h.Changes[1:])
+		h.Changes, h.Before = slices.Clone(h.Changes[1:]), slices.Clone(h.Before[1:])
 	}
-	h.Changes = append(slices.Clip(h.Changes), at)
+	h.Changes, h.Before = append(slices.Clip(h.Changes), at), append(slices.Clip(h.Before), h.Level)
 	h.Level = level
 	return true
 }
@@ -73,13 +77,32 @@ func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
 
+// Worst is the highest level of the changes that lead to a digest, and of the level
+// that they began from.
+func (h *History) Worst() acuity.Level {
+	worst := h.Level
+	for _, level := range h.Before {
+		worst = max(worst, level)
+	}
+	return worst
+}
+
+// below reports whether the level has been below another one for so long that
+// people are told.
+func (h *History) below(level acuity.Level, now time.Time) bool {
+	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
+}
+
 // settle forgets the changes that led to what was lowered: a level that falls
 // step by step is no digest. One that is open goes on until it is quiet.
 func (h *History) settle(now time.Time) {
 	if !h.flapping(now) {
-		h.Changes, h.DigestAt = nil, time.Time{}
+		h.quiet()
 	}
 }
+
+// quiet closes the digest.
+func (h *History) quiet() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
 // flapping reports whether the digest is open: told, and no quiet since.
 func (h *History) flapping(now time.Time) bool {
@@ -94,7 +117,7 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 	}
 	switch d.Reason {
 	case Raised:
-		if h.Told == 0 {
+		if h.Episode == "" {
 			h.Episode, h.StartedAt, h.Reached = episode(hospital, h.Decisions), now, nil
 		}
 		h.Raise, h.Round = h.Decisions, 0
@@ -105,12 +128,12 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 		h.settle(now)
 	case Cleared:
 		*h = History{
-			Level: h.Level, Under: h.Under, Changes: h.Changes, DigestAt: h.DigestAt, Decisions: h.Decisions,
+			Level: h.Level, Under: h.Under, Changes: h.Changes, Before: h.Before, DigestAt: h.DigestAt, Decisions: h.Decisions,
 		}
 		h.settle(now)
 		return
 	case Digest:
-		h.DigestAt = now
+		h.DigestAt, h.Told = now, d.Tier
 	case Escalated:
 		h.Round++
 		h.AskedAt, h.ToldAt = now, now
@@ -119,7 +142,7 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 	case Lowering, Flapping, Acknowledged, Steady: // tell nobody
 		return
 	}
-	asks := d.Reason == Raised || d.Reason == Escalated || d.Reason == Repeated
+	h.Said = h.Level
 	sent := false
 	for _, a := range to {
 		if a.State != outbound.Pending {
@@ -134,9 +157,9 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 	if d.Reason == Raised {
 		h.Unheard = len(to) == 0
 	}
-	if asks {
-		h.Unreached = len(to) > 0 && !sent
-	}
+	// What lowers is not sent to those who were not told of the raise; an escalation
+	// that reaches nobody is followed by the next round, in its time.
+	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotTold }) && d.Reason != Escalated
 }
 
 // Missed takes back that somebody was told: the message failed for good.
@@ -148,7 +171,7 @@ func (h *History) Missed(recipient string, channel outbound.Channel) {
 // whether that changed the history: an episode that is over, or was answered
 // already since its last raise, stays as it is.
 func (h *History) Ack(episode, by string, at time.Time) bool {
-	if h.Told == 0 || episode != h.Episode || !h.AckedAt.IsZero() {
+	if h.Episode == "" || episode != h.Episode || !h.AckedAt.IsZero() {
 		return false
 	}
 	h.AckedAt, h.AckedBy, h.Unreached = at, by, false

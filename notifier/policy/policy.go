@@ -5,13 +5,17 @@
 // is to be told now, why, and when time alone will change that. Machines get
 // every change; people get a raise at once, and everything else damped.
 //
-//	told = the tier that was told last, cur = the tier of the level
-//	1. cur > told                           raised; also when there was nobody to tell, and now is
-//	2. cur < told for 10 minutes            lowered, at green cleared
+//	said = the level that the last alert named, told = the tier that it was for
+//	cur  = the tier of the level now
+//	1. level > said, or cur > told          raised; also when there was nobody to tell, and now is
+//	2. level < said for 10 minutes          lowered, at green cleared
 //	3. 4 changes within 30 minutes          digest, once until 10 minutes are quiet
-//	4. cur = told, unanswered or unreached  escalated, at most 3 times
-//	5. cur = told, repeat over, unanswered  repeated
+//	4. unanswered or unreached              escalated, at most 3 times
+//	5. repeat over, unanswered              repeated
 //	6. else silent: lowering, flapping, acknowledged, steady
+//
+// Every alert names the level of its moment, a digest too: what is higher than that
+// is a raise, whatever was told before.
 package policy
 
 import (
@@ -24,7 +28,7 @@ import (
 
 // The constants of the damping: our defaults, none is clinically validated.
 const (
-	LowerAfter    = 10 * time.Minute // below the tier told for so long: people are told
+	LowerAfter    = 10 * time.Minute // below the level that people were told for so long: they are told
 	FlapChanges   = 4                // changes of the level within FlapWithin are one digest
 	FlapWithin    = 30 * time.Minute
 	QuietAfter    = 10 * time.Minute // without a change for so long: the digest is closed
@@ -103,10 +107,20 @@ func (p *Policy) highest(r Rank) Rank {
 	return 0
 }
 
+// lowest is the level of the lowest enabled tier: below it nobody is told.
+func (p *Policy) lowest() acuity.Level {
+	for r := Rank(1); r <= 3; r++ {
+		if p.Tiers[r-1].Enabled {
+			return LevelOf(r)
+		}
+	}
+	return acuity.LevelGreen
+}
+
 // Decision is what is to be told now.
 type Decision struct {
 	Reason Reason
-	Tier   Rank // of the alert: the tier that is told then; of silence: the tier told
+	Tier   Rank // of an alert: the tier of the level that it names, 0 of none; of silence: the tier told
 	// Next is the instant at which time alone changes reason or tier, zero if
 	// never. After a decision that tells it is the instant itself: there may be
 	// more to tell.
@@ -135,14 +149,16 @@ func Step(p *Policy, h *History, now time.Time) Decision {
 // instants are those at which a condition of decide changes, in no order; some
 // may be long past, or change nothing.
 func (h *History) instants(p *Policy) []time.Time {
-	told := p.highest(h.Told)
-	if told == 0 {
+	if h.Episode == "" {
 		return nil
 	}
-	tier := p.Tier(told)
-	all := []time.Time{
-		h.Under[told-1].Add(LowerAfter),
-		h.AskedAt.Add(minutes(tier.AckMinutes)), h.ToldAt.Add(minutes(tier.RepeatMinutes)),
+	var all []time.Time
+	for _, since := range h.Under {
+		all = append(all, since.Add(LowerAfter))
+	}
+	if told := p.highest(h.Told); told > 0 {
+		tier := p.Tier(told)
+		all = append(all, h.AskedAt.Add(minutes(tier.AckMinutes)), h.ToldAt.Add(minutes(tier.RepeatMinutes)))
 	}
 	if n := len(h.Changes); n > 0 {
 		all = append(all, h.Changes[n-1].Add(QuietAfter))
@@ -153,27 +169,30 @@ func (h *History) instants(p *Policy) []time.Time {
 func decide(p *Policy, h *History, now time.Time) Decision {
 	cur, told := p.highest(Rank(h.Level)), p.highest(h.Told)
 	switch {
-	case cur > told, cur == told && told > 0 && h.Unheard && len(p.upTo(told)) > 0:
+	case cur > told, cur > 0 && h.Level > h.Said, cur == told && told > 0 && h.Unheard && len(p.upTo(told)) > 0:
 		return Decision{Reason: Raised, Tier: cur}
-	case told == 0:
+	case h.Episode == "" || !p.Any():
 		return Decision{Reason: Steady}
-	case cur < told && !now.Before(h.Under[told-1].Add(LowerAfter)):
-		if cur == 0 {
-			return Decision{Reason: Cleared}
-		}
+	case cur == 0 && (h.below(h.Said, now) || h.below(p.lowest(), now)):
+		return Decision{Reason: Cleared}
+	case cur > 0 && h.below(h.Said, now):
 		return Decision{Reason: Lowered, Tier: cur}
 	case h.flaps(now):
-		return Decision{Reason: Digest, Tier: told}
-	}
-	tier := p.Tier(told)
-	answered := !h.AckedAt.IsZero()
-	switch {
-	case cur < told:
+		return Decision{Reason: Digest, Tier: cur}
+	case h.Level < h.Said:
 		return Decision{Reason: Lowering, Tier: told}
-	case !answered && h.Round < MaxRounds && (h.Unreached && h.Round == 0 || overdue(h.AskedAt, tier.AckMinutes, now)):
-		return Decision{Reason: Escalated, Tier: told}
-	case !answered && overdue(h.ToldAt, tier.RepeatMinutes, now):
-		return Decision{Reason: Repeated, Tier: told}
+	}
+	answered := !h.AckedAt.IsZero()
+	if told > 0 && !answered {
+		tier := p.Tier(told)
+		switch {
+		case h.Round < MaxRounds && (h.Unreached || overdue(h.AskedAt, tier.AckMinutes, now)):
+			return Decision{Reason: Escalated, Tier: told}
+		case overdue(h.ToldAt, tier.RepeatMinutes, now):
+			return Decision{Reason: Repeated, Tier: told}
+		}
+	}
+	switch {
 	case h.flapping(now):
 		return Decision{Reason: Flapping, Tier: told}
 	case answered:

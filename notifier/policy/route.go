@@ -22,18 +22,19 @@ type Addressee struct {
 
 // Route says whom an alert goes to, by recipient as the tiers list them, then by
 // channel. A raise goes to the recipients of its tier and of those below it, by
-// the channels of its tier; what lowers goes to those who were told before; an
-// escalation to escalateTo, else to the recipients of the next tier above, else
-// to the same again. Recipients that do not exist any more are left out.
+// the channels of its tier. A digest goes to those of the tier that was told and to
+// all who were told before, what lowers to the latter alone. An escalation goes to
+// escalateTo, else to the recipients of the next tier above, else to the same again.
+// Recipients that do not exist any more are left out.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
 	var ids []string
 	var tier *outbound.Tier
 	switch d.Reason {
-	case Raised, Repeated, Digest:
+	case Raised, Repeated:
 		tier, ids = p.Tier(d.Tier), p.upTo(d.Tier)
 	case Escalated:
 		tier, ids = p.Tier(d.Tier), p.above(d.Tier)
-	case Lowered, Cleared:
+	case Lowered, Cleared, Digest:
 		told := p.highest(h.Told)
 		tier, ids = p.Tier(max(told, 1)), p.upTo(told)
 		for _, r := range h.Reached {
@@ -51,11 +52,11 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 			continue
 		}
 		for _, channel := range outboundChannels {
-			told := slices.Contains(h.Reached, Reached{id, channel})
 			lowers := d.Reason == Lowered || d.Reason == Cleared
+			follows := (lowers || d.Reason == Digest) && slices.Contains(h.Reached, Reached{id, channel})
 			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
 			switch {
-			case lowers && told: // also by a channel that the tier has not any more
+			case follows: // also by a channel that the tier has not any more
 			case !slices.Contains(tier.Channels, channel):
 				continue
 			case !hasAddress(&r, channel):
@@ -77,18 +78,20 @@ var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.Channel
 // Fallback returns the channel that takes the place of one that failed for good:
 // SMS instead of e-mail, where the tier does not use it anyway.
 func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
-	if failed != outbound.ChannelMail || r.Phone == "" || slices.Contains(tier.Channels, outbound.ChannelSMS) {
+	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
 		return "", false
 	}
 	return outbound.ChannelSMS, true
 }
 
+// hasAddress reports whether somebody can be reached by a channel, were everything
+// that is sealed open: one whose address does not open is not one who has none.
 func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	switch c {
 	case outbound.ChannelMail:
-		return r.Email != ""
+		return r.Email+r.EmailShown != ""
 	case outbound.ChannelSMS:
-		return r.Phone != ""
+		return r.Phone+r.PhoneShown != ""
 	case outbound.ChannelWebhook:
 		return r.WebhookID != ""
 	}

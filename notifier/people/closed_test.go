@@ -1,0 +1,121 @@
+package people_test
+
+import (
+	"testing"
+	"time"
+
+	"svc/internal/outbound"
+)
+
+// closed is a recipient whose addresses this process cannot open.
+func (r *rig) closed(id string) {
+	r.settings.recipients[id] = outbound.Recipient{ID: id, Hospital: "mercy", EmailShown: id[:1] + "***@m***.example", PhoneShown: "***00"}
+}
+
+// opened is the same where it can.
+func (r *rig) opened(id string) {
+	r.recipient(id)
+	one := r.settings.recipients[id]
+	one.EmailShown, one.PhoneShown = id[:1]+"***@m***.example", "***00"
+	r.settings.recipients[id] = one
+}
+
+// TestClosedAddress: an address that does not open is no address that is missing. The
+// message has failed, which is counted, somebody else is called at once, and it goes
+// out when the address opens.
+func TestClosedAddress(t *testing.T) {
+	run(t, func(r *rig) {
+		for _, id := range []string{"charge", "manager"} {
+			r.closed(id)
+		}
+		r.level(orange)
+		r.want("mail director ORANGE", "sms director ORANGE")
+		mail := r.board.to("charge", outbound.ChannelMail)
+		if mail.State != outbound.Pending || mail.NextAttemptAt.IsZero() || len(mail.Attempts) != 1 || mail.Attempts[0].Class != outbound.ClassSealed {
+			t.Errorf("delivery %+v", mail)
+		}
+		if e := r.board.open(t); e.Reason != "escalated" || e.Unreached {
+			t.Errorf("episode %+v", e)
+		}
+		if n := r.figures.attempts[outbound.ClassSealed]; n != 4 {
+			t.Errorf("%d attempts are counted as sealed", n)
+		}
+		r.opened("charge")
+		r.n.SettingsChanged("mercy")
+		r.wait(time.Second)
+		r.want("mail charge ORANGE", "sms charge ORANGE")
+	})
+}
+
+// TestClosedToAll: nobody can be told, and everybody is once an address opens, also if
+// by then the messages are too old to be sent.
+func TestClosedToAll(t *testing.T) {
+	for name, open := range map[string]time.Duration{"in time": 3 * time.Minute, "too late for the messages": 3 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				for _, id := range []string{"charge", "manager", "director"} {
+					r.closed(id)
+				}
+				r.level(orange)
+				r.wait(open)
+				r.want()
+				if e := r.board.open(t); !e.Unreached {
+					t.Errorf("episode %+v", e)
+				}
+				for _, id := range []string{"charge", "manager", "director"} {
+					r.opened(id)
+				}
+				r.n.SettingsChanged("mercy")
+				r.wait(time.Second)
+				told := r.told()
+				for _, want := range []string{"mail charge ORANGE", "sms charge ORANGE", "mail manager ORANGE", "sms manager ORANGE"} {
+					n := 0
+					for _, one := range told {
+						if one == want {
+							n++
+						}
+					}
+					if n != 1 {
+						t.Errorf("%q came %d times, told %q", want, n, told)
+					}
+				}
+				if e := r.board.open(t); e.Unreached {
+					t.Errorf("episode %+v", e)
+				}
+			})
+		})
+	}
+}
+
+// TestKeyOfAnotherProcess: the words of a message were sealed by a process with another
+// key, or this one has none. They go out from one that has it.
+func TestKeyOfAnotherProcess(t *testing.T) {
+	for name, wrong := range map[string]string{"none": "", "another": "another key, of another installation"} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(r *rig) {
+				right := r.key
+				r.settings.recipients["charge"] = outbound.Recipient{ID: "charge", Hospital: "mercy", Email: "charge@mercy.example"}
+				r.closed("manager") // whom it escalates to
+				r.relay.down(true)
+				r.level(yellow)
+				r.commit()
+				r.kill()
+				r.relay.down(false)
+				r.key = wrong
+				r.start()
+				r.wait(5 * time.Minute)
+				r.want()
+				mail := r.board.to("charge", outbound.ChannelMail)
+				if last := mail.Attempts[len(mail.Attempts)-1]; mail.State != outbound.Pending || last.Class != outbound.ClassSealed {
+					t.Errorf("delivery %+v", mail)
+				}
+				r.commit()
+				r.kill()
+				r.key = right
+				r.start()
+				r.wait(time.Second)
+				r.want("mail charge YELLOW")
+			})
+		})
+	}
+}

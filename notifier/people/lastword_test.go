@@ -1,0 +1,123 @@
+package people_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+)
+
+const red = acuity.LevelRed
+
+// words are the subjects of the e-mails to somebody, in order.
+func (r *rig) words(to string) []string {
+	var all []string
+	for _, m := range r.relay.taken() {
+		parsed, err := netmail.ReadMessage(strings.NewReader(m))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if strings.HasPrefix(parsed.Header.Get("To"), "<"+to+"@") {
+			all = append(all, parsed.Header.Get("Subject"))
+		}
+	}
+	return all
+}
+
+// TestDigestIsNotTheLastWord is a unit that flaps, and stays red: the digest says green
+// and how bad it was, red is a raise behind it, and that needs an answer of its own.
+func TestDigestIsNotTheLastWord(t *testing.T) {
+	run(t, func(r *rig) {
+		r.level(red)
+		first := r.board.open(t)
+		r.ack()
+		for _, l := range []acuity.Level{green, red, green} {
+			r.wait(time.Second)
+			r.level(l)
+		}
+		r.wait(time.Second)
+		words := r.words("director")
+		if last := words[len(words)-1]; !strings.HasPrefix(last, "[GREEN]") || !strings.Contains(last, "(worst RED)") {
+			t.Errorf("the digest says %q", last)
+		}
+		r.level(red)
+		words = r.words("director")
+		if last := words[len(words)-1]; !strings.HasPrefix(last, "[RED]") || !strings.Contains(last, "(was GREEN)") {
+			t.Errorf("then %q", last)
+		}
+		e := r.board.open(t)
+		if e.ID != first.ID || e.Alert == first.Alert || !e.AckedAt.IsZero() || e.Reason != "raised" {
+			t.Errorf("at first %+v, then %+v", first, e)
+		}
+		// The link of the first raise does not answer the second.
+		r.order(outbound.Command{ID: "cmd_old", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: first.Alert})
+		if p := r.board.progress[len(r.board.progress)-1]; p.ID != "cmd_old" || !p.Done || p.Reason != "newer_alert" {
+			t.Errorf("progress %+v", p)
+		}
+		r.wait(5 * time.Minute)
+		if e = r.board.open(t); e.Reason != "escalated" {
+			t.Errorf("after the time to answer %+v", e)
+		}
+		r.order(outbound.Command{ID: "cmd_new", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: e.Alert})
+		if e = r.board.open(t); e.AckedAt.IsZero() {
+			t.Errorf("answered, but %+v", e)
+		}
+	})
+}
+
+// TestLastWordReads plays units at random, in full: of all messages to somebody who is
+// in every tier the last one never says less than is so, whatever was acknowledged and
+// however often the process died.
+func TestLastWordReads(t *testing.T) {
+	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
+	for seed := range uint64(25) {
+		run(t, func(r *rig) {
+			dice := rand.New(rand.NewPCG(seed, 16))
+			level := green
+			var moves []string
+			for n := range 40 {
+				switch dice.IntN(8) {
+				case 0:
+					d := time.Duration(dice.IntN(1200)) * time.Second
+					moves = append(moves, fmt.Sprint("wait ", d))
+					r.wait(d)
+				case 1:
+					if len(r.board.episodes) > 0 && slices.ContainsFunc(r.board.all(), func(e outbound.Episode) bool { return e.ClosedAt.IsZero() }) {
+						moves = append(moves, "ack")
+						e := r.board.open(t)
+						r.order(outbound.Command{ID: fmt.Sprint("cmd_", n), Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: e.Alert})
+					}
+				case 2:
+					moves = append(moves, "killed")
+					r.commit()
+					r.kill()
+					r.start()
+				default:
+					if next := acuity.Level(dice.IntN(4)); next != level {
+						level = next
+						moves = append(moves, level.String())
+						r.level(level)
+					}
+				}
+				r.wait(time.Second)
+				words := r.words("charge")
+				if level == green {
+					continue
+				}
+				last := ""
+				if len(words) > 0 {
+					last, _, _ = strings.Cut(words[len(words)-1], " ")
+				}
+				if slices.Index(names, last) < int(level) {
+					t.Fatalf("seed %d: it is %v, and the last word is %q; %v; told %q", seed, level, last, moves, words)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,47 @@
+package people_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/outbound"
+	"svc/notifier"
+	"svc/notifier/people"
+)
+
+// TestMemoryOfFormat0 reads what the first format left behind of a unit that is red
+// after a digest, which may have said anything: red is told once more.
+func TestMemoryOfFormat0(t *testing.T) {
+	memory, err := os.ReadFile("testdata/memory-0.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &settings{recipients: map[string]outbound.Recipient{"charge": {ID: "charge", Email: "charge@mercy.example"}}, tiers: map[string]outbound.Tier{}}
+	for _, id := range outbound.TierIDs() {
+		tier := outbound.DefaultTier("mercy", id)
+		tier.Recipients = []string{"charge"}
+		s.tiers[id] = tier
+	}
+	desk := people.New(people.Config{Settings: s})
+	now := time.Date(2000, 1, 1, 0, 1, 0, 0, time.UTC)
+	step := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: memory, Level: acuity.LevelRed, Known: true})
+	if len(step.Decisions) == 0 || step.Decisions[0] != (notifier.Decision{Reason: "raised", Tier: "T3"}) {
+		t.Errorf("decided %+v", step.Decisions)
+	}
+	// A receipt for one of its messages is still one of something that is remembered.
+	later := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: step.Memory, Commands: []outbound.Command{
+		{ID: "cmd_r", Verb: outbound.VerbReceipt, Delivery: "dlv_6f11a2db54b11e49a9de2636d4c5de96", Receipt: outbound.Failed},
+	}})
+	if len(later.Letters) != 1 || later.Letters[0].Delivery.State != outbound.Failed {
+		t.Errorf("letters %+v", later.Letters)
+	}
+	// With a raise as the last word nothing is told again.
+	raised := strings.Replace(string(memory), `"told":"digest"`, `"told":"raised"`, 1)
+	step = desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: []byte(raised), Level: acuity.LevelRed, Known: true})
+	if len(step.Letters)+len(step.Events) > 0 {
+		t.Errorf("decided %+v", step.Decisions)
+	}
+}

@@ -1,0 +1,92 @@
+package policy
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"svc/acuity"
+)
+
+// TestLastWord draws units that flap, settle and are answered, and holds what people
+// were told against the level, from the alerts alone:
+//
+//   - The last alert never names less than the level: they are told at once.
+//   - A digest names the worst level of its window.
+//   - Nobody's answer outlives the raise that it answered.
+//   - A level that stays, unanswered, escalates.
+func TestLastWord(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		u := newUnit(t, policies().Draw(t, "policy"))
+		var levels []told // and since when
+		var answered time.Time
+		look := func() {
+			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
+				levels = append(levels, told{level: u.history.Level, at: u.now})
+			}
+			cur := u.policy.highest(Rank(u.history.Level))
+			if cur == 0 {
+				return
+			}
+			last := u.told[len(u.told)-1]
+			if last.level < u.history.Level {
+				t.Fatalf("at %v since %v people were told %v, %+v", u.history.Level, levels[len(levels)-1].at, last.level, last)
+			}
+			raise := len(u.told) - 1
+			for u.told[raise].Reason != Raised {
+				raise--
+			}
+			// From the raise on, or since the level is what it is, if that is later.
+			held := slices.MaxFunc([]time.Time{u.told[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
+			ack := u.policy.Tier(cur).AckMinutes
+			escalates := ack > 0 && u.told[raise].level == u.history.Level && u.told[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))
+			open := answered.Before(u.told[raise].at) || answered.IsZero()
+			if escalates && open && !slices.ContainsFunc(u.told[raise:], func(d told) bool { return d.Reason == Escalated }) {
+				t.Fatalf("%v since %v, unanswered, and not escalated: %v", u.history.Level, held, u.told[raise:])
+			}
+			if open != u.history.AckedAt.IsZero() {
+				t.Fatalf("raised at %v, answered at %v, and the history says %v", u.told[raise].at, answered, u.history.AckedAt)
+			}
+		}
+		for range rapid.IntRange(1, 60).Draw(t, "moves") {
+			switch rapid.IntRange(0, 7).Draw(t, "move") {
+			case 0, 1, 2, 3:
+				u.level(acuity.Level(rapid.IntRange(0, 3).Draw(t, "level")))
+			case 4:
+				u.wait(time.Duration(rapid.IntRange(1, 59).Draw(t, "seconds")) * time.Second)
+			case 5:
+				u.wait(time.Duration(rapid.IntRange(1, 30).Draw(t, "minutes")) * time.Minute)
+			case 6:
+				u.wait(1) // an answer comes behind the raise, and the next raise behind it
+				if u.history.Episode != "" {
+					answered = u.now
+				}
+				u.ack()
+				u.wait(1)
+			case 7:
+				tier := &u.policy.Tiers[rapid.IntRange(0, 2).Draw(t, "tier")]
+				tier.Enabled = !tier.Enabled
+				u.step()
+			}
+			look()
+			u.wait(1) // no two moves at one instant
+			look()
+		}
+		for _, d := range u.told {
+			if d.Reason != Digest {
+				continue
+			}
+			for i, l := range levels {
+				inWindow := i+1 == len(levels) || levels[i+1].at.After(d.at.Add(-FlapWithin))
+				if after := i + FlapChanges; inWindow && !l.at.After(d.at) && (after >= len(levels) || levels[after].at.After(d.at)) && l.level > d.worst {
+					t.Fatalf("a digest at %v names %v, but it was %v at %v", d.at, d.worst, l.level, l.at)
+				}
+			}
+			if d.worst < d.level {
+				t.Fatalf("a digest names %v as the worst and %v as now", d.worst, d.level)
+			}
+		}
+	})
+}
