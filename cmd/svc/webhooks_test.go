@@ -78,7 +78,8 @@ func TestWebhookCommands(t *testing.T) {
 		"POST /api/admin/alerts/recipients":         `{"id":"rcp_2","version":1}`,
 		"PATCH /api/admin/alerts/recipients/rcp_2":  `{"id":"rcp_2","version":2}`,
 		"POST /api/admin/alerts/test":               `{"commandId":"cmd_no"}`,
-		"POST /api/admin/alerts/episodes/epi_1/ack": `{"commandId":"cmd_ok"}`,
+		"POST /api/admin/alerts/episodes/epi_1/ack": `{"commandId":"cmd_ok","done":true}`,
+		"POST /api/admin/alerts/episodes/epi_2/ack": `{"commandId":"cmd_ok","done":false}`,
 		"DELETE /api/admin/alerts/recipients/rcp_2": `{"id":"rcp_2"}`,
 	}
 	for name, tt := range map[string]struct {
@@ -123,6 +124,7 @@ func TestWebhookCommands(t *testing.T) {
 		"alert test":        {[]string{"alerts", "test", "rcp_2", "--channel", "sms"}, 1, `POST /api/admin/alerts/test {"channel":"sms","recipientId":"rcp_2"}` + "\nGET /api/admin/commands/cmd_no\nGET /api/admin/deliveries/dlv_2", "", "not delivered"},
 		"alert test by":     {[]string{"alerts", "test", "rcp_2"}, 2, "", "", "--channel: must be"},
 		"ack":               {[]string{"alerts", "ack", "epi_1", "--by", "House supervisor"}, 0, `POST /api/admin/alerts/episodes/epi_1/ack {"by":"House supervisor"}`, "=acknowledged epi_1", ""},
+		"ack, kept":         {[]string{"alerts", "ack", "epi_2"}, 1, `POST /api/admin/alerts/episodes/epi_2/ack {}`, "", "the answer is kept"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := newAsked(t, answers)

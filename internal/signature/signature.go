@@ -16,6 +16,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -74,8 +75,9 @@ type Signed struct {
 	Standard  string // one signature per secret that is valid now, newest first
 }
 
-// Sign signs one attempt with the secrets of an endpoint as they stand at now;
-// ok is false if there is none, and then nothing may be sent.
+// Sign signs one attempt with the secrets of an endpoint as they stand at now; ok
+// is false if there is none, or one that did not open, and then nothing may be sent:
+// anybody can sign with nothing.
 //
 // X-Svc-Signature holds one value, so it changes from the old secret to the new
 // one when that is promoted; webhook-signature holds both from the start of a
@@ -86,7 +88,8 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	if len(valid) == 0 { // a fault of the settings; an endpoint is never unsigned
 		valid = secrets[:min(len(secrets), 1)]
 	}
-	if len(valid) == 0 {
+	closed := func(s outbound.Secret) bool { return s.Value == "" }
+	if len(valid) == 0 || slices.ContainsFunc(valid, closed) {
 		return Signed{}, false
 	}
 	at := now.Unix()

@@ -184,4 +184,11 @@ func TestNothingToSignWith(t *testing.T) {
 	if _, ok := Sign(nil, "evt_1", noon, body); ok {
 		t.Error("signed without a secret")
 	}
+	for _, closed := range []int{0, 1} { // one did not open
+		secrets := []outbound.Secret{{Value: "a secret of the endpoint", State: outbound.SecretNext, Until: noon.Add(time.Hour)}, {Value: "another secret of the endpoint", State: outbound.SecretCurrent}}
+		secrets[closed].Value = ""
+		if s, ok := Sign(secrets, "evt_1", noon, body); ok {
+			t.Errorf("signed with nothing: %+v", s)
+		}
+	}
 }

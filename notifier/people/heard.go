@@ -18,7 +18,7 @@ func (s *step) hear(in *notifier.Happening) {
 	s.reach()
 	s.decide()
 	if n := len(messages) + len(commands); n > 0 {
-		messages, commands = s.settle(messages, commands)
+		_, commands = s.settle(messages, commands)
 	}
 	if s.reach() {
 		s.decide()

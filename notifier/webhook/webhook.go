@@ -110,7 +110,7 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	}
 	signed, ok := signature.Sign(m.Webhook.Secrets, m.EventID, began, m.Body)
 	if !ok {
-		return outbound.Result{Class: outbound.ClassBlocked, Response: "no_secret"}
+		return outbound.Result{Class: outbound.ClassSealed, Response: "no_secret"}
 	}
 	limit := time.Duration(cmp.Or(m.Webhook.TimeoutSeconds, outbound.DefaultTimeout)) * time.Second
 	bounded, cancel := context.WithTimeout(ctx, limit)

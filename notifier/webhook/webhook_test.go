@@ -138,12 +138,14 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	}
 }
 
-// TestUnsigned: without a secret nothing is sent.
+// TestUnsigned: without a secret, or with one that did not open, nothing is sent.
 func TestUnsigned(t *testing.T) {
 	r := receive(t, says(ok))
 	m := message(r.url())
-	m.Webhook.Secrets = nil
-	send(t, local(t), m, outbound.ClassBlocked)
+	for _, secrets := range [][]outbound.Secret{nil, {{ID: "sec_1", State: outbound.SecretCurrent}}} {
+		m.Webhook.Secrets = secrets
+		send(t, local(t), m, outbound.ClassSealed)
+	}
 	if n := r.connected.Load(); n != 0 {
 		t.Errorf("%d connections", n)
 	}
