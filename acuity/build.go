@@ -60,7 +60,7 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 
 	birth, cesarean := Instant(0), false
 	if facts != nil {
-		birth, cesarean = facts.birth(), facts.Cesarean
+		birth, cesarean = facts.birth(), facts.Cesarean || facts.cesarean()
 	}
 	birth, cesarean = Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
@@ -235,6 +235,6 @@ func (u *Unit) byCensus(r *room, f *CensusFacts, from, birth Instant) choice {
 	}
 	return primaryOf(&careFacts{
 		Explicit: f.Primary, Area: f.Area, Service: f.Service, Label: r.Label, Class: f.Class,
-		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, Newborn: f.Class == 'N', Born: birth,
+		At: at, PlacedAt: at, Birth: birth, Cesarean: f.Cesarean, CesareanDue: f.cesarean(), Newborn: f.Class == 'N', Born: birth,
 	})
 }

@@ -144,6 +144,51 @@ func TestDecisionsNewborns(t *testing.T) {
 				{60, "4 90 labor-vaginal-birth/1 nb-stabilization/1"},
 			},
 		},
+		"scoring-decisions 62 nb-stabilization from a birth that is told later": {
+			say: []acuity.Observation{
+				census(0, holds(4, "labor-standard", "baby=nb-stabilization")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-stabilization")),
+			},
+			read: []reading{{29, "4 120 nb-stabilization/1 labor-standard/0"}, {64, "4 120 nb-stabilization/1 labor-standard/0"}, {65, "4 90 nb-stabilization/1 labor-standard/0"}},
+		},
+		"scoring-decisions 62 from one that is corrected, by a row that says nothing of the newborn": {
+			say: []acuity.Observation{
+				census(0, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")), census(10, holds(4, "labor-standard", "born=8")),
+			},
+			read: []reading{{45, "4 120 nb-stabilization/1 labor-standard/0"}, {52, "4 120 nb-stabilization/1 labor-standard/0"}, {53, "4 90 nb-stabilization/1 labor-standard/0"}},
+		},
+		"scoring-decisions 62 corrected to an earlier one": {
+			say: []acuity.Observation{
+				census(30, holds(4, "labor-standard", "born=30", "baby=nb-stabilization")), census(40, holds(4, "labor-standard", "born=0", "baby=nb-stabilization")),
+			},
+			read: []reading{{44, "4 120 nb-stabilization/1 labor-standard/0"}, {45, "4 90 nb-stabilization/1 labor-standard/0"}},
+		},
+		"scoring-decisions 62 another primary keeps its own clock": {
+			say: []acuity.Observation{
+				census(0, holds(4, "labor-standard", "baby=nb-intensive")), census(30, holds(4, "labor-standard", "born=20", "baby=nb-intensive")),
+			},
+			read: []reading{{40, "4 120 nb-intensive/2 labor-standard/0"}},
+		},
+		"X14 O82 of a census row counts for the table of areas": {
+			say:  []acuity.Observation{census(0, holds(4, "area=LDR", "class=I", "O82"), holds(5, "area=LDR", "class=I", "O82", "born=0"), holds(6, "area=LDR", "class=I", "O34.21"))},
+			read: []reading{{1, "4 60 csection-admit/0; 5 60 pp-csection/1; 6 60 labor-standard/0"}},
+		},
+		"X14 as in a message": {
+			say: []acuity.Observation{adt(0, acuity.A01, "LDR:A", "class=I", "O82")}, read: []reading{{1, own("LDR:A") + " 60 csection-admit/0"}},
+		},
+		"X14 it tells how she delivered of whom ADT places": {
+			say: []acuity.Observation{
+				census(0, holds(4, "visit=v1", "label=A", "area=LDR", "O82")), adt(1, acuity.A01, "LDR:A", "class=I"), adt(5, acuity.A08, "Z37.0"),
+			},
+			read: []reading{{6, "4 60 pp-csection/1"}},
+		},
+		"scoring-decisions 62 of a newborn with a row of its own": {
+			say: []acuity.Observation{
+				adt(0, acuity.A01, "v=mother", "#4", "class=I", "labor-standard"), adt(0, acuity.A01, "v=baby", "mother=mother", "#5"),
+				census(1, holds(4, "visit=mother", "labor-standard"), holds(5, "visit=baby", "nb-stabilization")),
+				census(30, holds(4, "visit=mother", "born=20"), holds(5, "visit=baby", "nb-stabilization")),
+			},
+			read: []reading{{46, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}, {64, "4 60 labor-standard/0; 5 60 nb-stabilization/1"}},
+		},
 		"scoring-decisions 3 only nb-stabilization is inside": {
 			say:  []acuity.Observation{census(0, holds(4, "csection-intraop", "baby=nb-intensive"))},
 			read: []reading{{0, "4 180 csection-intraop/2 nb-intensive/2"}},

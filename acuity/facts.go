@@ -109,7 +109,7 @@ func (t *taking) stand(before []Standing, now []Diagnosis) []Standing {
 }
 
 // born returns the newborns listed now. One whose primary is the same as before
-// keeps its clock; that of the first care starts with the birth.
+// keeps its clock.
 func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
 	before := slices.Clone(f.Newborns)
 	next := make([]NewbornSeen, 0, len(now))
@@ -121,9 +121,6 @@ func (t *taking) born(f *CensusFacts, now []CensusNewborn) []NewbornSeen {
 			t.unit.listed[b.Visit] = true
 		}
 		n := NewbornSeen{Visit: b.Visit, Primary: b.Primary, Since: t.at}
-		if b.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
-			n.Since = f.DeliveredAt
-		}
 		for i, o := range before {
 			if o.Visit == b.Visit && o.Primary == b.Primary {
 				n.Since = o.Since
@@ -174,6 +171,21 @@ func (f *CensusFacts) birth() Instant {
 		}
 	}
 	return at
+}
+
+// since returns the clock of the primary that a census states of a newborn: that of the
+// first care runs from the birth as it is known now (scoring-decisions 62).
+func (f *CensusFacts) since(n *NewbornSeen) Instant {
+	if n.Primary.ID() == "nb-stabilization" && f.DeliveredAt != 0 {
+		return f.DeliveredAt
+	}
+	return n.Since
+}
+
+// cesarean reports whether a diagnosis that censuses tell of says that the birth is, or
+// is to be, by cesarean.
+func (f *CensusFacts) cesarean() bool {
+	return slices.ContainsFunc(f.Diagnoses, func(d Standing) bool { return isCesarean(&d.Diagnosis) })
 }
 
 // state adds what censuses say to an episode; nil: nothing.

@@ -40,7 +40,8 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 	if facts == nil {
 		return
 	}
-	for _, n := range facts.Newborns {
+	for i := range facts.Newborns {
+		n := &facts.Newborns[i]
 		if n.Visit == "" && unnamed > 0 {
 			unnamed-- // ADT knows it already
 			continue
@@ -51,7 +52,7 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 			}
 		}
 		baby++
-		c := choice{Factor: n.Primary, Since: n.Since, AssignedBy: "explicit"}
+		c := choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}
 		if n.Primary == 0 {
 			born := facts.birth()
 			c = primaryOf(&careFacts{Newborn: true, At: n.Since, PlacedAt: n.Since, Born: born})
@@ -79,15 +80,22 @@ func (r *room) isOf(v, mother *visit) bool {
 func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, EvidenceKind) {
 	v := s.v
 	if facts != nil {
-		for _, n := range facts.Newborns {
-			if n.Visit == v.ID && n.Primary != 0 {
-				return choice{Factor: n.Primary, Since: n.Since, AssignedBy: "explicit"}, ByCensus
+		for i := range facts.Newborns {
+			if n := &facts.Newborns[i]; n.Visit == v.ID && n.Primary != 0 {
+				return choice{Factor: n.Primary, Since: facts.since(n), AssignedBy: "explicit"}, ByCensus
 			}
 		}
 	}
-	own := u.factsOf(v)
-	if own != nil && own.Primary != 0 {
-		return choice{Factor: own.Primary, Since: own.PrimarySince, AssignedBy: "explicit"}, ByCensus
+	if own := u.factsOf(v); own != nil && own.Primary != 0 {
+		n, born := NewbornSeen{Primary: own.Primary, Since: own.PrimarySince}, own
+		switch {
+		case own.DeliveredAt != 0:
+		case facts != nil:
+			born = facts
+		case v.mother != nil && u.factsOf(v.mother) != nil: // in another room
+			born = u.factsOf(v.mother)
+		}
+		return choice{Factor: own.Primary, Since: born.since(&n), AssignedBy: "explicit"}, ByCensus
 	}
 	born := Instant(0)
 	if facts != nil {
