@@ -105,6 +105,42 @@ func TestDecisionsVisits(t *testing.T) {
 		"R11 A04 on an inpatient is an update": {
 			say: list(admit, adt(10, acuity.A04, "OBTRI:2", "class=O")), read: []reading{{10, inA}}, answers: []string{"!place_differs"},
 		},
+		"X16 A06 behind the discharge places again": {
+			say: list(adt(0, acuity.A04, "OBTRI:2", "class=O"), adt(10, acuity.A03), adt(20, acuity.A06, "LDR:A", "class=I")), read: []reading{{10, ""}, {20, inA}},
+		},
+		"X16 A06 of the same time does not": {
+			say:     list(adt(0, acuity.A04, "OBTRI:2", "class=O"), adt(10, acuity.A03), adt(10, acuity.A06, "LDR:A", "class=I", "recorded=12")),
+			read:    []reading{{10, ""}},
+			answers: []string{"transfer_after_discharge !transfer_after_discharge"},
+		},
+		"X16 nor one that comes late": {
+			say: list(adt(0, acuity.A04, "OBTRI:2", "class=O"), adt(10, acuity.A03), late(adt(5, acuity.A06, "LDR:A", "class=I"), 20)), read: []reading{{20, ""}},
+		},
+		"X16 nor A07": {
+			say: list(adt(0, acuity.A01, "LDR:A", "class=I"), adt(10, acuity.A03), adt(10, acuity.A07, "OBTRI:2", "recorded=12")), read: []reading{{10, ""}},
+		},
+		"F2 an Encounter without a location leaves her where a census saw her": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, adt(10, acuity.A01, "class=I"))), read: []reading{{10, "1 60 labor-standard/0"}},
+		},
+		"F2 also one that comes first, and one that was made before": {
+			say:  list(encounter(0, "E", 0, adt(0, acuity.A01, "class=I")), census(10, holds(1, "labor-standard", "visit=v1")), encounter(20, "E", 20, adt(5, acuity.A01, "class=I"))),
+			read: []reading{{0, ""}, {10, "1 60 labor-standard/0"}, {20, "1 60 labor-standard/0"}},
+		},
+		"F2 and a message without PV1-3": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), adt(10, acuity.A01, "class=I")), read: []reading{{10, "1 60 labor-standard/0"}},
+		},
+		"F2 one that takes the place away does not": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), adt(10, acuity.A01, "class=I", "null")), read: []reading{{10, ""}},
+		},
+		"F2 a later place is one": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1"), empty(2)), encounter(10, "E", 10, adt(10, acuity.A01, "class=I")), adt(20, acuity.A02, "#2")), read: []reading{{19, "1 60 labor-standard/0"}, {20, "2 60 labor-standard/0"}},
+		},
+		"F2 a discharge ends it": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, adt(10, acuity.A01, "class=I")), encounter(20, "E", 20, adt(10, acuity.A01, "class=I"), adt(20, acuity.A03))), read: []reading{{19, "1 60 labor-standard/0"}, {20, ""}},
+		},
+		"F2 and so does a census without her": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, adt(10, acuity.A01, "class=I")), census(20, empty(1))), read: []reading{{19, "1 60 labor-standard/0"}, {20, ""}},
+		},
 		"R1 A06 is an admission of an open visit": {
 			say: list(adt(0, acuity.A04, "OBTRI:2", "class=O"), adt(10, acuity.A06, "LDR:A", "class=I")), read: []reading{{10, inA}},
 		},

@@ -14,6 +14,9 @@ func (u *Unit) thread(v *visit, w *weaving) {
 	for i := range v.story.stays {
 		s := &v.story.stays[i]
 		w.spans = append(w.spans, sojourn{placement: u.table.of(s.place()), From: s.From, To: s.To})
+		if s.Placing.saysNothingOfPlace() {
+			continue // where a census saw the visit, it is (F2)
+		}
 		w.points = append(w.points, point{At: s.From})
 		if s.Last > s.From {
 			w.points = append(w.points, point{At: s.Last})
@@ -38,6 +41,10 @@ func (u *Unit) thread(v *visit, w *weaving) {
 	}
 	u.listen(v, w)
 }
+
+// saysNothingOfPlace reports whether an event opens a visit, and no more: an Encounter
+// without a location, a message without PV1-3.
+func (e *event) saysNothingOfPlace() bool { return e.Place.IsZero() && !e.PlaceNull }
 
 // takenBack returns the time of the newest event that a cancel took back.
 func (s *story) takenBack(c *told) Instant {

@@ -154,7 +154,13 @@ func (n *narrator) sameRoom(a, b *Location) bool {
 // take applies a live event.
 func (n *narrator) take(t *told) {
 	switch t.event.Type {
-	case A01, A06, A07:
+	case A06, A07:
+		if !n.open && n.closedAt != 0 && t.at <= n.closedAt {
+			t.fate, t.remarks = fateAfterDischarge, t.remarks|remarkAfterDischarge // it is no newer than the discharge
+			return
+		}
+		n.admit(t)
+	case A01:
 		n.admit(t)
 	case A04:
 		if n.open && n.class == 'I' {

@@ -120,6 +120,14 @@ var visits = map[string][]string{
 		encounter("in-progress", "12:30", stays("L1", "08:10")+","+stays("L2", "12:10"), ""),
 		adt("A01", "0800", "", `LDR^L7`, "I"), adt("A02", "1100", "", `OBOR^OR1`, "I"), adt("A12", "1105", "20260304110000", `LDR^L7`, "I"),
 	},
+	"an Encounter without a location": {
+		encounter("in-progress", "08:15", "", ""), adt("A01", "0800", "", `LDR^L1`, "I"), encounter("in-progress", "09:15", "", ""),
+		adt("A03", "1200", "", `LDR^L1`, "I"), adt("A06", "1200", "", `MBU^31`, "I"), adt("A13", "1230", "20260304120000", `LDR^L1`, "I"),
+	},
+	"a Category III in error behind a Category I, of a mother with a diagnosis": {
+		adt("A01", "0810", "", `LDR^L1`, "I", `DG1|1||O68^^I10||20260304081000`), observed("o1", "final", "21:30", "21:30", "I"),
+		observed("o2", "final", "21:45", "21:45", "III"), observed("o2", "entered-in-error", "22:00", "21:45", "III"), encounter("in-progress", "08:15", "", ""),
+	},
 	"an Encounter that was cancelled": {
 		encounter("in-progress", "08:15", stays("L1", "08:10"), ""), encounter("cancelled", "09:00", "", ""),
 		adt("A01", "0800", "", `LDR^L7`, "I"), diagnosed("confirmed", "08:40", ofVisit),
