@@ -13,6 +13,8 @@ FEEDTIME ?= $(FUZZTIME)
 
 REVISION = -X main.revision=$(shell git describe --always --dirty 2>/dev/null || echo unknown)
 
+TAG ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+
 .DEFAULT_GOAL := help
 .PHONY: run test check race e2e contract bench fuzz backtest build image help
 
@@ -57,9 +59,9 @@ backtest: ## measure the forecast on years of simulated units, minutes; its gate
 build: ## build bin/svc
 	@go build -ldflags='$(REVISION)' -o bin/svc ./cmd/svc
 
-image: ## build the container image svc:latest (Docker)
+image: ## build the container image svc:latest, also under its commit, or TAG (Docker)
 	@go build -ldflags='-s -w $(REVISION)' -o bin/image/svc ./cmd/svc
-	@docker build -q -t svc:latest -f deploy/Dockerfile bin/image
+	@docker build -q -t svc:latest -t svc:$(TAG) -f deploy/Dockerfile bin/image
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

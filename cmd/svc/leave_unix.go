@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/signal"
 	"sync/atomic"
@@ -22,4 +23,12 @@ func leaving() func() bool {
 		asked.Store(true)
 	}()
 	return asked.Load
+}
+
+// askToLeave sends leaveSignal to a process.
+func askToLeave(process int) error {
+	if err := syscall.Kill(process, leaveSignal); err != nil {
+		return fmt.Errorf("signal process %d: %w", process, err)
+	}
+	return nil
 }

@@ -67,6 +67,7 @@ func tree(w world) *cobra.Command {
 		legacy("replay", "make the verdicts anew from the log", runReplay, w),
 		legacy("verify", "hold what was written and is served against the log", runVerify, w),
 		legacy("backtest", "measure the forecast on what was recorded", runBacktest, w))
+	root.AddCommand(preStopCommand(w))
 	cli.About(root, w.Now)
 	return root
 }

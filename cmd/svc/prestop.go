@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// serviceAccount is where Kubernetes puts what a pod needs to ask it something.
+const serviceAccount = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+// preStopWithin bounds the question to Kubernetes.
+const preStopWithin = 5 * time.Second
+
+// preStopCommand is svc prestop: what Kubernetes runs in a pod of a StatefulSet before it
+// stops it. A pod that is scaled down gives its place in the group up; one that is
+// replaced keeps it, and its partitions wait for it.
+func preStopCommand(w world) *cobra.Command {
+	return &cobra.Command{
+		Use: "prestop", Short: "the preStop hook of a StatefulSet: have the process leave its group if it is scaled down", Hidden: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx, cancel := context.WithTimeout(cmd.Context(), preStopWithin)
+			defer cancel()
+			pod, _ := w.Env("SVC_INSTANCE")
+			k, err := inCluster(w.Env)
+			if err != nil {
+				return err
+			}
+			gone, err := k.scaledDown(ctx, pod)
+			if err != nil || !gone {
+				return err
+			}
+			return askToLeave(1) // the process of the container
+		},
+	}
+}
+
+// kubernetes is the API server as a pod reaches it.
+type kubernetes struct {
+	base, token, namespace string
+	client                 *http.Client
+}
+
+// inCluster reads where the API server of this pod is.
+func inCluster(env func(string) (string, bool)) (*kubernetes, error) {
+	host, _ := env("KUBERNETES_SERVICE_HOST")
+	port, _ := env("KUBERNETES_SERVICE_PORT")
+	if host == "" || port == "" {
+		return nil, errors.New("this is no pod of Kubernetes")
+	}
+	token, err := os.ReadFile(filepath.Join(serviceAccount, "token"))
+	if err != nil {
+		return nil, fmt.Errorf("token of the service account: %w", reason(err))
+	}
+	namespace, err := os.ReadFile(filepath.Join(serviceAccount, "namespace"))
+	if err != nil {
+		return nil, fmt.Errorf("namespace of the pod: %w", reason(err))
+	}
+	roots, err := authorities(filepath.Join(serviceAccount, "ca.crt"))
+	if err != nil {
+		return nil, err
+	}
+	return &kubernetes{
+		base: "https://" + net.JoinHostPort(host, port), token: string(token), namespace: string(namespace),
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}}},
+	}, nil
+}
+
+// scaledDown says whether the StatefulSet of a pod has no place for it any more.
+func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
+	dash := strings.LastIndexByte(pod, '-')
+	ordinal, err := strconv.Atoi(pod[dash+1:])
+	if dash <= 0 || err != nil {
+		return false, fmt.Errorf("%q is no name of a pod of a StatefulSet", pod)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, k.base+"/apis/apps/v1/namespaces/"+k.namespace+"/statefulsets/"+pod[:dash], nil)
+	if err != nil {
+		return false, fmt.Errorf("ask Kubernetes: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+k.token)
+	answer, err := k.client.Do(req)
+	if err != nil {
+		return false, fmt.Errorf("ask Kubernetes: %w", err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound {
+		return true, nil
+	}
+	if answer.StatusCode != http.StatusOK {
+		return false, fmt.Errorf("ask Kubernetes for the StatefulSet %s: %s", pod[:dash], answer.Status)
+	}
+	var set struct {
+		Metadata struct{ DeletionTimestamp string }
+		Spec     struct {
+			Replicas *int
+			Ordinals struct{ Start int }
+		}
+	}
+	if err := json.NewDecoder(io.LimitReader(answer.Body, 4<<20)).Decode(&set); err != nil {
+		return false, fmt.Errorf("read the StatefulSet %s: %w", pod[:dash], err)
+	}
+	if set.Spec.Replicas == nil {
+		return false, fmt.Errorf("the StatefulSet %s has no replicas", pod[:dash])
+	}
+	return set.Metadata.DeletionTimestamp != "" || ordinal >= set.Spec.Ordinals.Start+*set.Spec.Replicas, nil
+}
