@@ -87,10 +87,11 @@ func (a *admin) parse(args []string) error {
 	}
 	c.Kafka, c.Redis = []string{running.Kafka}, running.Redis
 	if a.needs&needSecrets != 0 && c.SecretsKey == "" {
-		content, err := os.ReadFile(filepath.Join(a.data, devSecretsKey))
-		if err == nil { // with --ephemeral there is none
-			c.SecretsKey = strings.TrimSpace(string(content))
+		key, err := readDevKey(a.data, devSecretsKey)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // with --ephemeral there is none
+			return err
 		}
+		c.SecretsKey = key
 	}
 	return nil
 }
@@ -208,5 +209,5 @@ func writeDevFile(data string, d *devFile) error {
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(devFilePath(data), append(content, '\n'), 0o600) //nolint:gosec // the folder that the user named
+	return writeWhole(devFilePath(data), append(content, '\n'))
 }

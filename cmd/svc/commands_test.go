@@ -177,13 +177,13 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	defer kafka.Close()
 	if err := errors.Join(
 		writeDevFile(dir, &devFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
-		os.WriteFile(filepath.Join(dir, devSecretsKey), []byte(key32+"\n"), 0o600),
+		os.WriteFile(filepath.Join(dir, devSecretsKey), []byte(key32+key32+"\n"), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
 	a := newAdmin("secrets status", world{Env: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now})
 	a.needs = needSecrets
-	if err := a.parse([]string{"--data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32 {
+	if err := a.parse([]string{"--data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32+key32 {
 		t.Errorf("%v, %v, key %q", err, a.nowhere, a.config.SecretsKey)
 	}
 }

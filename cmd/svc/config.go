@@ -69,6 +69,7 @@ type option struct {
 	preset string // default
 	help   string
 	secret bool // also read from the file that SVC_…_FILE names
+	filled bool // which is not empty, if it is named
 	only   need // commands that do not need this do not know the option; 0: all have it
 	set    func(c *config, value string) error
 }
@@ -108,8 +109,8 @@ var options = []option{
 	{name: "commit-every", only: needProcess, preset: "10ms", help: "gather the inputs that arrive within this time of the last commit; 0 where the brokers have add.partitions.to.txn.retry.backoff.ms=1", set: duration(func(c *config) *time.Duration { return &c.CommitEvery }, 0, time.Second)},
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
-	{name: "pseudonym-key", only: needIngest, secret: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters; never change it while visits are open", set: pseudonymKey},
-	{name: "secrets-key", only: needIngest | needNotify | needSecrets, secret: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters; without it none can be set", set: secretsKey},
+	{name: "pseudonym-key", only: needIngest, secret: true, filled: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters, at random; never change it while visits are open", set: pseudonymKey},
+	{name: "secrets-key", only: needIngest | needNotify | needSecrets, secret: true, filled: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters, at random; without it none can be set", set: secretsKey},
 	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: secretsKeyOld},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
@@ -161,6 +162,9 @@ func (c *config) bind(flags *pflag.FlagSet, needs need) {
 		}
 		if o.secret {
 			cli.Secret(flags, o.name)
+		}
+		if o.filled {
+			cli.Filled(flags, o.name)
 		}
 	}
 }
@@ -357,19 +361,19 @@ func redisURL(c *config, value string) error {
 }
 
 func pseudonymKey(c *config, value string) error {
-	if len(value) < 32 {
-		return errors.New("must be given, with at least 32 characters")
+	if value == "" {
+		return fmt.Errorf("must be given, with at least %d characters", seal.LeastKey)
 	}
 	c.PseudonymKey = value
-	return nil
+	return seal.Check(value)
 }
 
 func secretsKey(c *config, value string) error {
-	if value != "" && len(value) < seal.LeastKey {
-		return fmt.Errorf("must have at least %d characters", seal.LeastKey)
-	}
 	c.SecretsKey = value
-	return nil
+	if value == "" {
+		return nil
+	}
+	return seal.Check(value)
 }
 
 // secretsKeyOld takes keys as they were in SVC_SECRETS_KEY, where blanks are part of one.

@@ -62,7 +62,7 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 	for _, want := range []string{
 		"--partitions: must be a whole number", "SVC_LISTEN: must be host:port", "SVC_KAFKA: must be host:port", "SVC_REDIS: must be redis://",
-		"SVC_PSEUDONYM_KEY: must be given", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
+		"SVC_PSEUDONYM_KEY: must have at least 32", "SVC_KAFKA_TLS: must be true or false", "SVC_KAFKA_TLS_CA: no such file",
 		"SVC_KAFKA_SASL: must be one of", "SVC_COMMIT_EVERY: must be a duration", "SVC_LOG_LEVEL: must be one of", "give both or neither",
 		"SVC_SECRETS_KEY: must have at least 32", "SVC_SECRETS_KEY_OLD: each must have", "SVC_EGRESS_ALLOW: entry 1",
 	} {
@@ -72,6 +72,44 @@ func TestConfigFaultsTogether(t *testing.T) {
 	}
 	if strings.Contains(err.Error(), "hunter2") {
 		t.Errorf("a secret is in the message:\n%v", err)
+	}
+}
+
+// TestKeysAreGood: a key that is short, empty or no key at all is not taken, however it
+// is given; older ones are, so that one can get rid of them.
+func TestKeysAreGood(t *testing.T) {
+	file := func(content string) string {
+		path := filepath.Join(t.TempDir(), "key")
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for name, tt := range map[string]struct{ variable, value, want string }{
+		"good":                {"SVC_SECRETS_KEY", key32, ""},
+		"none":                {"SVC_SECRETS_KEY", "", ""},
+		"a file":              {"SVC_SECRETS_KEY_FILE", file(key32 + "\n"), ""},
+		"an empty file":       {"SVC_SECRETS_KEY_FILE", file("\n"), "SVC_SECRETS_KEY_FILE: the file that it names is empty"},
+		"a file cut off":      {"SVC_SECRETS_KEY_FILE", file(key32[:9]), "SVC_SECRETS_KEY_FILE: must have at least 32"},
+		"one letter":          {"SVC_SECRETS_KEY", strings.Repeat("a", 32), "SVC_SECRETS_KEY: must be random"},
+		"one word":            {"SVC_SECRETS_KEY", strings.Repeat("password", 8), "SVC_SECRETS_KEY: must be random"},
+		"pseudonyms, empty":   {"SVC_PSEUDONYM_KEY_FILE", file(""), "SVC_PSEUDONYM_KEY_FILE: the file that it names is empty"},
+		"pseudonyms, zeros":   {"SVC_PSEUDONYM_KEY_FILE", file(strings.Repeat("\x00", 64)), "SVC_PSEUDONYM_KEY_FILE: must be random"},
+		"one that goes":       {"SVC_SECRETS_KEY_OLD", strings.Repeat("a", 32), ""},
+		"none that goes":      {"SVC_SECRETS_KEY_OLD_FILE", file(""), ""},
+		"one that never came": {"SVC_SECRETS_KEY_FILE", "/does/not/exist", "SVC_SECRETS_KEY_FILE: no such file"},
+	} {
+		env := []string{tt.variable, tt.value}
+		if !strings.HasPrefix(tt.variable, "SVC_PSEUDONYM") {
+			env = append(env, "SVC_PSEUDONYM_KEY", key32)
+		}
+		if strings.HasPrefix(tt.variable, "SVC_SECRETS_KEY_OLD") {
+			env = append(env, "SVC_SECRETS_KEY", key32)
+		}
+		_, err := parseConfig("run", everything, nil, environment(env...), &bytes.Buffer{})
+		if tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
 	}
 }
 

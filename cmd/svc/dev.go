@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"errors"
 	"flag"
 	"fmt"
@@ -81,7 +79,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 		return fmt.Errorf("listen for MLLP: %w", err)
 	}
 	defer hl7.Close() //nolint:errcheck // the server closes it too
-	pseudonyms, err := devSecret(o, "pseudonym.key")
+	pseudonyms, err := devSecret(o, devPseudonymKey)
 	if err != nil {
 		return err
 	}
@@ -258,29 +256,6 @@ func reason(err error) error {
 	}
 	return err
 }
-
-// devSecret reads a key of the data folder, or makes it the first time; an
-// ephemeral one is kept nowhere.
-func devSecret(o *devOptions, name string) (string, error) {
-	path := filepath.Join(o.data, name)
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	if o.ephemeral {
-		return hex.EncodeToString(secret), nil
-	}
-	content, err := os.ReadFile(path) //nolint:gosec // in the folder that the user named
-	if errors.Is(err, fs.ErrNotExist) {
-		content = []byte(hex.EncodeToString(secret))
-		err = os.WriteFile(path, content, 0o600)
-	}
-	if err != nil {
-		return "", fmt.Errorf("secret of the data folder: %w", err)
-	}
-	return strings.TrimSpace(string(content)), nil
-}
-
-// devSecretsKey is the file in the data folder that holds what seals settings.
-const devSecretsKey = "secrets.key"
 
 // greet waits until a read can be answered, makes sure of hospital and keys,
 // writes dev.json and says where everything is, with lines to paste.

@@ -17,6 +17,7 @@ const (
 	noteRequired = "svc_required" // it must be given
 	noteInstead  = "svc_instead"  // the flag that says the same in another way
 	noteServers  = "svc_servers"  // it names servers: the help lists it apart
+	noteFilled   = "svc_filled"   // its file is not empty
 	noteIdle     = "svc_idle"     // why it says nothing in this run
 )
 
@@ -27,6 +28,9 @@ func Variable(flag string) string {
 
 // Secret has the value of flags also read from the files that their SVC_…_FILE name.
 func Secret(flags *pflag.FlagSet, names ...string) { note(flags, noteSecret, "true", names) }
+
+// Filled refuses an empty file as the value of a secret: it was cut off, or never made.
+func Filled(flags *pflag.FlagSet, names ...string) { note(flags, noteFilled, "true", names) }
 
 // Require has flags that must be given.
 func Require(flags *pflag.FlagSet, names ...string) {
@@ -140,6 +144,10 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 				return
 			}
 			text = strings.TrimRight(string(content), "\r\n")
+			if text == "" && noted(flag, noteFilled) != "" {
+				f.faults = append(f.faults, fmt.Errorf("%s: the file that it names is empty", name))
+				return
+			}
 		}
 	}
 	if found {

@@ -16,7 +16,7 @@ func TestTwoAdministrators(t *testing.T) {
 	s := startSystem(t, "north")
 	s.processor("one")
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
-	env := append([]string{"SVC_SECRETS_KEY=" + strings.Repeat("5a", 32)}, s.env...)
+	env := append([]string{"SVC_SECRETS_KEY=" + "a key for tests, 32 characters and more"}, s.env...)
 	other := start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, env...)
 	other.await("http://" + private + "/readyz")
 	s.front.kill()

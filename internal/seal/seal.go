@@ -24,9 +24,6 @@ var (
 	ErrBroken = errors.New("not what was sealed here")
 )
 
-// LeastKey is how many characters a key has at least.
-const LeastKey = 32
-
 // A sealed value is a version, the mark of the key, the nonce, the ciphertext.
 const (
 	version  = 1
@@ -48,8 +45,8 @@ type key struct {
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{}
 	for _, text := range keys {
-		if len(text) < LeastKey {
-			return nil, fmt.Errorf("a key must have at least %d characters", LeastKey)
+		if err := checkLength(text); err != nil {
+			return nil, fmt.Errorf("a key: %w", err)
 		}
 		one, err := derive(text)
 		if err != nil {

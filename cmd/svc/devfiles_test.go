@@ -1,0 +1,74 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDevSecret: a key is made once and read ever after. What a crash may have left in
+// its place is refused in one line, and stays as it is.
+func TestDevSecret(t *testing.T) {
+	o := &devOptions{data: t.TempDir()}
+	made, err := devSecret(o, devSecretsKey)
+	if err != nil || len(made) != 64 {
+		t.Fatalf("%d characters, %v", len(made), err)
+	}
+	path := filepath.Join(o.data, devSecretsKey)
+	if again, err := devSecret(o, devSecretsKey); err != nil || again != made {
+		t.Errorf("read it is another, %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+	for name, content := range map[string]string{
+		"empty": "", "a line end": "\n", "cut off": made[:40], "zeros of a file system": strings.Repeat("\x00", 64),
+		"digits": strings.Repeat("0", 64), "no digits": strings.Repeat("xyzw", 16), "twice": made + made,
+	} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		key, err := devSecret(o, devSecretsKey)
+		if err == nil || key != "" || !strings.Contains(err.Error(), path+" is damaged") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if left, err := os.ReadFile(path); err != nil || string(left) != content {
+			t.Errorf("%s: the file is another now, %v", name, err)
+		}
+	}
+	if err := os.WriteFile(path, []byte(made+"\n"), 0o600); err != nil { // as an editor leaves it
+		t.Fatal(err)
+	}
+	if again, err := devSecret(o, devSecretsKey); err != nil || again != made {
+		t.Errorf("read it is another, %v", err)
+	}
+}
+
+// TestWriteWhole: a file is whole or as it was, and nothing else is left.
+func TestWriteWhole(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "dev.json")
+	for _, content := range []string{"one", "another, longer", ""} {
+		if err := writeWhole(path, []byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != content {
+			t.Errorf("%q, %v; want %q", got, err, content)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeWhole(filepath.Join(dir, "folder"), []byte("x")); err == nil {
+		t.Error("a folder is written over")
+	}
+	if err := writeWhole(filepath.Join(dir, "none", "key"), []byte("x")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("without its folder: %v", err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 2 {
+		t.Errorf("left is %v, %v", left, err)
+	}
+}
