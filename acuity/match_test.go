@@ -231,7 +231,7 @@ func TestSignals(t *testing.T) {
 		"obs|LOINC|32421-5||II":                      "labor-fhr-cat-ii",
 		"obs|LOINC|32421-5||Indeterminate":           "labor-fhr-cat-ii",
 		"obs|LOINC|32421-5||Abnormal":                "labor-fhr-cat-iii",
-		"obs|LOINC|32421-5||category II, then III":   "?", // an unknown word
+		"obs|LOINC|32421-5||category II, then III":   "labor-fhr-cat-iii",
 		"obs|LOINC|32421-5||Category II to III":      "labor-fhr-cat-iii",
 		"obs|LOINC|32421-5||Category I":              "-",
 		"obs|LOINC|32421-5||normal":                  "-",

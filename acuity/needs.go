@@ -112,7 +112,7 @@ func categoryOf(v Value) int {
 		return 0
 	}
 	switch words := v.said(); {
-	case words.any(saidNo):
+	case words.any(saidNo | saidEquivocal):
 		return 0
 	case words.any(saidIII | saidAbnormal):
 		return 3
@@ -124,16 +124,33 @@ func categoryOf(v Value) int {
 	return 0
 }
 
-// positive reads the result of a test. Negation comes first: "not detected" is
-// not "detected" (C17).
+// positive reads the result of a test. Negation comes first: "not detected" is not
+// "detected" (C17). What is said to be and not to be says nothing.
 func positive(v Value) answer {
-	switch words := v.said(); {
-	case words.any(saidEquivocal | saidIndeterminate), words.all(saidPositive | saidNegative):
+	if v.said().any(saidEquivocal | saidIndeterminate) {
 		return unread
-	case words.any(saidNo):
-		return no
-	case words.any(saidYes):
+	}
+	denies, denied, is := false, false, false
+	for w := range strings.FieldsSeq(v.Words) {
+		switch s := saidWords[w]; {
+		case s.any(saidNo):
+			denies = true
+			denied = denied || w != "not"
+		case s.any(saidPositive) && v.said().any(saidNegative):
+			return unread
+		case s.any(saidYes) && denies:
+			denied = true
+		case s.any(saidYes):
+			is = true
+		}
+	}
+	switch {
+	case is && denies:
+		return unread
+	case is:
 		return yes
+	case denied || denies:
+		return no
 	}
 	return unread
 }
@@ -158,6 +175,9 @@ func oxygenRuns(s *Signal) answer {
 	v := s.Value
 	if v.Kind != ValueNumber {
 		words := v.said()
+		if words.any(saidEquivocal) {
+			return unread
+		}
 		return answerOf(!words.any(saidNo) && !words.all(saidRoom|saidAir))
 	}
 	limit := Milli(0)

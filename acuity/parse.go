@@ -2,9 +2,8 @@ package acuity
 
 import "strings"
 
-// maxValueText bounds what ParseValue looks at. The longest value that any rule
-// reads has a dozen words; longer ones are prose.
-const maxValueText = 160
+// maxValueText bounds what ParseValue looks at, in bytes. Longer ones are reports.
+const maxValueText = 1000
 
 // maxMilli bounds the numbers that are kept; no measurement comes near.
 const maxMilli = 1_000_000_000_000
@@ -15,11 +14,10 @@ const maxMilli = 1_000_000_000_000
 //     closed list after it: "41.2 kg/m²", ">= 40", "5", "2 L/min nasal cannula".
 //     Digits beyond the thousandth are cut, so no value is rounded up to a limit;
 //   - words of a closed vocabulary: "CAT. 3 tracing" is "category iii", "Not
-//     detected" is "not detected", "RA" is "room air". Words that mean nothing to
-//     any rule are left out if they are known, and
-//   - everything else, a text with one unknown word included, is unreadable. It
-//     could be about a person, so nothing of it is kept; and half of a sentence
-//     may say the opposite of the whole.
+//     detected" is "not detected", "RA" is "room air". All other words are dropped
+//     before anything is kept: they could be about a person. What denies or doubts
+//     stays, so that half of a sentence never says the opposite of the whole.
+//   - everything else is unreadable.
 //
 // Blank text is ValueNone. ParseValue never fails and does not depend on what
 // the value belongs to.
@@ -34,10 +32,24 @@ func ParseValue(text string) Value {
 	if v, ok := parseNumber(text); ok {
 		return v
 	}
-	if words, ok := normalWords(text); ok {
+	if words, ok := normalWords(text); ok && !measuresOxygen(text) {
 		return Value{Kind: ValueWords, Words: words}
 	}
 	return Value{Kind: ValueUnreadable}
+}
+
+// measuresOxygen reports whether a text begins with a flow or a fraction: what follows is
+// no reading of its own.
+func measuresOxygen(text string) bool {
+	_, text = cutComparator(text)
+	_, rest, ok := cutNumber(text)
+	fields := strings.Fields(rest)
+	for k := min(len(fields), 2); ok && k >= 1; k-- {
+		if u, known := normalUnit(strings.Join(fields[:k], "")); known && (u == UnitLitersPerMinute || u == UnitPercent) {
+			return true
+		}
+	}
+	return false
 }
 
 // NumberValue returns the value of a number that came with its unit apart, as a

@@ -67,8 +67,9 @@ func TestParseValue(t *testing.T) {
 		"Non-rebreather mask":            words("mask mask"),
 		"true":                           words("yes"),
 		"No":                             words("no"),
-		"Jane Canary positive":           unreadable,
-		"ruled out":                      unreadable,
+		"Jane Canary positive":           words("positive"),
+		"ruled out":                      words("equivocal"),
+		"Jane Canary":                    unreadable,
 		"the":                            unreadable,
 		"?":                              unreadable,
 		strings.Repeat("no ", 80):        unreadable,
@@ -94,7 +95,7 @@ func TestNumberValue(t *testing.T) {
 }
 
 func FuzzParseValue(f *testing.F) {
-	for _, s := range []string{"41.2 kg/m2", "Cat. III", "not detected", ">= 4e1", "2 L/min NC", "\xff", "Ⅲ", "٣", "non rebreather"} {
+	for _, s := range []string{"41.2 kg/m2", "Cat. III", "not detected", ">= 4e1", "2 L/min NC", "Category III; provider notified", "can't exclude cat 2/3 (r/o)", "GBS + 1+", "\xff", "Ⅲ", "٣", "non rebreather"} {
 		f.Add(s)
 	}
 	kept := map[string]bool{}

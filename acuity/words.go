@@ -32,15 +32,16 @@ func splitWords(dst []string, text string) []string {
 	return dst
 }
 
-// vocabulary holds every word that may occur in a value. A word maps to what is
-// kept of it; "" is a word that no rule needs. A value with any other word is
-// unreadable.
+// vocabulary holds the words of values that are known. A word maps to what is kept of
+// it; "" is a word that no rule needs. Any other word is dropped, see valueReader.
 var vocabulary = map[string]string{
 	// Category of a fetal heart rate tracing (ACOG three-tier system).
 	"category": "category", "cat": "category", "categories": "category",
 	"i": "i", "ii": "ii", "iii": "iii", "1": "i", "2": "ii", "3": "iii",
 	"one": "i", "two": "ii", "three": "iii",
 	"cati": "category i", "catii": "category ii", "catiii": "category iii",
+	"categoryi": "category i", "categoryii": "category ii", "categoryiii": "category iii",
+	"category1": "category i", "category2": "category ii", "category3": "category iii",
 	"cat1": "category i", "cat2": "category ii", "cat3": "category iii",
 	"normal": "normal", "abnormal": "abnormal", "indeterminate": "indeterminate",
 	"fhr": "", "fht": "", "efm": "", "fetal": "", "heart": "", "rate": "", "tracing": "", "tracings": "",
@@ -63,11 +64,31 @@ var vocabulary = map[string]string{
 
 	// Yes and no.
 	"yes": "yes", "y": "yes", "true": "yes", "on": "on", "active": "active", "ongoing": "active",
-	"running": "active", "started": "active", "reported": "yes", "decreased": "yes", "pushing": "yes",
+	"running": "active", "started": "active", "reported": "active", "decreased": "active", "pushing": "active",
 	"no": "no", "n": "no", "false": "no", "not": "not", "non": "not", "none": "none", "never": "no",
 	"without": "no", "off": "off", "stopped": "off", "discontinued": "off", "ended": "off", "completed": "off",
 	"resolved": "off", "denies": "no", "denied": "no", "inactive": "off", "nil": "none",
 	"weaned": "off", "removed": "off",
+
+	// Doubt: what is said with one of these is not said.
+	"possible": "equivocal", "possibly": "equivocal", "probable": "equivocal", "probably": "equivocal", "maybe": "equivocal",
+	"may": "equivocal", "might": "equivocal", "could": "equivocal", "likely": "equivocal", "unlikely": "equivocal",
+	"suspect": "equivocal", "suspected": "equivocal", "suspicious": "equivocal", "suspicion": "equivocal", "questionable": "equivocal",
+	"question": "equivocal", "query": "equivocal", "rule": "equivocal", "ruled": "equivocal", "exclude": "equivocal",
+	"excluded": "equivocal", "excluding": "equivocal", "excludes": "equivocal", "cannot": "equivocal", "cant": "equivocal",
+	"unable": "equivocal", "uncertain": "equivocal", "unclear": "equivocal", "unsure": "equivocal", "unknown": "equivocal",
+	"undetermined": "equivocal", "unconfirmed": "equivocal", "unverified": "equivocal", "awaiting": "equivocal", "await": "equivocal",
+	"borderline": "equivocal", "versus": "equivocal", "vs": "equivocal", "if": "equivocal", "unless": "equivocal", "until": "equivocal",
+	"risk": "equivocal", "concern": "equivocal", "concerning": "equivocal", "potential": "equivocal", "potentially": "equivocal",
+	"approaching": "equivocal", "almost": "equivocal", "nearly": "equivocal", "rather": "equivocal", "instead": "equivocal",
+	"error": "equivocal", "erroneous": "equivocal", "mistake": "equivocal", "wrong": "equivocal", "incorrect": "equivocal",
+	"disregard": "equivocal", "cancelled": "equivocal", "canceled": "equivocal", "contaminated": "equivocal", "contaminant": "equivocal",
+	"insufficient": "equivocal", "rejected": "equivocal", "unsatisfactory": "equivocal", "except": "equivocal", "differential": "equivocal",
+	"?": "equivocal", "r/o": "equivocal", "n/a": "equivocal", "na": "equivocal", "watch": "equivocal", "monitor": "equivocal",
+	"neither": "no", "nor": "no", "lacks": "no", "lacking": "no", "lack": "no", "w/o": "no", "nothing": "none", "free": "no",
+	"cleared": "off", "gone": "off", "d/c": "off", "dc": "off", "discontinue": "off", "stop": "off",
+	"evidence": "", "organism": "", "organisms": "", "sign": "", "signs": "", "hemolytic": "", "haemolytic": "", "isolate": "",
+	"isolates": "", "streptococcal": "", "spp": "", "species": "", "any": "", "longer": "", "in": "", "on/off": "",
 
 	// Oxygen.
 	"room": "room", "air": "air", "ra": "room air", "roomair": "room air",
@@ -95,46 +116,6 @@ func onlyOxygenDevice(text string) bool {
 		}
 	}
 	return true
-}
-
-// normalWords returns the kept words of a text that consists of words of the
-// vocabulary alone, at least one of which is kept.
-func normalWords(text string) (string, bool) {
-	if text == "+" {
-		return "positive", true
-	}
-	var array [maxWords + 1]string
-	words := splitWords(array[:0], text)
-	if len(words) == 0 || len(words) >= maxWords {
-		return "", false
-	}
-	category := false
-	for _, w := range words {
-		category = category || vocabulary[w] == "category"
-	}
-	var b strings.Builder
-	for i, w := range words {
-		kept, ok := vocabulary[w]
-		switch {
-		case !ok:
-			return "", false
-		case w[0] <= '9' && !category:
-			// A bare number is a category only beside that word.
-			return "", false
-		case w == "non" && i+1 < len(words) && words[i+1] == "rebreather":
-			kept = "" // a kind of mask, no negation
-		case w == "absent" && i+1 < len(words) && words[i+1] == "variability":
-			kept = "" // a finding, no negation
-		}
-		if kept == "" {
-			continue
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(kept)
-	}
-	return b.String(), b.Len() > 0
 }
 
 // maxDisplay is the length of a display name that is kept, in characters.
