@@ -18,11 +18,12 @@ func routes() []api.Route[*server] {
 	all := []api.Route[*server]{
 		{Operation: api.Operation{
 			Path: "/api/v1/unit-state", ID: "getUnitState", Summary: "The verdict: level, axes, and every room with its score and factors",
-			About: "Judged at the moment of the request. The entity tag changes when, and only when, the data does.",
+			About: "Judged at the moment of the request. The entity tag changes when, and only when, the data does. " + refusedAbout,
 			Data:  unitStateShape{},
 		}, Serve: (*server).unitState},
 		{Operation: api.Operation{
-			Path: "/api/v1/level", ID: "getLevel", Summary: "The level alone, cheap to poll", Data: level{},
+			Path: "/api/v1/level", ID: "getLevel", Summary: "The level alone, cheap to poll",
+			About: refusedAbout, Data: level{},
 		}, Serve: (*server).level},
 	}
 	for i := range all {
@@ -46,6 +47,10 @@ func routes() []api.Route[*server] {
 	}, Serve: (*server).status})
 	return slices.Concat(all, sourceRoutes(), siteRoutes())
 }
+
+// refusedAbout is what a reader should know of a verdict that is not told.
+const refusedAbout = "A verdict that may not be the truth is not told: 503 with `Retry-After`, and in `details` the rule `processing_behind` " +
+	"(something that was sent may not be in it), `view_incomplete` or `view_away`. `GET /api/ingest/status` tells more."
 
 // unitStateShape is a [unitState] for readers: rooms are rooms in it.
 type unitStateShape struct {

@@ -125,7 +125,7 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 			Details: []api.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
 		})
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		api.Fail(w, r, unavailable(err))
 	default:
 		s.shell.Log.ErrorContext(r.Context(), "forecast cannot be made", "error", err)
 		api.Fail(w, r, api.Problem{Kind: api.Internal})

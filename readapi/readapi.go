@@ -68,7 +68,24 @@ var (
 	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
 	// ErrIncomplete is the ErrAway of charts that are not all there yet.
 	ErrIncomplete = fmt.Errorf("being made anew: %w", ErrAway)
+	// ErrBehind is the ErrAway of charts that may lack what was sent and acknowledged.
+	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
 )
+
+// unavailable is what a reader is told of an error that is ErrAway: the rule that is
+// broken is one of the reasons of the status.
+func unavailable(err error) api.Problem {
+	p := api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter}
+	rule := reasonAway
+	switch {
+	case errors.Is(err, ErrBehind):
+		rule, p.Message = reasonBehind, "Something that was sent may not be in the verdict yet, so it is not told. It is safe to send the request again."
+	case errors.Is(err, ErrIncomplete):
+		rule = reasonIncomplete
+	}
+	p.Details = []api.Detail{{Path: "data", Rule: rule}}
+	return p
+}
 
 // retryAfter is what a reader is told to wait when the view is away: a view is
 // made anew within about a second.
@@ -121,7 +138,7 @@ func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool)
 	case errors.Is(err, ErrNoUnit):
 		api.Fail(w, r, api.Problem{Kind: api.Missing, Message: "Nothing has been recorded for this hospital yet."})
 	case errors.Is(err, ErrAway):
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		api.Fail(w, r, unavailable(err))
 	case r.Context().Err() != nil: // the client went away: nobody reads this
 		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 	default:

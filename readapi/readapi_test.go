@@ -284,6 +284,49 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestNotTheTruth: whatever the reason, who asks is told that there is no answer, and
+// why; also who has had one, and asks whether it still holds.
+func TestNotTheTruth(t *testing.T) {
+	for rule, fault := range map[string]error{
+		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,
+	} {
+		for _, path := range []string{"/api/v1/level", "/api/v1/unit-state", "/api/v1/predict"} {
+			t.Run(rule+path, func(t *testing.T) {
+				h := newHouse(worked(t))
+				h.chart.Unit.ObservedAt, h.learned.model = noon, observedFor(40)
+				well := h.get(t, path)
+				if well.StatusCode != http.StatusOK {
+					t.Fatalf("%d before the fault", well.StatusCode)
+				}
+				h.err = fmt.Errorf("partition 3: %w", fault)
+				for _, headers := range [][]string{nil, {"If-None-Match", well.Header.Get("Etag")}} {
+					r := h.get(t, path, headers...)
+					var body struct {
+						Error struct {
+							Code, Message string
+							Details       []struct{ Path, Rule string }
+						}
+					}
+					if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+						t.Fatal(err)
+					}
+					e := &body.Error
+					if r.StatusCode != http.StatusServiceUnavailable || r.Header.Get("Retry-After") != "2" || e.Code != "internal" || len(e.Details) != 1 || e.Details[0].Path != "data" || e.Details[0].Rule != rule {
+						t.Errorf("%d, Retry-After %q: %+v", r.StatusCode, r.Header.Get("Retry-After"), e)
+					}
+					if strings.Contains(e.Message, "partition") {
+						t.Errorf("a partner is told %q", e.Message)
+					}
+				}
+				h.err = nil
+				if r := h.get(t, path); r.StatusCode != http.StatusOK {
+					t.Errorf("%d after the fault", r.StatusCode)
+				}
+			})
+		}
+	}
+}
+
 func TestEntityTags(t *testing.T) {
 	h := newHouse(worked(t))
 	first := h.get(t, "/api/v1/unit-state")

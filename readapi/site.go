@@ -81,7 +81,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*reco
 		if !errors.Is(err, ErrAway) {
 			s.shell.Log.ErrorContext(r.Context(), "site cannot be read", "error", err)
 		}
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		api.Fail(w, r, unavailable(err))
 		return nil, false
 	}
 	out := &records{}

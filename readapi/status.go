@@ -52,22 +52,29 @@ const (
 	statusDown     = "down"
 )
 
+// The reasons that a refused read names, too.
+const (
+	reasonAway       = "view_away"
+	reasonIncomplete = "view_incomplete"
+	reasonBehind     = "processing_behind"
+)
+
 // Reasons are why the status is not ok, and what each makes of it.
 var statusReasons = []struct{ reason, status string }{
-	{"view_away", statusDown},             // Redis does not answer, or says what is not understood
-	{"log_away", statusDown},              // Kafka does not answer: nothing can be taken in
-	{"processor_silent", statusDown},      // no processor has had the hospital for ten seconds
-	{"feed_stale", statusStale},           // a feed is silent for longer than is usual for it
-	{"nothing_recorded", statusStale},     // no record was ever applied
-	{"view_incomplete", statusDegraded},   // the view is being made anew
-	{"processing_behind", statusDegraded}, // something has waited to be applied for more than ten seconds
-	{"dead_letters", statusDegraded},      // records that could not be applied
+	{reasonAway, statusDown},           // Redis does not answer, or says what is not understood
+	{"log_away", statusDown},           // Kafka does not answer: nothing can be taken in
+	{"processor_silent", statusDown},   // no processor has had the hospital for five seconds
+	{"feed_stale", statusStale},        // a feed is silent for longer than is usual for it
+	{"nothing_recorded", statusStale},  // no record was ever applied
+	{reasonIncomplete, statusDegraded}, // the view is being made anew
+	{reasonBehind, statusDegraded},     // something has waited to be applied for more than two seconds, or nobody can tell
+	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
 // Our defaults.
 const (
-	heartbeatWithin = 10 * time.Second
-	appliedWithin   = 10 * time.Second
+	heartbeatWithin = 5 * time.Second
+	appliedWithin   = 2 * time.Second
 )
 
 // statusAnswer is the data of GET /api/ingest/status.
@@ -145,7 +152,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	away := func(err error) {
 		if err != nil {
 			s.shell.Log.WarnContext(ctx, "status is not whole", "error", err)
-			blame(true, "view_away")
+			blame(true, reasonAway)
 		}
 	}
 
@@ -158,7 +165,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 		if !t.Oldest.IsZero() {
 			waits = seconds(now.Sub(t.Oldest))
 		}
-		blame(time.Duration(waits)*time.Second > appliedWithin, "processing_behind")
+		blame(time.Duration(waits)*time.Second > appliedWithin, reasonBehind)
 		a.Pipeline.Topics = append(a.Pipeline.Topics, topicStatus{t.Name, t.Partitions, t.Lag, waits})
 	}
 	blame(err == nil && now.Sub(p.Heartbeat) > heartbeatWithin, "processor_silent")
@@ -183,8 +190,10 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 		if away(fault); fault == nil {
 			a.Terminology.UnmappedCodes, a.Terminology.UnmappedHits = &codes, &hits
 		}
+	case errors.Is(err, ErrBehind):
+		blame(true, reasonBehind)
 	case errors.Is(err, ErrIncomplete):
-		blame(true, "view_incomplete")
+		blame(true, reasonIncomplete)
 	default:
 		away(err)
 	}

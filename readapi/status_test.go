@@ -65,7 +65,7 @@ func TestStatus(t *testing.T) {
 		return &sick{
 			feeds: []feeds.History{hourly(now, time.Hour)},
 			pipeline: readapi.Pipeline{
-				Heartbeat: now.Add(-time.Second), Topics: []readapi.Topic{{Name: "t", Partitions: 3, Lag: 2, Oldest: now.Add(-9 * time.Second)}},
+				Heartbeat: now.Add(-time.Second), Topics: []readapi.Topic{{Name: "t", Partitions: 3, Lag: 2, Oldest: now.Add(-2 * time.Second)}},
 			},
 		}
 	}
@@ -76,12 +76,13 @@ func TestStatus(t *testing.T) {
 	}{
 		"well":               {func(*house, *sick) {}, "ok", []string{}},
 		"a silent feed":      {func(_ *house, s *sick) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
-		"a silent processor": {func(_ *house, s *sick) { s.pipeline.Heartbeat = now.Add(-11 * time.Second) }, "down", []string{"processor_silent"}},
+		"a silent processor": {func(_ *house, s *sick) { s.pipeline.Heartbeat = now.Add(-5001 * time.Millisecond) }, "down", []string{"processor_silent"}},
 		"no processor ever":  {func(_ *house, s *sick) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
-		"behind":             {func(_ *house, s *sick) { s.pipeline.Topics[0].Oldest = now.Add(-11 * time.Second) }, "degraded", []string{"processing_behind"}},
+		"behind":             {func(_ *house, s *sick) { s.pipeline.Topics[0].Oldest = now.Add(-2001 * time.Millisecond) }, "degraded", []string{"processing_behind"}},
 		"dead letters":       {func(_ *house, s *sick) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
 		"no Kafka":           {func(_ *house, s *sick) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
 		"no Redis":           {func(h *house, s *sick) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
+		"a view behind":      {func(h *house, _ *sick) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},
 		"a view made anew":   {func(h *house, _ *sick) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
 		"nothing yet":        {func(h *house, _ *sick) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
 		"all at once": {func(_ *house, s *sick) {
@@ -124,7 +125,7 @@ func TestStatus(t *testing.T) {
 const wellStatus = `{"status":"ok","reasons":[],` +
 	`"feeds":[{"channel":"census","source":"key_9","sourceName":"Epic ADT","lastReceivedAt":"2031-04-05T11:00:00.000Z","lastAppliedAt":null,"lastEventAt":null,"expectedEverySeconds":3600,"stale":false,` +
 	`"windows":{"1h":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"1m":{"received":0,"applied":0,"duplicates":0,"ignored":0,"rejected":0,"warnings":0},"24h":{"received":40,"applied":20,"duplicates":0,"ignored":0,"rejected":20,"warnings":0}}}],` +
-	`"pipeline":{"topics":[{"name":"t","partitions":3,"lag":2,"oldestUnprocessedSeconds":9}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":0},` +
+	`"pipeline":{"topics":[{"name":"t","partitions":3,"lag":2,"oldestUnprocessedSeconds":2}],"processorHeartbeatAt":"2031-04-05T11:59:59.000Z","deadLetters":0},` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
 

@@ -269,9 +269,12 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	}
 	models := h.models().Follow()
 	for partition := range h.partitions {
-		if err := errors.Join(h.follow.Wait(ctx, partition, -1), models.Wait(ctx, partition, -1)); err != nil {
+		if err := models.Wait(ctx, partition, -1); err != nil {
 			return fmt.Errorf("wait for the view: %w", err)
 		}
+	}
+	if err := h.current(ctx); err != nil {
+		return fmt.Errorf("wait for the view: %w", err)
 	}
 	d, err := h.devKeys(ctx, o.data)
 	if err != nil {

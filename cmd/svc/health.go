@@ -26,8 +26,11 @@ type healthCheck struct {
 var healthChecks = []healthCheck{
 	{"start", "every role", "the settings, or what the role follows, are not read yet", "its public port is shut"},
 	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
-	{"kafka", "every role", "no broker answers", "writes: 503 at once"},
-	{"redis", "read", "Redis does not answer", "reads: 503 at once"},
+	{"kafka", "every role", "no broker answers", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
+	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once"},
+	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds"},
+	{"view", "read", "a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two", "reads of its hospitals: 503 `view_incomplete` or `processing_behind`"},
+	{"processing", "process", "observations of an own partition have waited for two seconds, or the log has not answered for five", "reads of its hospitals: 503 `processing_behind`; writes: `applied: false`"},
 	{"verdict", "process", "the process has taken up no partition since its start", "nothing, while another process has them"},
 	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
 }

@@ -29,6 +29,7 @@ func wireHistory(ctx context.Context, h *house) error {
 	view := newView()
 	view.projector = h.models().Projector(generation, view.again)
 	h.run("view of models", view.projector.Run)
+	h.health.add("view", writes("the view of models", view.projector))
 
 	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{

@@ -71,8 +71,9 @@ const viewPause = 20 * time.Millisecond
 // until the view has a version of the verdict: what stands there before that is of
 // another level than the alert.
 func (h *house) rooms(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
+	view := h.redis.Dated()
 	for {
-		token, err := h.redis.Token(ctx, hospital)
+		token, err := view.Token(ctx, hospital)
 		if err == nil && token.Generation == h.generation && token.Version >= version {
 			break
 		}
@@ -80,7 +81,7 @@ func (h *house) rooms(ctx context.Context, hospital string, version int64) (*ale
 			return nil, err
 		}
 	}
-	read, err := h.redis.Read(ctx, hospital)
+	read, err := view.Read(ctx, hospital)
 	if err != nil {
 		return nil, err
 	}

@@ -39,8 +39,8 @@ const behindWithin = time.Second
 // Pipeline implements [readapi.Health].
 func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeline, err error) {
 	p.DeadLetters = s.letters.open(hospital)
-	partition, position, pulse, err := s.house.redis.Progress(ctx, hospital)
-	p.Heartbeat = pulse
+	at, err := s.house.redis.Progress(ctx, hospital)
+	p.Heartbeat = at.Pulse
 	if err != nil {
 		p.LogAway = !s.house.cluster.Away().IsZero()
 		return p, err
@@ -48,7 +48,7 @@ func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipe
 	within, cancel := context.WithTimeout(ctx, behindWithin)
 	defer cancel()
 	topic := schemas.Observations()
-	lag, oldest, fault := s.house.cluster.Behind(within, s.house.topic(topic), partition, position)
+	lag, oldest, fault := s.house.cluster.Behind(within, s.house.topic(topic), at.Partition, at.Position)
 	if p.LogAway = fault != nil; !p.LogAway {
 		p.Topics = []readapi.Topic{{Name: topic.Name, Partitions: s.house.partitions, Lag: lag, Oldest: oldest}}
 	}

@@ -60,6 +60,11 @@ func (m *metrics) gauge(name, help string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
 
+// seconds adds a figure of time that is read when it is asked for.
+func (m *metrics) seconds(name, help string, read func() time.Duration) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, func() float64 { return read().Seconds() }))
+}
+
 // counter adds a sum that only grows and is read when it is asked for.
 func (m *metrics) counter(name, help string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))

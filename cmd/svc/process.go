@@ -10,9 +10,6 @@ import (
 	"svc/schemas"
 )
 
-// pulseEvery is how often a processor says which partitions it has.
-const pulseEvery = time.Second
-
 // wireProcess is svc process: observations in, verdicts out, the view after, and
 // what the forecast learns from them.
 func wireProcess(ctx context.Context, h *house) error {
@@ -21,20 +18,11 @@ func wireProcess(ctx context.Context, h *house) error {
 	view.projector = projector
 	h.run("view", projector.Run)
 
-	h.run("pulse", func(ctx context.Context) error {
-		for {
-			owned, wait := view.owned(), pulseEvery
-			if err := h.redis.Pulse(ctx, owned); err != nil {
-				h.log.DebugContext(ctx, "no pulse", "error", err)
-			}
-			if len(owned) == 0 { // who asks right after the start is told at once
-				wait = pulseEvery / 20
-			}
-			if err := pause(ctx, wait); err != nil {
-				return err
-			}
-		}
-	})
+	h.run("pulse", h.pulse(view, h.topic(schemas.Observations())))
+	h.health.add("view", writes("the view", projector))
+	h.health.add("processing", h.processes(view))
+	h.metrics.seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
+		func() time.Duration { return view.behind(h.now()) })
 
 	stats, letters := &stream.Stats{}, h.topic(schemas.DeadLetters())
 	config := stream.Config{

@@ -26,6 +26,7 @@ func wireRead(_ context.Context, h *house) error {
 	readapi.MountAudit(h.router, h.shell, h.audit.list, h.settings.register.Zone)
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.health.add("redis", h.redis.Ping)
+	h.health.add("view", h.shows)
 	return h.mountAlerts()
 }
 
@@ -79,6 +80,8 @@ func away(err error) error {
 		return readapi.ErrNoUnit
 	case errors.Is(err, board.ErrNotWhole):
 		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
+	case errors.Is(err, board.ErrBehind):
+		return fmt.Errorf("%w: %w", readapi.ErrBehind, err)
 	}
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
 }

@@ -199,6 +199,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	if h.redis, err = board.Open(board.Config{
 		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
+		Current:   true,
 	}); err != nil {
 		return err
 	}

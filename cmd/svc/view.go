@@ -16,6 +16,8 @@ import (
 type view struct {
 	projector *board.Projector
 
+	took chan struct{} // a partition has just become ours
+
 	mu         sync.Mutex
 	partitions map[int32]*partitionCharts
 }
@@ -27,9 +29,12 @@ type partitionCharts struct {
 	partition int32
 	applied   int64
 	units     map[string]board.Unit
+	fresh     board.Freshness // of what is committed, shown or not
 }
 
-func newView() *view { return &view{partitions: map[int32]*partitionCharts{}} }
+func newView() *view {
+	return &view{took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
+}
 
 // Own implements [verdict.View].
 func (v *view) Own(partition int32, applied int64, all []verdict.Chart) verdict.OwnedView {
@@ -39,8 +44,13 @@ func (v *view) Own(partition int32, applied int64, all []verdict.Chart) verdict.
 	for _, c := range all {
 		kept.units[c.Hospital] = unitOf(c)
 	}
+	kept.fresh.Reached(applied)
 	v.partitions[partition] = kept
 	v.whole(partition, kept)
+	select {
+	case v.took <- struct{}{}:
+	default:
+	}
 	return kept
 }
 
@@ -53,6 +63,7 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 		return
 	}
 	kept.applied = applied
+	kept.fresh.Reached(applied)
 	units := make([]board.Unit, 0, len(changed))
 	for _, c := range changed {
 		unit := unitOf(c)

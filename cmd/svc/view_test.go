@@ -47,7 +47,7 @@ func newMoved(t *testing.T) *moved {
 	t.Cleanup(func() {
 		cancel()
 		<-done
-		m.board.Close() //nolint:errcheck // the test ends
+		m.board.Close()
 	})
 	return m
 }
@@ -75,7 +75,7 @@ func (m *moved) commit(task stream.Task) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	if err := task.Apply(stream.Record{Offset: m.inputs, Key: []byte("north"), Value: value}); err != nil {
+	if err = task.Apply(stream.Record{Offset: m.inputs, Key: []byte("north"), Value: value}); err != nil {
 		m.t.Fatal(err)
 	}
 	m.inputs++

@@ -7,9 +7,10 @@
 // position), and two beside it that no read of
 // a unit touches, of the same version (what administrators see in lists, and the
 // codes of the worklist); per partition of the log one
-// sentinel, which says that all hospitals of the partition are in the view, of
-// which generation of the log, and up to which input. A reader who finds no
-// sentinel knows that it does not know: [ErrNotWhole], never [ErrNoUnit].
+// header, which says that all hospitals of the partition are in the view, of
+// which generation of the log, up to which input, and up to which instant nothing
+// is missing. A reader who finds no header knows that it does not know:
+// [ErrNotWhole], never [ErrNoUnit]; one who finds an old one, too: [ErrBehind].
 //
 // The rules that hold the two together:
 //
@@ -17,9 +18,11 @@
 //     a write of another one is refused until a whole projection claims it.
 //   - A write of a hospital names the version it starts from. It is applied if
 //     what is stored lies between that and its own version: not older (a late
-//     zombie), not behind (Redis lost writes). Behind ends the sentinel.
+//     zombie), not behind (Redis lost writes). Behind, the partition is not whole any more.
 //   - The position is announced only while the partition is whole, after the
 //     writes it stands for.
+//   - Once a second the processor that has a partition says in the header that it
+//     lives, and up to which instant the log holds nothing that the view lacks.
 //
 // The package moves encoded bytes; it does not know what is in them.
 package board
@@ -67,6 +70,9 @@ type Config struct {
 	// Late says that the process takes what others leave of the processor, and may be
 	// late itself: a call has half a minute.
 	Late bool
+	// Current says that hospitals are read only from partitions of which it is known
+	// that they lack nothing, as processors say by [Projector.Pulse]; else [ErrBehind].
+	Current bool
 }
 
 // The limits of one call, so that a Redis that is away costs a reader less than
@@ -86,6 +92,7 @@ type Board struct {
 	// fail at once instead of each waiting for its own timeout.
 	closedUntil atomic.Int64
 	numbered    atomic.Int64 // notices
+	clock       *clock
 }
 
 // Open prepares a board. It connects on first use, so Redis may be away.
@@ -126,17 +133,27 @@ func Open(cfg Config) (*Board, error) {
 	options.DisableIdentity = true
 	options.ContextTimeoutEnabled = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	b := &Board{cfg: cfg, redis: redis.NewClient(options)}
+	b := &Board{cfg: cfg, redis: redis.NewClient(options), clock: &clock{}}
 	b.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
 	return b, nil
 }
 
 // Beside returns a board on the same connections whose keys begin with one more
-// word: another view, which shares nothing with this one.
+// word: another view, which shares nothing with this one. It is read whether it is
+// current or not.
 func (b *Board) Beside(word string) *Board {
 	cfg := b.cfg
 	cfg.Prefix += word
-	return &Board{cfg: cfg, redis: b.redis}
+	cfg.Current = false
+	return &Board{cfg: cfg, redis: b.redis, clock: b.clock}
+}
+
+// Dated returns a board on the same connections and keys that is read whether it is
+// current or not: for who looks at the version of what he gets.
+func (b *Board) Dated() *Board {
+	cfg := b.cfg
+	cfg.Current = false
+	return &Board{cfg: cfg, redis: b.redis, clock: b.clock}
 }
 
 // The library logs on its own to standard error what its callers get as errors.
@@ -185,8 +202,8 @@ func (b *Board) key(partition int32, what string) string {
 	return b.cfg.Prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
 }
 
-func (b *Board) sentinelKey(partition int32) string { return b.key(partition, "whole") }
-func (b *Board) membersKey(partition int32) string  { return b.key(partition, "units") }
+func (b *Board) headerKey(partition int32) string  { return b.key(partition, "whole") }
+func (b *Board) membersKey(partition int32) string { return b.key(partition, "units") }
 func (b *Board) unitKey(partition int32, hospital string) string {
 	return b.key(partition, "unit:"+hospital)
 }
@@ -201,7 +218,7 @@ func (b *Board) codesKey(partition int32, hospital string) string {
 
 func (b *Board) channel() string { return b.cfg.Prefix + "at" }
 
-// The fields. A sentinel has generation, whole and position; the hash of a
+// The fields. A header has generation, whole, position and signs; the hash of a
 // hospital has generation, version, position, chart, what changed lately, and
 // one field per room.
 const (
@@ -209,6 +226,7 @@ const (
 	fieldVersion    = "v"
 	fieldPosition   = "p"
 	fieldWhole      = "w"
+	fieldSigns      = "s"
 	fieldChart      = "u"
 	fieldRecent     = "d" // what changed lately, see recent
 	fieldRoom       = "r" // and the room's id

@@ -2,6 +2,7 @@ package board_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
@@ -18,7 +19,18 @@ func TestEmbedded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(embedded.Close)
-	boardtest.Run(t, server(t, embedded.URL()))
+	s := server(t, embedded.URL())
+	s.Refuse = map[string]func(*testing.T) func(){"as a replica does": func(*testing.T) func() {
+		writes := []string{"HSET", "HDEL", "DEL", "SADD", "SREM", "ZADD", "ZREM", "EVALSHA"}
+		embedded.Hook(func(command string) string {
+			if slices.Contains(writes, command) {
+				return "READONLY You can't write against a read only replica."
+			}
+			return ""
+		})
+		return func() { embedded.Hook(nil) }
+	}}
+	boardtest.Run(t, s)
 	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return boardtest.Open(t, embedded.URL()) }})
 }
 

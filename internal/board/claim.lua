@@ -1,6 +1,6 @@
 -- Claims a partition for a generation of the log. A view of another generation
 -- is not whole from here on; one of the same generation stays what it was.
--- KEYS sentinel; ARGV generation
+-- KEYS header; ARGV generation
 if redis.call('HGET', KEYS[1], 'g') ~= ARGV[1] then
   redis.call('DEL', KEYS[1])
   redis.call('HSET', KEYS[1], 'g', ARGV[1], 'w', '0')

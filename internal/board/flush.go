@@ -2,8 +2,10 @@ package board
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -15,15 +17,22 @@ type load struct {
 	seal      bool
 	position  int64
 	units     map[string]*change
+
+	asOf, waits time.Time // as Freshness has them at the position
 }
 
 // flush writes all that is pending. What could not be written, or perhaps was,
 // is put back under what came meanwhile: writing the same version twice is the
-// same as writing it once.
-func (p *Projector) flush(ctx context.Context) error {
+// same as writing it once. What Redis refuses of one partition holds up no other.
+func (p *Projector) flush(ctx context.Context) (refused error) {
 	loads := p.take()
 	for i := range loads {
 		behind, err := p.writeLoad(ctx, &loads[i])
+		if answer := redis.Error(nil); errors.As(err, &answer) {
+			p.putBack(loads[i : i+1])
+			refused = err
+			continue
+		}
 		if err != nil {
 			p.putBack(loads[i:])
 			return err
@@ -38,7 +47,7 @@ func (p *Projector) flush(ctx context.Context) error {
 		}
 		p.mu.Unlock()
 	}
-	return nil
+	return refused
 }
 
 func (p *Projector) take() []load {
@@ -46,14 +55,15 @@ func (p *Projector) take() []load {
 	defer p.mu.Unlock()
 	var loads []load
 	for partition, l := range p.partitions {
-		if !l.dirty || l.asked {
+		if !l.dirty && !l.pulse || l.asked || l.last == nil {
 			continue
 		}
 		for hospital, u := range l.pending {
 			u.recent = l.last[hospital].encode()
 		}
-		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending})
-		l.pending, l.dirty, l.seal = map[string]*change{}, false, false
+		l.fresh.Reached(l.position) // true once it is written, and told with that
+		loads = append(loads, load{partition, l.epoch, l.seal, l.position, l.pending, l.fresh.AsOf(), l.fresh.Waits()})
+		l.pending, l.dirty, l.seal, l.pulse = map[string]*change{}, false, false, false
 	}
 	return loads
 }
@@ -115,7 +125,7 @@ func (p *Projector) writeLoad(ctx context.Context, load *load) (behind bool, err
 	if behind {
 		return true, nil
 	}
-	p.board.mark(ctx, pipe, load.partition, p.generation, load.position, load.seal)
+	p.board.mark(ctx, pipe, p.generation, load)
 	err = run()
 	return behind, err
 }

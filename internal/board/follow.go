@@ -28,7 +28,7 @@ type progress struct {
 	generation string
 	position   int64
 	waiting    map[*waiter]struct{}
-	looking    bool // one of those who wait reads the sentinel, for all
+	looking    bool // one of those who wait reads the header, for all
 }
 
 type waiter struct {
@@ -41,7 +41,7 @@ type waiter struct {
 const nowhere = -2
 
 // lookAfter is how long a waiter trusts announcements, which may get lost,
-// before it reads the sentinel itself.
+// before it reads the header itself.
 const lookAfter = 25 * time.Millisecond
 
 // Follow returns one that knows nothing yet; it learns while its Run runs, and
@@ -163,7 +163,7 @@ func (f *Follow) Wait(ctx context.Context, partition int32, position int64) erro
 	}
 }
 
-// look reads the sentinel, unless another one is about to.
+// look reads the header, unless another one is about to.
 func (f *Follow) look(ctx context.Context, p *progress, partition int32) error {
 	f.mu.Lock()
 	busy := p.looking

@@ -1,7 +1,11 @@
 -- Says how far the view of a partition is, after the writes it stands for.
 -- Sealing also says that it is whole, and removes hospitals of other generations.
--- KEYS sentinel, set of hospitals
--- ARGV generation, position, 1 to seal, channel, partition, keys of hospital, site and codes without its id
+-- A sign says that the processor lives and what it knows of the log. One who is
+-- behind another says nothing: he has lost the partition and has not heard of it.
+-- KEYS header, set of hospitals
+-- ARGV generation, position, 1 to seal, channel, partition, keys of hospital, site and codes without its id,
+--      when the log was known to hold nothing beyond the position (Unix ms, '': never, and
+--      no sign is given), ms that something beyond it has waited
 local have = redis.call('HMGET', KEYS[1], 'g', 'w', 'p')
 if have[1] ~= ARGV[1] then
   return -2
@@ -17,8 +21,16 @@ if ARGV[3] == '1' then
 elseif have[2] ~= '1' then
   return -2
 end
-if not have[3] or tonumber(have[3]) < tonumber(ARGV[2]) then
+local before, position = tonumber(have[3] or ''), tonumber(ARGV[2])
+if not before or before < position then
   redis.call('HSET', KEYS[1], 'p', ARGV[2])
 end
-redis.call('PUBLISH', ARGV[4], ARGV[1] .. ' ' .. ARGV[5] .. ' ' .. ARGV[2])
+if ARGV[9] ~= '' and (not before or before <= position) then
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+  redis.call('HSET', KEYS[1], 's', string.format('%d %s %s', now, ARGV[9], ARGV[10]))
+end
+if ARGV[3] == '1' or before ~= position then
+  redis.call('PUBLISH', ARGV[4], ARGV[1] .. ' ' .. ARGV[5] .. ' ' .. ARGV[2])
+end
 return 1

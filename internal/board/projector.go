@@ -44,7 +44,8 @@ type Projector struct {
 
 	mu         sync.Mutex
 	partitions map[int32]*lane
-	epochs     int // whole projections so far
+	epochs     int   // whole projections so far
+	fault      error // why nothing was written when that was last tried
 }
 
 // lane is what is not written yet of one partition.
@@ -57,6 +58,8 @@ type lane struct {
 	asked    bool  // a whole projection was asked for and has not come
 	written  int64 // position that Redis has acknowledged, -1 for none
 	epoch    int   // number of the whole projection that pending builds upon
+	fresh    Freshness
+	pulse    bool // the partition's header is to be written, whatever else there is
 }
 
 // change is all that happened to one hospital since base.
@@ -71,7 +74,7 @@ type change struct {
 
 // The pace of the projector.
 const (
-	lookEvery = time.Second           // at the sentinels
+	lookEvery = time.Second           // at the headers
 	retryMin  = 50 * time.Millisecond // after a failure, doubled each time
 	retryMax  = time.Second           //
 	pipeCount = 128                   // hospitals per round trip
@@ -148,6 +151,28 @@ func both[K comparable](older, newer map[K][]byte) map[K][]byte {
 	return all
 }
 
+// Pulse says that this process has its partitions at an instant, and where the logs
+// of some of them ended then: the offset behind the last input. It is to be called
+// each second; without it a view that is to be current is not read.
+func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for partition, l := range p.partitions {
+		if end, known := ends[partition]; known {
+			l.fresh.Ended(at, end-1)
+		}
+		l.pulse = true
+	}
+	p.signal()
+}
+
+// Fault is why the view cannot be written, nil if it can.
+func (p *Projector) Fault() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
 // Release forgets a partition: another owner writes it from now on.
 func (p *Projector) Release(partition int32) {
 	p.mu.Lock()
@@ -173,6 +198,9 @@ func (p *Projector) Run(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		p.mu.Lock()
+		p.fault = err
+		p.mu.Unlock()
 		if err != nil {
 			if retry == 0 {
 				p.log.WarnContext(ctx, "view cannot be written, keeping the latest", "error", err)
@@ -203,7 +231,7 @@ func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
 	}
 }
 
-// step writes what is pending and, when it is time, looks at the sentinels.
+// step writes what is pending and, when it is time, looks at the headers.
 func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) error {
 	if !*loaded {
 		if err := p.board.loadScripts(ctx); err != nil {
@@ -221,7 +249,7 @@ func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) err
 	return nil
 }
 
-// look asks for a whole projection of every partition whose sentinel is not
+// look asks for a whole projection of every partition whose header is not
 // there, is of another generation, or lags behind what was acknowledged.
 func (p *Projector) look(ctx context.Context) error {
 	p.mu.Lock()
@@ -230,7 +258,7 @@ func (p *Projector) look(ctx context.Context) error {
 	if len(partitions) == 0 {
 		return nil
 	}
-	seen, err := p.board.sentinels(ctx, partitions)
+	seen, err := p.board.headers(ctx, partitions)
 	if err != nil {
 		return err
 	}
@@ -243,7 +271,7 @@ func (p *Projector) look(ctx context.Context) error {
 			continue
 		}
 		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not take it for the present
-			key := p.board.sentinelKey(partition)
+			key := p.board.headerKey(partition)
 			if err := p.board.call(ctx, func() error { return p.board.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
 				return err
 			}

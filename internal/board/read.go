@@ -51,25 +51,26 @@ func (b *Board) Token(ctx context.Context, hospital string) (Token, error) {
 // token asks by a pipeline, which has nothing in it yet. It is no script: an
 // embedded Redis takes 250 µs to run one, 45 µs for these two calls.
 func (b *Board) token(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Token, error) {
-	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
+	question := b.askHeader(ctx, pipe, partition)
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Token{}, err
 	}
-	return tokenOf(sentinel.Val(), unit.Val())
+	head := question.header()
+	return b.tokenOf(&head, unit.Val())
 }
 
-// tokenOf takes generation and whole of the sentinel, and the fields of the
-// hospital that begin with generation and version.
-func tokenOf(whole, at []any) (Token, error) {
+// tokenOf takes the fields of the hospital that begin with generation and version.
+func (b *Board) tokenOf(header *header, at []any) (Token, error) {
 	generation, known := at[0].(string)
 	text, _ := at[1].(string) //nolint:errcheck // absent is no number
+	if err := b.readable(header); err != nil {
+		return Token{}, err
+	}
 	switch {
-	case whole[1] != any("1"):
-		return Token{}, ErrNotWhole
 	case !known:
 		return Token{}, ErrNoUnit
-	case whole[0] != any(generation):
+	case header.generation != generation:
 		return Token{}, ErrNotWhole
 	}
 	version, err := strconv.ParseInt(text, 10, 64)
@@ -85,7 +86,7 @@ func (b *Board) Read(ctx context.Context, hospital string) (Snapshot, error) {
 	partition := b.cfg.Partition(hospital)
 	s, err := b.read(ctx, b.redis.Pipeline(), partition, hospital)
 	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
-		// As with Token: an empty hash beside a sentinel of the same moment is a
+		// As with Token: an empty hash beside a header of the same moment is a
 		// hospital that does not exist.
 		return b.read(ctx, b.redis.TxPipeline(), partition, hospital)
 	}
@@ -94,19 +95,19 @@ func (b *Board) Read(ctx context.Context, hospital string) (Snapshot, error) {
 
 // read asks by a pipeline, which has nothing in it yet.
 func (b *Board) read(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Snapshot, error) {
-	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
+	question := b.askHeader(ctx, pipe, partition)
 	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Snapshot{}, err
 	}
-	whole, fields := sentinel.Val(), unit.Val()
-	if whole[1] != any("1") {
-		return Snapshot{}, ErrNotWhole
+	head, fields := question.header(), unit.Val()
+	if err := b.readable(&head); err != nil {
+		return Snapshot{}, err
 	}
 	if len(fields) == 0 {
 		return Snapshot{}, ErrNoUnit
 	}
-	if whole[0] != any(fields[fieldGeneration]) {
+	if head.generation != fields[fieldGeneration] {
 		return Snapshot{}, ErrNotWhole
 	}
 	return snapshot(fields)
@@ -134,7 +135,7 @@ func snapshot(fields map[string]string) (Snapshot, error) {
 
 // position returns how far the view of a partition is, if it is whole.
 func (b *Board) position(ctx context.Context, partition int32) (generation string, position int64, err error) {
-	s, err := b.sentinels(ctx, []int32{partition})
+	s, err := b.headers(ctx, []int32{partition})
 	if err != nil {
 		return "", 0, err
 	}
@@ -142,33 +143,4 @@ func (b *Board) position(ctx context.Context, partition int32) (generation strin
 		return "", 0, ErrNotWhole
 	}
 	return s[0].generation, s[0].position, nil
-}
-
-type sentinel struct {
-	generation string
-	whole      bool
-	position   int64
-}
-
-// sentinels reads those of some partitions in one round trip.
-func (b *Board) sentinels(ctx context.Context, partitions []int32) ([]sentinel, error) {
-	pipe := b.redis.Pipeline()
-	got := make([]*redis.SliceCmd, len(partitions))
-	for i, partition := range partitions {
-		got[i] = pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole, fieldPosition)
-	}
-	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
-		return nil, err
-	}
-	all := make([]sentinel, len(partitions))
-	for i := range got {
-		v := got[i].Val()
-		generation, _ := v[0].(string) //nolint:errcheck // absent is empty
-		position, _ := v[2].(string)   //nolint:errcheck // absent is empty
-		all[i] = sentinel{generation: generation, whole: v[1] == any("1"), position: -1}
-		if n, err := strconv.ParseInt(position, 10, 64); err == nil {
-			all[i].position = n
-		}
-	}
-	return all, nil
 }

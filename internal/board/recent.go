@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -115,13 +116,18 @@ func (b *Board) ReadSince(ctx context.Context, hospital string, since Token) (Sn
 	}
 	partition := b.cfg.Partition(hospital)
 	pipe := b.redis.Pipeline()
-	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
+	question := b.askHeader(ctx, pipe, partition)
 	// One command, so what it returns is of one version.
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent)
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return Snapshot{}, err
 	}
-	if s, ok := snapshotSince(since, sentinel.Val(), unit.Val()); ok {
+	head, fields := question.header(), unit.Val()
+	token, err := b.tokenOf(&head, fields)
+	if errors.Is(err, ErrBehind) {
+		return Snapshot{}, err
+	}
+	if s, ok := snapshotSince(since, token, fields); err == nil && ok {
 		return s, nil
 	}
 	return b.Read(ctx, hospital)
@@ -129,9 +135,8 @@ func (b *Board) ReadSince(ctx context.Context, hospital string, since Token) (Sn
 
 // snapshotSince is what the fields say to who has an earlier state; false: not
 // what changed since.
-func snapshotSince(since Token, whole, at []any) (Snapshot, bool) {
-	token, err := tokenOf(whole, at)
-	if err != nil || token.Generation != since.Generation {
+func snapshotSince(since, token Token, at []any) (Snapshot, bool) {
+	if token.Generation != since.Generation {
 		return Snapshot{}, false
 	}
 	// What is absent is empty, and then no number.
@@ -139,6 +144,7 @@ func snapshotSince(since Token, whole, at []any) (Snapshot, bool) {
 	chart, _ := at[3].(string)    //nolint:errcheck // see above
 	encoded, _ := at[4].(string)  //nolint:errcheck // see above
 	s := Snapshot{Token: token, Chart: chart, Partial: true}
+	var err error
 	if s.Position, err = strconv.ParseInt(position, 10, 64); err != nil {
 		return s, false
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -44,7 +45,7 @@ func (b *Board) loadScripts(ctx context.Context) error {
 // claim makes the partition's view that of the generation, not whole yet unless
 // it was that of the generation before.
 func (b *Board) claim(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string) *redis.Cmd {
-	return claimScript.EvalSha(ctx, pipe, []string{b.sentinelKey(partition)}, generation)
+	return claimScript.EvalSha(ctx, pipe, []string{b.headerKey(partition)}, generation)
 }
 
 // write changes one hospital from version base, or replaces it if base is
@@ -80,19 +81,28 @@ func (b *Board) write(ctx context.Context, pipe redis.Pipeliner, partition int32
 		}
 	}
 	keys := []string{
-		b.sentinelKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
+		b.headerKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
 		b.siteKey(partition, u.hospital), b.codesKey(partition, u.hospital),
 	}
 	return writeScript.EvalSha(ctx, pipe, keys, args...)
 }
 
-// mark sets the position and announces it; seal also makes the partition whole
-// and removes what other generations left.
-func (b *Board) mark(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, seal bool) *redis.Cmd {
-	flag := 0
-	if seal {
-		flag = 1
+// mark sets the position of what was loaded, with signs of life, and announces it.
+// Seal also makes the partition whole and removes what other generations left.
+func (b *Board) mark(ctx context.Context, pipe redis.Pipeliner, generation string, load *load) *redis.Cmd {
+	seal, asOf, waiting := 0, "", time.Duration(0)
+	if load.seal {
+		seal = 1
 	}
-	return markScript.EvalSha(ctx, pipe, []string{b.sentinelKey(partition), b.membersKey(partition)},
-		generation, position, flag, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""))
+	now := b.cfg.Now()
+	if !load.asOf.IsZero() { // by the clock of Redis, so that it does not matter when it arrives
+		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
+	}
+	if !load.waits.IsZero() {
+		waiting = max(now.Sub(load.waits), 0)
+	}
+	partition := load.partition
+	return markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
+		generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""),
+		asOf, waiting.Milliseconds())
 }

@@ -3,7 +3,6 @@ package board
 import (
 	"context"
 	"maps"
-	"strconv"
 
 	"github.com/redis/go-redis/v9"
 )
@@ -18,7 +17,7 @@ const CodePrefix = "code/"
 func (b *Board) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
 	partition := b.cfg.Partition(hospital)
 	pipe := b.redis.TxPipeline()
-	sentinel := pipe.HMGet(ctx, b.sentinelKey(partition), fieldGeneration, fieldWhole)
+	question := b.askHeader(ctx, pipe, partition)
 	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
 	hashes := []*redis.MapStringStringCmd{pipe.HGetAll(ctx, b.siteKey(partition, hospital))}
 	if codes {
@@ -27,19 +26,14 @@ func (b *Board) Site(ctx context.Context, hospital string, codes bool) (map[stri
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return nil, Token{}, err
 	}
-	whole, at := sentinel.Val(), unit.Val()
-	generation, known := at[0].(string)
-	text, _ := at[1].(string) //nolint:errcheck // absent is no number
-	version, fault := strconv.ParseInt(text, 10, 64)
-	switch {
-	case whole[1] != any("1"), known && whole[0] != any(generation), known && fault != nil:
-		return nil, Token{}, ErrNotWhole
-	case !known:
-		return nil, Token{}, ErrNoUnit
+	head := question.header()
+	token, err := b.tokenOf(&head, unit.Val())
+	if err != nil {
+		return nil, Token{}, err
 	}
 	all := hashes[0].Val()
 	for _, more := range hashes[1:] {
 		maps.Copy(all, more.Val())
 	}
-	return all, Token{generation, version}, nil
+	return all, token, nil
 }

@@ -1,5 +1,5 @@
 -- Writes one hospital: all fields of one version, or none.
--- KEYS sentinel, hash of the hospital, set of hospitals, hash of its site, hash of its codes
+-- KEYS header, hash of the hospital, set of hospitals, hash of its site, hash of its codes
 -- ARGV generation, hospital, base (-1: replace all), version, position, chart,
 --      what changed lately, number of rooms, of rooms that are gone and of records of the site,
 --      field and value of each room, fields of rooms that are gone,

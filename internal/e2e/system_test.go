@@ -12,11 +12,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alicebob/miniredis/v2"
+	redisserver "github.com/alicebob/miniredis/v2/server"
 	"github.com/redis/go-redis/v9"
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
+	"svc/internal/stream"
 	"svc/processors/verdict"
 	"svc/readapi"
 	"svc/schemas"
@@ -31,6 +34,7 @@ type system struct {
 	kafka, redis *server
 	front        *node // svc run ingest,read
 	base         string
+	private      string // of the front
 	partners     []*partner
 }
 
@@ -48,6 +52,35 @@ func startSystem(t testing.TB, hospitals ...string) *system {
 func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	t.Helper()
 	kafka, redis := needServers(t)
+	return startSystemOn(t, kafka, redis, env, hospitals...)
+}
+
+// startEmbedded is startSystem on an embedded Kafka and an embedded Redis, which
+// refuses each command for which refuse returns an error.
+func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
+	t.Helper()
+	kafka, err := stream.Embed(t.TempDir(), 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kafka.Close)
+	view := miniredis.NewMiniRedis()
+	if err := view.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(view.Close)
+	view.Server().SetPreHook(func(p *redisserver.Peer, command string, _ ...string) bool {
+		why := refuse(command)
+		if why != "" {
+			p.WriteError(why)
+		}
+		return why != ""
+	})
+	return startSystemOn(t, &server{address: kafka.Addr()}, &server{address: view.Addr()}, nil, hospitals...)
+}
+
+func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals ...string) *system {
+	t.Helper()
 	s := &system{t: t, kafka: kafka, redis: redis, prefix: fmt.Sprintf("t%d-%d.", time.Now().Unix(), systems.Add(1))}
 	s.env = []string{
 		"SVC_KAFKA=" + kafka.address, "SVC_REDIS=redis://" + redis.address + "/0", "SVC_TOPIC_PREFIX=" + s.prefix,
@@ -58,7 +91,8 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	s.base = "http://" + listen
 	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	s.front.await("http://" + private + "/readyz")
+	s.private = "http://" + private
+	s.front.await(s.private + "/readyz?exclude=view")
 	for _, hospital := range hospitals {
 		cli(t, s.env, "hospitals", "create", "--id", hospital, "--name", "Test "+hospital, "--timezone", "America/Chicago")
 		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")

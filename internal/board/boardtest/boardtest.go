@@ -19,6 +19,9 @@ import (
 type Server struct {
 	URL  string
 	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
+	// Refuse are ways to let it read and refuse to write, until allow is called; that
+	// may be called again.
+	Refuse map[string]func(t *testing.T) (allow func())
 }
 
 // Run runs the suite. The server is used by nobody else.
@@ -43,6 +46,9 @@ func Run(t *testing.T, s Server) {
 		"feeds add up":                               counted,
 		"feeds are noticed":                          noticed,
 		"how far a partition is":                     progressed,
+		"what is current is read":                    current,
+		"seconds pass":                               passing,
+		"a Redis that refuses to write":              refused,
 		"lists of deliveries":                        delivered,
 		"notes beside the lists":                     noted,
 		"a command is done behind its deliveries":    ordered,
@@ -78,6 +84,7 @@ type view struct {
 	*board.Projector
 	follow *board.Follow
 	asked  chan int32
+	now    func() time.Time
 }
 
 func config(url, prefix string) board.Config {
@@ -105,11 +112,18 @@ func Open(t *testing.T, url string) *board.Board {
 
 func start(t *testing.T, url, generation string) *view {
 	t.Helper()
-	b, err := board.Open(config(url, t.Name()+":"))
+	return startAt(t, url, generation, time.Now) //nolint:forbidigo // real servers, real time
+}
+
+func startAt(t *testing.T, url, generation string, now func() time.Time) *view {
+	t.Helper()
+	cfg := config(url, t.Name()+":")
+	cfg.Now = now
+	b, err := board.Open(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := &view{Board: b, follow: b.Follow(), asked: make(chan int32, 100)}
+	v := &view{Board: b, follow: b.Follow(), asked: make(chan int32, 100), now: now}
 	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 2)

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"svc/internal/board"
+)
+
+// pulseEvery is how often a processor says which partitions it has, and how much of
+// their log is missing.
+const pulseEvery = time.Second
+
+// pulse asks each second where the logs of our partitions end, so that readers can
+// tell a unit in which nothing happens from a processor that stands still. A
+// partition that has just become ours does not wait for the next second.
+func (h *house) pulse(v *view, topic string) func(context.Context) error {
+	return func(ctx context.Context) error {
+		every := time.NewTicker(pulseEvery)
+		defer every.Stop()
+		for {
+			if owned := v.owned(); len(owned) > 0 {
+				asked := h.now()
+				within, cancel := context.WithTimeout(ctx, pulseEvery)
+				ends, err := h.cluster.Ends(within, topic, owned)
+				cancel()
+				if err != nil && ctx.Err() == nil {
+					h.log.DebugContext(ctx, "the ends of the log are not known", "error", err)
+				}
+				v.pulse(asked, ends)
+			}
+			select {
+			case <-every.C:
+			case <-v.took:
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// pulse notes where the logs of partitions ended at an instant, and says so in the view.
+func (v *view) pulse(at time.Time, ends map[int32]int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for partition, end := range ends {
+		if kept := v.partitions[partition]; kept != nil {
+			kept.fresh.Ended(at, end-1)
+		}
+	}
+	v.projector.Pulse(at, ends)
+}
+
+// behind is how much of the log of our partitions has no verdict, as time, of the
+// partition that lacks most.
+func (v *view) behind(now time.Time) (most time.Duration) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, kept := range v.partitions {
+		most = max(most, kept.fresh.Behind(now))
+	}
+	return most
+}
+
+// processes fails while observations wait for longer than a read may hide.
+func (h *house) processes(v *view) func(context.Context) error {
+	return func(context.Context) error {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		faults := map[int32]error{}
+		for partition, kept := range v.partitions {
+			if err := kept.fresh.Fault(h.now()); err != nil {
+				faults[partition] = err
+			}
+		}
+		return partitionFaults(faults, len(v.partitions))
+	}
+}
+
+// writes fails while a view cannot be written.
+func writes(what string, p *board.Projector) func(context.Context) error {
+	return func(context.Context) error {
+		if err := p.Fault(); err != nil {
+			return fmt.Errorf("%s cannot be written: %w", what, err)
+		}
+		return nil
+	}
+}
+
+// shows fails while a partition of the view cannot be read.
+func (h *house) shows(ctx context.Context) error {
+	faults, err := h.redis.Faults(ctx, h.partitions)
+	if err != nil {
+		return err
+	}
+	return partitionFaults(faults, int(h.partitions))
+}
+
+// partitionFaults says how many partitions of all fail, and why the first does.
+func partitionFaults(faults map[int32]error, all int) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	first := slices.Min(slices.Collect(maps.Keys(faults)))
+	return fmt.Errorf("%d of %d partitions; partition %d: %w", len(faults), all, first, faults[first])
+}
+
+// current waits until every partition of the view can be read.
+func (h *house) current(ctx context.Context) error {
+	for h.shows(ctx) != nil {
+		if err := pause(ctx, pulseEvery/200); err != nil { //nolint:mnd // 5 ms: somebody waits for the prompt
+			return err
+		}
+	}
+	return nil
+}

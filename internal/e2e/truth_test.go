@@ -1,0 +1,368 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// truth is a system with a fault to come: what is read of it must be refused within
+// five seconds of the fault, and not before or after without need.
+type truth struct {
+	*system
+	processor *node
+	private   string              // of the processor
+	admins    map[string]*partner // by hospital
+	sent      int                 // staffing updates
+}
+
+// truthWithin is what docs/status.md promises, and how far two clocks that were
+// compared by a round trip may be apart.
+const truthWithin = 5*time.Second + 200*time.Millisecond
+
+func startTruth(t *testing.T, s *system) *truth {
+	t.Helper()
+	x := &truth{system: s, admins: map[string]*partner{}}
+	x.processor, x.private = s.measured("p1")
+	for _, p := range s.partners {
+		key := cli(t, s.env, "keys", "mint", "--hospital", p.hospital, "--name", "admin", "--scopes", "admin", "--rate", "0")
+		x.admins[p.hospital] = newPartner(s.base, p.hospital, key)
+		x.admins[p.hospital].honored(t)
+	}
+	x.staff(t)
+	x.well(t)
+	return x
+}
+
+// well waits until every hospital is read, every page of health says so, and the
+// verdict is what the log makes of it.
+func (x *truth) well(t *testing.T) {
+	t.Helper()
+	for _, p := range x.partners {
+		eventually(t, time.Minute, func() error {
+			a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", "")
+			if err == nil && a.status != http.StatusOK {
+				err = fmt.Errorf("%s: %d %s", p.hospital, a.status, a.raw)
+			}
+			return err
+		})
+	}
+	for _, private := range []string{x.system.private, x.private} {
+		eventually(t, 20*time.Second, func() error { return ready(private + "/readyz") })
+	}
+	if got := healthy(t, x.system.private); got["view"] != "1" {
+		t.Errorf("svc_healthy of the reader: %v", got)
+	}
+}
+
+// healthy reads svc_healthy by check.
+func healthy(t *testing.T, private string) map[string]string {
+	t.Helper()
+	answer, err := http.Get(private + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	page, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(string(page)) {
+		if check, value, ok := strings.Cut(strings.TrimPrefix(line, `svc_healthy{check="`), `"} `); ok && check != line {
+			all[check] = strings.TrimSpace(value)
+		}
+	}
+	return all
+}
+
+// refuses reads every hospital in every way from the fault on. All that is asked
+// later than promised must be refused, in the words of the contract; it returns once
+// everything is, for a second.
+func (x *truth) refuses(t *testing.T, fault time.Time, partners ...*partner) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, p := range partners {
+		for _, path := range []string{"/api/v1/level", "/api/v1/unit-state", "/api/v1/predict", "/api/admin/settings"} {
+			all.Go(func() {
+				tag, since := "", time.Time{}
+				for {
+					reader := p
+					if strings.HasPrefix(path, "/api/admin/") {
+						reader = x.admins[p.hospital]
+					}
+					asked := time.Now()
+					a, err := reader.do(http.MethodGet, path, "", "", "If-None-Match", tag)
+					if err != nil {
+						t.Errorf("%s: %v", path, err)
+						return
+					}
+					late := asked.Sub(fault) > truthWithin
+					switch {
+					case a.status == http.StatusServiceUnavailable:
+						var body struct {
+							Error struct{ Details []struct{ Path, Rule string } }
+						}
+						if err := json.Unmarshal([]byte(a.raw), &body); err != nil || len(body.Error.Details) != 1 || a.Error.Code != "internal" || a.header.Get("Retry-After") == "" {
+							t.Errorf("%s: %v %s", path, err, a.raw)
+							return
+						}
+						rule := body.Error.Details[0].Rule
+						if away := path != "/api/v1/level" && rule == "view_away"; rule != "processing_behind" && !away { // a full Redis refuses reads of one moment, too
+							t.Errorf("%s is refused because of %s", path, rule)
+							return
+						}
+						if since.IsZero() {
+							since = asked
+						}
+						if time.Since(since) > time.Second {
+							return
+						}
+					case late || !since.IsZero():
+						t.Errorf("%s of %s says %d, %v after the fault: %s", path, p.hospital, a.status, asked.Sub(fault), a.raw)
+						return
+					default:
+						tag = a.header.Get("Etag")
+					}
+					<-time.After(5 * time.Millisecond) // between questions, not instead of one
+				}
+			})
+		}
+	}
+	all.Wait()
+}
+
+// tells wants the reader's pages of health to say no, with the reason.
+func (x *truth) tells(t *testing.T) {
+	t.Helper()
+	if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
+		t.Errorf("the reader is ready: %v", err)
+	}
+	if err := ready(x.system.private + "/readyz?exclude=view"); err != nil {
+		t.Errorf("beside the view: %v", err)
+	}
+	if got := healthy(t, x.system.private); got["view"] != "0" {
+		t.Errorf("svc_healthy of the reader: %v", got)
+	}
+	select {
+	case <-x.front.says(`"not healthy","check":"view"`):
+	case <-time.After(10 * time.Second):
+		t.Error("the log of the reader says nothing")
+	}
+	for _, p := range x.partners {
+		if s := p.feedsStatus(t); !slices.Contains(s.Reasons, "processing_behind") || s.UnitState.Recorded {
+			t.Errorf("the status of %s is %+v", p.hospital, s)
+		}
+	}
+}
+
+// faults are those that every system can be made to have.
+func (x *truth) faults(t *testing.T) {
+	for _, f := range []struct {
+		name       string
+		make, mend func()
+	}{
+		{"the processor stands still", x.freeze, x.processorThaws},
+		{"the processor stops", func() { x.processor.stop() }, x.processorStarts},
+		{"the processor dies", func() { x.processor.kill() }, x.processorStarts},
+	} {
+		ok := t.Run(f.name, func(t *testing.T) {
+			f.make()
+			fault := time.Now()
+			x.refuses(t, fault, x.partners...)
+			x.tells(t)
+			x.staff(t)
+			f.mend()
+			x.shows(t)
+			x.well(t)
+		})
+		if !ok {
+			return
+		}
+	}
+}
+
+func (x *truth) freeze()          { x.processor.freeze() }
+func (x *truth) processorThaws()  { x.processor.thaw() }
+func (x *truth) processorStarts() { x.processor, x.private = x.measured("p1") }
+
+// staff sends a number of nurses to every hospital that was not sent before.
+func (x *truth) staff(t *testing.T) {
+	t.Helper()
+	x.sent++
+	var all sync.WaitGroup
+	for _, p := range x.partners { // at once: each waits for two seconds where there is no processor
+		all.Go(func() {
+			a, err := p.do(http.MethodPost, "/api/ingest/staffing", "application/json", fmt.Sprintf(`{"nursesOnDuty":%d}`, x.sent))
+			if err != nil || a.status != http.StatusOK {
+				t.Errorf("%v %+v", err, a)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// shows wants that the first reads that are answered have the nurses that were sent last.
+func (x *truth) shows(t *testing.T) {
+	t.Helper()
+	for _, p := range x.partners {
+		eventually(t, time.Minute, func() error {
+			a, err := p.do(http.MethodGet, "/api/v1/unit-state", "", "")
+			if err != nil || a.status != http.StatusOK {
+				return fmt.Errorf("%w %+v", err, a)
+			}
+			var u struct{ NursesOnDuty int }
+			if err := json.Unmarshal(a.Data, &u); err != nil {
+				return err
+			}
+			if u.NursesOnDuty != x.sent {
+				t.Errorf("%s: %d nurses are told, %d were sent", p.hospital, u.NursesOnDuty, x.sent)
+			}
+			return nil
+		})
+	}
+}
+
+// refusing has Redis refuse to write.
+func (x *truth) refusing(t *testing.T, refuse, allow func(), says string) {
+	t.Helper()
+	refuse()
+	fault := time.Now()
+	x.staff(t)
+	x.refuses(t, fault, x.partners...)
+	x.tells(t)
+	if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") || !strings.Contains(err.Error(), says) {
+		t.Errorf("the processor is ready: %v", err)
+	}
+	if got := healthy(t, x.private); got["view"] != "0" || got["processing"] != "1" {
+		t.Errorf("svc_healthy of the processor: %v", got)
+	}
+	select {
+	case <-x.processor.says("view cannot be written"):
+	case <-time.After(10 * time.Second):
+		t.Error("the log of the processor says nothing")
+	}
+	allow()
+	x.shows(t)
+	x.well(t)
+}
+
+// TestOnlyTheTruthIsRead makes each fault on embedded servers.
+func TestOnlyTheTruthIsRead(t *testing.T) {
+	t.Parallel()
+	var readOnly atomic.Bool
+	s := startEmbedded(t, func(command string) string {
+		if readOnly.Load() && slices.Contains([]string{"EVALSHA", "HSET", "DEL", "SADD", "ZADD", "PEXPIRE"}, command) {
+			return "READONLY You can't write against a read only replica."
+		}
+		return ""
+	}, "north", "south")
+	if err := ready(s.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
+		t.Errorf("before there is a processor the reader is ready: %v", err)
+	}
+	x := startTruth(t, s)
+	t.Run("Redis refuses to write", func(t *testing.T) {
+		x.refusing(t, func() { readOnly.Store(true) }, func() { readOnly.Store(false) }, "READONLY")
+	})
+	x.faults(t)
+}
+
+// TestOnlyTheTruthIsReadOnServers makes each fault on real ones.
+func TestOnlyTheTruthIsReadOnServers(t *testing.T) {
+	x := startTruth(t, startSystem(t, "north", "south"))
+	client := x.redisClient()
+	ctx := context.Background()
+	command := func(args ...any) func() {
+		return func() {
+			if err := client.Do(ctx, args...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	t.Run("Redis is full", func(t *testing.T) {
+		defer command("CONFIG", "SET", "maxmemory", "0")()
+		x.refusing(t, command("CONFIG", "SET", "maxmemory", "1"), command("CONFIG", "SET", "maxmemory", "0"), "OOM")
+	})
+	t.Run("Redis becomes a replica", func(t *testing.T) {
+		defer command("REPLICAOF", "NO", "ONE")()
+		x.refusing(t, command("REPLICAOF", "127.0.0.1", "1"), command("REPLICAOF", "NO", "ONE"), "READONLY")
+	})
+	t.Run("Kafka stands still", func(t *testing.T) {
+		x.kafka.pause(t)
+		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
+		defer thaw()
+		x.refuses(t, time.Now(), x.partners...)
+		if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "processing: ") {
+			t.Errorf("the processor is ready: %v", err)
+		}
+		thaw()
+		x.well(t)
+	})
+	x.faults(t)
+}
+
+// TestPartitionsOfOneProcessor freezes one of two: what is its own is not read until
+// the other has it, and what is the other's is read all the time.
+func TestPartitionsOfOneProcessor(t *testing.T) {
+	hospitals := []string{"north", "south", "east", "west", "hill", "lake", "bay", "vale"}
+	x := startTruth(t, startSystem(t, hospitals...))
+	other, private := x.measured("p2")
+	owned := func(private string) string {
+		answer, err := http.Get(private + "/metrics")
+		if err != nil {
+			return err.Error()
+		}
+		defer answer.Body.Close()
+		page, err := io.ReadAll(answer.Body)
+		_, rest, _ := strings.Cut(string(page), "\nsvc_process_partitions ")
+		n, _, _ := strings.Cut(rest, "\n")
+		return fmt.Sprint(n, err)
+	}
+	eventually(t, time.Minute, func() error {
+		if a, b := owned(x.private), owned(private); a != "3<nil>" || b != "3<nil>" {
+			return fmt.Errorf("one has %s partitions, the other %s", a, b)
+		}
+		return nil
+	})
+	x.well(t)
+	x.processor.freeze()
+	eventually(t, 8*time.Second, func() error { // the group misses the processor after ten
+		if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: 3 of 6 partitions; partition ") {
+			return fmt.Errorf("the reader is ready: %w", err)
+		}
+		return nil
+	})
+	var without, with []*partner
+	for _, p := range x.partners {
+		if a := p.get(t, "/api/v1/level"); a.status == http.StatusOK {
+			with = append(with, p)
+		} else {
+			without = append(without, p)
+		}
+	}
+	if len(with) == 0 || len(without) == 0 {
+		t.Fatalf("%d hospitals are read, %d are not", len(with), len(without))
+	}
+	eventually(t, time.Minute, func() error { // the other takes over
+		for _, p := range with {
+			if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK && owned(private) == "3<nil>" {
+				t.Fatalf("%s is the other's, and is told %d", p.hospital, a.status)
+			}
+		}
+		for _, p := range without {
+			if a := p.get(t, "/api/v1/level"); a.status != http.StatusOK {
+				return fmt.Errorf("%s: %d", p.hospital, a.status)
+			}
+		}
+		return nil
+	})
+	other.stop()
+}
