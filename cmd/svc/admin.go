@@ -2,124 +2,94 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/cli"
 	"svc/internal/keys"
 	"svc/internal/stream"
 	"svc/schemas"
 )
 
-// admin is what an administrative command has: its flags, those of the Kafka it
-// works on, and where to print.
+// admin is what a command has that works on a Kafka: its flags, and where to print.
 type admin struct {
 	world
-	command string
-	flags   *flag.FlagSet
-	json    bool
-	data    string
-	config  *config
-	needs   need  // of further options of the configuration
-	nowhere error // no Kafka is named; told with the other faults of the command line
+	flags  *pflag.FlagSet
+	json   bool
+	data   string
+	config *config
+	needs  need // of further options of the configuration
+	isDev  bool // the Kafka is that of a running svc dev
+
+	check   func() []error // what else is wrong with the flags; nil: nothing can be
+	offline func() bool    // the flags ask for nothing of a Kafka; nil: they always do
 }
 
 // adminWithin bounds one administrative command.
 const adminWithin = 20 * time.Second
 
-func newAdmin(command string, w world) *admin {
-	a := &admin{world: w, command: command, flags: flag.NewFlagSet("svc "+command, flag.ContinueOnError)}
-	a.flags.SetOutput(io.Discard)
+func newAdmin(w world, needs need) *admin { return &admin{world: w, needs: needs, config: &config{}} }
+
+// command returns a command that works on a Kafka.
+func (a *admin) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+	}
+	a.flags = cmd.Flags()
+	a.config.bind(a.flags, a.needs)
+	a.flags.VisitAll(func(f *pflag.Flag) { cli.OfServers(a.flags, f.Name) })
 	a.flags.BoolVar(&a.json, "json", false, "print JSON")
-	a.flags.StringVar(&a.data, "data", defaultData, "data folder of the running svc dev to work on, if no Kafka is named")
-	return a
+	a.flags.StringVar(&a.data, "data", cli.DefaultData, "data `folder` of the running svc dev to work on, if no Kafka is named")
+	cmd.PreRunE = func(*cobra.Command, []string) error {
+		faults := a.config.faults(a.flags, a.needs)
+		if a.offline == nil || !a.offline() {
+			faults = append(faults, a.locate())
+		}
+		if a.check != nil {
+			faults = append(a.check(), faults...)
+		}
+		return errors.Join(faults...)
+	}
+	return cmd
 }
 
-// parse reads the flags of the command and those of the configuration.
-func (a *admin) parse(args []string) error {
-	var own, rest []string
-	for i := 0; i < len(args); i++ {
-		name, _, inline := strings.Cut(strings.TrimLeft(args[i], "-"), "=")
-		into := &own
-		if slices.ContainsFunc(options, func(o option) bool { return a.knows(&o) && o.name == name }) {
-			into = &rest
-		}
-		*into = append(*into, args[i])
-		if isBool := name == "h" || name == "help" || a.isSwitch(name); !inline && !isBool && strings.HasPrefix(args[i], "-") && i+1 < len(args) {
-			i++
-			*into = append(*into, args[i])
-		}
-	}
-	if err := a.flags.Parse(own); errors.Is(err, flag.ErrHelp) {
-		a.help()
-		return err
-	} else if err != nil {
-		return usageError(err)
-	}
-	if a.flags.NArg() > 0 {
-		return usageError(fmt.Errorf("unexpected argument %q", a.flags.Arg(0)))
-	}
-	c, err := parseConfig(a.command, a.needs, rest, a.Env, a.Stdout)
-	if err != nil {
-		return err
-	}
-	a.config = c
-	_, fromEnv := a.Env("SVC_KAFKA")
-	if fromEnv || slices.ContainsFunc(rest, func(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, "-"), "kafka") }) {
+// locate takes the servers of a running svc dev, unless a Kafka is named.
+func (a *admin) locate() error {
+	named := false
+	a.flags.Visit(func(f *pflag.Flag) { named = named || strings.HasPrefix(f.Name, "kafka") })
+	if named {
 		return nil
 	}
-	running, err := runningDev(a.data, func(d *devFile) string { return d.Kafka })
+	running, err := cli.RunningDev(a.data, func(d *cli.DevFile) string { return d.Kafka })
 	if err != nil {
-		a.nowhere = fmt.Errorf("name a Kafka by --kafka or SVC_KAFKA, or start svc dev (%w)", err)
-		return nil
+		return fmt.Errorf("name a Kafka by --kafka or SVC_KAFKA, or start svc dev (%w)", err)
 	}
-	c.Kafka, c.Redis = []string{running.Kafka}, running.Redis
-	if a.needs&needSecrets != 0 && c.SecretsKey == "" {
+	a.isDev = true
+	a.config.Kafka, a.config.Redis = []string{running.Kafka}, running.Redis
+	if a.needs&needSecrets != 0 && a.config.SecretsKey == "" {
 		key, err := readDevKey(a.data, devSecretsKey)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) { // with --ephemeral there is none
 			return err
 		}
-		c.SecretsKey = key
+		a.config.SecretsKey = key
 	}
 	return nil
 }
 
-// knows reports whether an option of the configuration is one of the command.
-func (a *admin) knows(o *option) bool { return o.only == 0 || a.needs&o.only != 0 }
-
-// isSwitch reports whether a flag of the command stands alone.
-func (a *admin) isSwitch(name string) bool {
-	f := a.flags.Lookup(name)
-	if f == nil {
-		return false
-	}
-	b, ok := f.Value.(interface{ IsBoolFlag() bool })
-	return ok && b.IsBoolFlag()
-}
-
-// help prints the flags of the command, then those of the Kafka it works on.
-func (a *admin) help() {
-	fmt.Fprintf(a.Stdout, "usage: %s [flags]\n\n", a.flags.Name())
-	a.flags.SetOutput(a.Stdout)
-	a.flags.PrintDefaults()
-	fmt.Fprint(a.Stdout, "\nServers other than svc dev, by flag or by the variable beside it:\n\n")
-	for _, o := range options {
-		if a.knows(&o) {
-			fmt.Fprintf(a.Stdout, "  --%s  %s\n        %s\n", o.name, o.variable(), o.help)
-		}
-	}
+// group is a command with others below it.
+func group(use, short string, below ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(below...)
+	return cmd
 }
 
 // connected runs do with the settings read whole.
@@ -156,58 +126,4 @@ func (a *admin) connected(ctx context.Context, do func(context.Context, *setting
 		return err
 	}
 	return nil
-}
-
-// devFile is what svc dev tells other programs about itself, in DIR/dev.json.
-type devFile struct {
-	BaseURL    string `json:"baseUrl"`
-	HospitalID string `json:"hospitalId"`
-	APIKey     string `json:"apiKey"`
-	AdminKey   string `json:"adminKey"`
-	Kafka      string `json:"kafka"`
-	Redis      string `json:"redis"`
-	MLLP       string `json:"mllp"`
-}
-
-func devFilePath(data string) string { return filepath.Join(data, "dev.json") }
-
-func readDevFile(data string) (*devFile, error) {
-	content, err := os.ReadFile(devFilePath(data))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s is not there", devFilePath(data))
-	} else if err != nil {
-		return nil, err
-	}
-	var d devFile
-	if err := json.Unmarshal(content, &d); err != nil {
-		return nil, fmt.Errorf("read %s: %w", devFilePath(data), err)
-	}
-	return &d, nil
-}
-
-// answerWithin is how long a svc dev, which is on this machine, has to take a connection.
-const answerWithin = 2 * time.Second
-
-// runningDev reads the dev.json of a svc dev that takes connections at one of its
-// addresses, host:port: the file stays when svc dev ends.
-func runningDev(data string, address func(*devFile) string) (*devFile, error) {
-	d, err := readDevFile(data)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := net.DialTimeout("tcp", address(d), answerWithin) //nolint:noctx // it has its own limit
-	if err != nil {
-		return nil, fmt.Errorf("the one of %s does not run", devFilePath(data))
-	}
-	return d, conn.Close()
-}
-
-func (d *devFile) api() string { return strings.TrimPrefix(d.BaseURL, "http://") }
-
-func writeDevFile(data string, d *devFile) error {
-	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
-	if err != nil {
-		return err
-	}
-	return writeWhole(devFilePath(data), append(content, '\n'))
 }

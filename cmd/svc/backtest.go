@@ -15,9 +15,12 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"svc/acuity"
 	"svc/internal/backtest"
 	"svc/internal/backtest/hours"
+	"svc/internal/cli"
 	"svc/internal/keys"
 	"svc/internal/replay"
 	"svc/internal/stream"
@@ -39,17 +42,34 @@ type backtestCommand struct {
 	to      string
 	gate    bool
 	out     string
+
+	models, warmup, zone string // as they were given
 }
 
 // errGate is that a forecast is not good enough.
 var errGate = errors.New("the gate is not passed")
 
-// runBacktest measures the forecast of a hospital on what was recorded of it.
-func runBacktest(ctx context.Context, args []string, w world) error {
-	b, err := parseBacktest(args, w)
-	if err != nil {
-		return err
-	}
+// backtestVerb is svc backtest: it measures the forecast of a hospital on what was
+// recorded of it.
+func backtestVerb(w world) *cobra.Command {
+	b := &backtestCommand{admin: newAdmin(w, 0)}
+	c := b.command("backtest", "measure the forecast on what was recorded", func(ctx context.Context, _ []string) error { return b.run(ctx) })
+	f := c.Flags()
+	f.StringVar(&b.options.Hospital, "hospital", "", "`id` of the hospital")
+	f.StringVar(&b.from, "from", "", "first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
+	f.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
+	f.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
+	f.StringVar(&b.models, "model", "", "`models` to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
+	f.StringVar(&b.warmup, "warmup", "8w", "observed `hours` to learn before a forecast counts, such as 8w or 28d")
+	f.StringVar(&b.zone, "timezone", devZone, "time `zone` of a unit whose hours come from a FILE")
+	f.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
+	f.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
+	cli.Require(f, "out")
+	b.check, b.offline = b.faults, b.isFile
+	return c
+}
+
+func (b *backtestCommand) run(ctx context.Context) error {
 	list, err := b.hours(ctx)
 	if err != nil {
 		return err
@@ -72,53 +92,32 @@ func runBacktest(ctx context.Context, args []string, w world) error {
 	return nil
 }
 
-func parseBacktest(args []string, w world) (*backtestCommand, error) {
-	b := &backtestCommand{admin: newAdmin("backtest", w)}
-	var models, warmup, zone string
-	b.flags.StringVar(&b.options.Hospital, "hospital", "", "hospital id")
-	b.flags.StringVar(&b.from, "from", "", "first `instant` of a forecast that counts: a date where the hospital is, or RFC 3339 (default: the first there is)")
-	b.flags.StringVar(&b.to, "to", "", "`instant` before which the last forecast is that counts (default: the last there is)")
-	b.flags.StringVar(&b.source, "source", fromSnapshots, "snapshots: the hours that were recorded; observations: cut anew from the log; or a `FILE` of lines as svc simulate prints them, - for standard input")
-	b.flags.StringVar(&models, "model", "", "models to compare with, separated by commas (default: all of "+strings.Join(backtest.Models(), ", ")+")")
-	b.flags.StringVar(&warmup, "warmup", "8w", "observed hours to learn before a forecast counts, such as 8w or 28d")
-	b.flags.StringVar(&zone, "timezone", devZone, "time zone of a unit whose hours come from a FILE")
-	b.flags.BoolVar(&b.gate, "gate", false, "end with code 1 if the forecast is not good enough")
-	b.flags.StringVar(&b.out, "out", "", "`folder` for report.json, report.csv and report.html")
-	if err := b.parse(args); err != nil {
-		return nil, err
-	}
-	var faults []error
+// faults reads what the flags say, and returns what is wrong with it.
+func (b *backtestCommand) faults() (faults []error) {
 	fault := func(wrong bool, text string) {
 		if wrong {
 			faults = append(faults, errors.New(text))
 		}
 	}
-	fault(b.out == "", "--out: name a folder for the report")
 	fault(b.options.Hospital == "" && !b.isFile(), "--hospital: name the hospital")
 	fault(b.source == "", "--source: must be snapshots, observations or a file")
-	span, err := parseSpan(warmup)
+	span, err := cli.ParseSpan(b.warmup)
 	fault(err != nil, "--warmup: must be a duration such as 8w or 28d")
 	b.options.Warmup = int(span / time.Hour)
-	location, err := time.LoadLocation(zone)
-	fault(err != nil || zone == "", "--timezone: must be an IANA name such as America/Chicago")
+	location, err := time.LoadLocation(b.zone)
+	fault(err != nil || b.zone == "", "--timezone: must be an IANA name such as America/Chicago")
 	b.options.Zone = location
 	_, err = parseHour(b.from, time.UTC)
 	fault(err != nil, "--from: must be a date, or an instant such as 2026-01-05T07:00:00Z")
 	_, err = parseHour(b.to, time.UTC)
 	fault(err != nil, "--to: must be a date, or an instant such as 2026-01-05T07:00:00Z")
-	if models != "" {
-		b.options.Models = strings.Split(models, ",")
+	if b.models != "" {
+		b.options.Models = strings.Split(b.models, ",")
 	}
 	for _, name := range b.options.Models {
 		fault(!slices.Contains(backtest.Models(), name), fmt.Sprintf("--model: there is no %q", name))
 	}
-	if !b.isFile() && b.nowhere != nil {
-		faults = append(faults, b.nowhere)
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, usageError(err)
-	}
-	return b, nil
+	return faults
 }
 
 // parseHour reads the full hour of a date in a zone, or of an instant; 0: none is
@@ -178,7 +177,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 		defer f.Close() //nolint:errcheck // it was only read
 		in = f
 	}
-	lines := interruptible(ctx, in)
+	lines := cli.Interruptible(ctx, in)
 	defer lines.Close() //nolint:errcheck // it was only read
 	return hours.Ordered(hours.OfRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
@@ -253,7 +252,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		}
 	}
 	if b.json {
-		return json.NewEncoder(b.Stdout).Encode(r)
+		return cli.PrintJSON(b.Stdout, r)
 	}
 	fmt.Fprintf(b.Stdout, "%d hours, %s to %s, %.1f nurses required on average\n\n", r.Hours, r.From.Format(time.DateOnly), r.To.Format(time.DateOnly), r.Required)
 	table := tabwriter.NewWriter(b.Stdout, 0, 0, 2, ' ', tabwriter.AlignRight)

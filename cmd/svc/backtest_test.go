@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"os"
 	"path"
@@ -129,5 +130,27 @@ func TestBacktestFaults(t *testing.T) {
 	}
 	if code, _, stderr := say(t, "backtest", "--source", nowhere, "--out", nowhere); code != 1 || !strings.Contains(stderr, "no such file") {
 		t.Errorf("code %d, says %q", code, stderr)
+	}
+}
+
+// TestBacktestStops: nobody writes to standard input, and the command ends all the
+// same when it is stopped.
+func TestBacktestStops(t *testing.T) {
+	in, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	was := os.Stdin
+	os.Stdin = in
+	defer func() {
+		os.Stdin = was
+		writer.Close()
+	}()
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	var out, faults bytes.Buffer
+	code := run(ctx, []string{"backtest", "--source", "-", "--out", t.TempDir()}, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	if code != 1 || !strings.Contains(faults.String(), "context canceled") {
+		t.Errorf("code %d, says %q", code, &faults)
 	}
 }

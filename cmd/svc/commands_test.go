@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"svc/internal/cli"
 )
 
 // say runs the command line with nothing around it and returns what it says.
@@ -41,7 +43,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		},
 		"simulate": {
 			[]string{"simulate", "--profile", "huge", "--births", "7", "--for", "long", "--timezone", "Mars/Base", "--speed", "0", "--start", "soon", "--from", "0", "--to", "dev", "--data", nowhere, "more"},
-			[]string{`"more"`, "--for", "--speed", "--timezone", "--start", "--from", "--profile", "--births", "start svc dev"},
+			[]string{`"more"`, "--profile", "--for", "--speed", "--timezone", "--start", "--from", "--births", "start svc dev"},
 		},
 		"mint": {
 			[]string{"keys", "mint", "--data", nowhere, "--scopes", "ingest:adt,fly", "--expires", "soon"},
@@ -49,30 +51,30 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		},
 		"rounds": {
 			[]string{"verify", "--data", nowhere, "--continuous", "--every", "0"},
-			[]string{"--kafka", "--every"},
+			[]string{"--every", "--kafka"},
 		},
 		"rounds of one": {
 			[]string{"verify", "--data", nowhere, "--every", "1s", "--metrics", "127.0.0.1:0"},
-			[]string{"--kafka", "--every: is that of --continuous", "--metrics: is that of --continuous"},
+			[]string{"--every: is that of --continuous", "--metrics: is that of --continuous", "--kafka"},
 		},
 		"window": {
-			[]string{"export", "--data", nowhere, "--topic", "verdicts", "-o", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
+			[]string{"export", "--data", nowhere, "--topic", "verdicts", "--out", nowhere, "--from", "2026-03-02", "--to", "2026-03-01"},
 			[]string{"--to: must be after --from", "--kafka"},
 		},
-		"two servers, two keys": {
-			[]string{"status", "--api", "http://127.0.0.1:1", "--to", "http://127.0.0.1:2", "--key", "svc_1", "--key-file", nowhere},
-			[]string{"--api, --to: give one", "--key, --key-file: give one", "--key-file"},
+		"two keys": {
+			[]string{"status", "--api", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere},
+			[]string{"--key, --key-file: give one", "--key-file"},
 		},
 		"two keys of a sender":          {[]string{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1", "--key-file", nowhere}, []string{"--key, --key-file: give one", "--key-file"}},
 		"no address":                    {[]string{"webhooks", "list", "--api", "127.0.0.1:8080", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"address of another kind":       {[]string{"webhooks", "list", "--api", "ftp://127.0.0.1", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
-		"pace":                          {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--kafka", "--speed"}},
+		"pace":                          {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--speed", "--kafka"}},
 		"speed without a demonstration": {[]string{"dev", "--data", nowhere, "--speed", "5"}, []string{"--speed: is that of --demo"}},
 		"mint, unknown flag":            {[]string{"keys", "mint", "--colour"}, []string{"-colour"}},
 		"reseal":                        {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: must be given", "--kafka"}},
-		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key"}},
+		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                          {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
-		"rotate":                        {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"--id", "--overlap", "--kafka"}},
+		"rotate":                        {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: must be given", "--overlap", "--kafka"}},
 		"create": {
 			[]string{"hospitals", "create", "--data", nowhere, "--id", "No Id", "--timezone", "Mars/Base"},
 			[]string{"--name", "hospital id", "timezone", "--kafka"},
@@ -115,8 +117,7 @@ func TestFlagWinsOverVariables(t *testing.T) {
 		args []string
 		key  string
 	}{
-		"--to over SVC_API":       {map[string]string{"SVC_API": elsewhere}, []string{"--to", server.URL, "--key", "svc_flag"}, "svc_flag"},
-		"--api over SVC_TO":       {map[string]string{"SVC_TO": elsewhere}, []string{"--api", server.URL, "--key", "svc_flag"}, "svc_flag"},
+		"--api over SVC_API":      {map[string]string{"SVC_API": elsewhere}, []string{"--api", server.URL, "--key", "svc_flag"}, "svc_flag"},
 		"--key over SVC_KEY_FILE": {map[string]string{"SVC_KEY_FILE": file}, []string{"--api", server.URL, "--key", "svc_flag"}, "svc_flag"},
 		"--key-file over SVC_KEY": {map[string]string{"SVC_KEY": "svc_variable"}, []string{"--api", server.URL, "--key-file", file}, "svc_file"},
 		"variables alone":         {map[string]string{"SVC_API": server.URL, "SVC_KEY_FILE": file}, nil, "svc_file"},
@@ -155,7 +156,7 @@ func TestSvcDevHasEnded(t *testing.T) {
 	ended := httptest.NewServer(nil)
 	ended.Close()
 	dir := t.TempDir()
-	if err := writeDevFile(dir, &devFile{
+	if err := writeDevFile(dir, &cli.DevFile{
 		BaseURL: ended.URL, Kafka: strings.TrimPrefix(ended.URL, "http://"), Redis: "redis://127.0.0.1:1", AdminKey: "svc_1", APIKey: "svc_1",
 	}); err != nil {
 		t.Fatal(err)
@@ -164,7 +165,7 @@ func TestSvcDevHasEnded(t *testing.T) {
 		{"keys", "list"}, {"verify"}, {"backtest", "--hospital", "demo", "--out", dir}, {"status"}, {"webhooks", "list"}, {"send", "commands.go"}, {"simulate", "--to", "dev"},
 	} {
 		code, stdout, stderr := say(t, append(args, "--data", dir)...)
-		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+devFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
+		if code != 2 || stdout != "" || !strings.Contains(stderr, "start svc dev (the one of "+cli.DevFilePath(dir)+" does not run)") || strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%q: code %d, says %q and %q", args, code, stdout, stderr)
 		}
 	}
@@ -176,15 +177,16 @@ func TestSecretsOfSvcDev(t *testing.T) {
 	kafka := httptest.NewServer(nil) // takes connections
 	defer kafka.Close()
 	if err := errors.Join(
-		writeDevFile(dir, &devFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
+		writeDevFile(dir, &cli.DevFile{Kafka: strings.TrimPrefix(kafka.URL, "http://")}),
 		os.WriteFile(filepath.Join(dir, devSecretsKey), []byte(key32+key32+"\n"), 0o600),
 	); err != nil {
 		t.Fatal(err)
 	}
-	a := newAdmin("secrets status", world{Env: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now})
-	a.needs = needSecrets
-	if err := a.parse([]string{"--data", dir}); err != nil || a.nowhere != nil || a.config.SecretsKey != key32+key32 {
-		t.Errorf("%v, %v, key %q", err, a.nowhere, a.config.SecretsKey)
+	w := world{Env: environment(), Stdout: io.Discard, Stderr: io.Discard, Now: time.Now}
+	a := newAdmin(w, needSecrets)
+	cmd := a.command("status", "", func(context.Context, []string) error { return nil })
+	if _, err := cli.Execute(t.Context(), cmd, []string{"--data", dir}, w); err != nil || !a.isDev || a.config.SecretsKey != key32+key32 {
+		t.Errorf("%v, key %q", err, a.config.SecretsKey)
 	}
 }
 

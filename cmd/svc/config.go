@@ -1,11 +1,9 @@
 package main
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"os"
@@ -14,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"svc/internal/cli"
@@ -167,17 +164,6 @@ func (c *config) bind(flags *pflag.FlagSet, needs need) {
 			cli.Filled(flags, o.name)
 		}
 	}
-}
-
-// parseConfig reads flags and environment. All faults are reported at once, and
-// none of them repeats a secret.
-func parseConfig(command string, needs need, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
-	c := &config{}
-	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
-	c.bind(cmd.Flags(), needs)
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
-	_, err := cli.Execute(context.Background(), cmd, args, world{Env: env, Stdout: out, Stderr: out})
-	return c, err
 }
 
 // unneeded are the options among flags that a command does not need.

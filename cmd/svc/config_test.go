@@ -2,13 +2,20 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/internal/cli"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of docs/")
@@ -24,6 +31,17 @@ func environment(pairs ...string) func(string) (string, bool) {
 		}
 		return "", false
 	}
+}
+
+// parseConfig reads flags and environment. All faults are reported at once, and
+// none of them repeats a secret.
+func parseConfig(command string, needs need, args []string, env func(string) (string, bool), out io.Writer) (*config, error) {
+	c := &config{}
+	cmd := &cobra.Command{Use: strings.Fields(command)[0], RunE: func(*cobra.Command, []string) error { return nil }}
+	c.bind(cmd.Flags(), needs)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(c.faults(cmd.Flags(), needs)...) }
+	_, err := cli.Execute(context.Background(), cmd, args, world{Env: env, Stdout: out, Stderr: out})
+	return c, err
 }
 
 const everything = needHTTP | needTopics | needRedis | needIngest | needProcess | needNotify

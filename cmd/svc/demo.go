@@ -7,13 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/http"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"svc/internal/cli"
 	"svc/internal/simulate"
 )
 
@@ -26,6 +26,7 @@ const (
 	demoSigns   = 4 * time.Hour            // signals older than this tell nothing of who is here now,
 	demoDrugs   = 36 * time.Hour           // unless of a drug, which may still run
 	demoSave    = time.Second              // how often it is noted how far it is
+	demoAnswer  = 10 * time.Second         // of the server to one request
 	demoPatient = 250 * time.Millisecond   // until a request is tried again that could not be taken
 	demoNote    = "Demo: %d requests of %s are in, after %.1f s; the unit goes on at speed %g.\n"
 )
@@ -35,7 +36,7 @@ const (
 type demo struct {
 	world
 	file string // "": kept nowhere
-	line line
+	feed *cli.Feed
 
 	state demoState
 	saved time.Time
@@ -80,8 +81,8 @@ func newDemo(o *devOptions, w world) (*demo, error) {
 
 // run goes on until ctx ends.
 func (d *demo) run(ctx context.Context, base, key string) error {
-	d.line = &httpLine{&http.Client{Timeout: 10 * time.Second}, base + "/api/ingest/", key}
-	defer d.line.close()
+	d.feed = cli.NewFeed(base, key, demoAnswer)
+	defer d.feed.Close()
 	zone, err := time.LoadLocation(devZone)
 	if err != nil {
 		return err
@@ -145,13 +146,11 @@ func (d *demo) catchUp(ctx context.Context, past *demoPast, sent int) error {
 // refused is said, and left.
 func (d *demo) post(ctx context.Context, to string, body []byte) error {
 	for {
-		got, err := d.line.send(ctx, payload{path: to, body: body})
-		var final finalError
-		switch {
-		case err == nil && got.refused, errors.As(err, &final):
-			fmt.Fprintf(d.Stderr, "demo: %s is refused: %s %v\n", to, got.code, err)
-			return nil
-		case err == nil:
+		refused, err := d.feed.Post(ctx, to, body)
+		if err == nil {
+			if refused != "" {
+				fmt.Fprintf(d.Stderr, "demo: %s is refused: %s\n", to, refused)
+			}
 			return nil
 		}
 		if err = pause(ctx, demoPatient); err != nil {
@@ -180,15 +179,21 @@ func (d *demo) save() {
 	}
 }
 
+// demoRequest is a request of the ingest API.
+type demoRequest struct {
+	path string
+	body []byte
+}
+
 // demoPast gathers what lies behind: ADT events in batches, of the rest what still
 // tells something.
 type demoPast struct {
 	until   time.Time
-	batches []payload
-	events  eventBatch
-	signs   []payload
-	last    [3]payload // staffing, roster, census
-	before  payload    // staffing before the last, which may be a plan
+	batches []demoRequest
+	events  simulate.Batch
+	signs   []demoRequest
+	last    [3]demoRequest // staffing, roster, census
+	before  demoRequest    // staffing before the last, which may be a plan
 }
 
 var demoSnapshots = []string{"staffing", "roster", "census"}
@@ -196,10 +201,10 @@ var demoSnapshots = []string{"staffing", "roster", "census"}
 func (p *demoPast) keep(r *simulate.Request) {
 	feed := path.Base(r.Path)
 	if feed == "adt" {
-		p.addBatch(p.events.add(r.Body))
+		p.addBatch(p.events.Add(r.Body))
 		return
 	}
-	one := payload{path: feed, body: bytes.Clone(r.Body)}
+	one := demoRequest{path: feed, body: bytes.Clone(r.Body)}
 	if i := slices.Index(demoSnapshots, feed); i >= 0 {
 		if i == 0 {
 			p.before = p.last[0]
@@ -216,10 +221,10 @@ func (p *demoPast) keep(r *simulate.Request) {
 	}
 }
 
-func (p *demoPast) all() []payload {
-	p.addBatch(p.events.take())
+func (p *demoPast) all() []demoRequest {
+	p.addBatch(p.events.Take())
 	all := append(p.batches, p.signs...)
-	for _, one := range append([]payload{p.before}, p.last[:]...) {
+	for _, one := range append([]demoRequest{p.before}, p.last[:]...) {
 		if one.body != nil {
 			all = append(all, one)
 		}
@@ -230,6 +235,6 @@ func (p *demoPast) all() []payload {
 // addBatch keeps a batch of events, unless it is nil.
 func (p *demoPast) addBatch(body []byte) {
 	if body != nil {
-		p.batches = append(p.batches, payload{path: "batch", body: body})
+		p.batches = append(p.batches, demoRequest{path: "batch", body: body})
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io/fs"
 	"math"
@@ -25,9 +24,6 @@ import (
 	"svc/internal/stream"
 	"svc/notifier/sms"
 )
-
-// defaultData is the data folder of svc dev.
-const defaultData = "./.svc-dev"
 
 // The hospital that svc dev makes on a fresh folder.
 const (
@@ -154,7 +150,7 @@ func (h *house) runDemo(o *devOptions, greeted <-chan struct{}, w world) error {
 		case <-ctx.Done():
 			return nil
 		}
-		running, err := readDevFile(o.data)
+		running, err := cli.ReadDevFile(o.data)
 		if err != nil {
 			return err
 		}
@@ -171,7 +167,7 @@ func devCommand(w world) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o, w) },
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&o.data, "data", defaultData, "`folder` of the data and of dev.json")
+	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` of the data and of dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
@@ -194,26 +190,11 @@ func (o *devOptions) faults() []error {
 	if o.kafkaPort < 0 || o.kafkaPort > 65535 {
 		faults = append(faults, errors.New("--kafka-port: must be a number up to 65535"))
 	}
-	if !validSpeed(o.speed) {
+	if !cli.ValidSpeed(o.speed) {
 		faults = append(faults, errors.New("--speed: must be from 0.1 to 1440"))
 	} else if o.speed != 1 && !o.demo {
 		faults = append(faults, errors.New("--speed: is that of --demo"))
 	}
-	return faults
-}
-
-// fromEnvironment sets the flags that were not given from their variables.
-func fromEnvironment(flags *flag.FlagSet, env func(string) (string, bool)) (faults []error) {
-	was := given(flags)
-	flags.VisitAll(func(f *flag.Flag) {
-		value, ok := env(cli.Variable(f.Name))
-		if !ok || was[f.Name] || was[otherFlag[f.Name]] {
-			return
-		}
-		if err := flags.Set(f.Name, value); err != nil {
-			faults = append(faults, fmt.Errorf("%s: %w", cli.Variable(f.Name), err))
-		}
-	})
 	return faults
 }
 
@@ -284,14 +265,14 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 	key, _ := h.settings.register.Lookup(d.APIKey)
 	front.senders[0].key = key.ID
 	if err = writeDevFile(o.data, d); err != nil {
-		return fmt.Errorf("write %s: %w", devFilePath(o.data), reason(err))
+		return fmt.Errorf("write %s: %w", cli.DevFilePath(o.data), reason(err))
 	}
 	kept := "kept in " + o.data
 	if o.ephemeral {
 		kept = "kept nowhere (--ephemeral)"
 	}
 	_, err = fmt.Fprintf(w.Stdout, greeting, d.BaseURL, d.MLLP, d.BaseURL, d.BaseURL, h.config.PrivateListen, kafka, redis, kept, d.HospitalID, d.APIKey, d.AdminKey,
-		devFilePath(o.data), d.BaseURL, d.APIKey)
+		cli.DevFilePath(o.data), d.BaseURL, d.APIKey)
 	return err
 }
 
@@ -328,7 +309,7 @@ Ctrl-C stops it.
 
 // devKeys returns what dev.json said if its keys are still valid, else makes
 // the hospital and new keys.
-func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
+func (h *house) devKeys(ctx context.Context, data string) (*cli.DevFile, error) {
 	register := h.settings.register
 	if _, known := register.Hospital(devHospital); !known {
 		hospital := access.Hospital{ID: devHospital, Name: devHospitalName, Zone: devZone, CreatedAt: h.now().UTC().Truncate(time.Millisecond)}
@@ -336,8 +317,8 @@ func (h *house) devKeys(ctx context.Context, data string) (*devFile, error) {
 			return nil, fmt.Errorf("make the hospital: %w", err)
 		}
 	}
-	d := &devFile{HospitalID: devHospital}
-	if before, err := readDevFile(data); err == nil {
+	d := &cli.DevFile{HospitalID: devHospital}
+	if before, err := cli.ReadDevFile(data); err == nil {
 		d.APIKey, d.AdminKey = before.APIKey, before.AdminKey
 	}
 	var made []*access.Key

@@ -3,6 +3,7 @@ package main
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"svc/internal/cli"
 	"svc/internal/seal"
 )
 
@@ -82,4 +84,13 @@ func writeWhole(path string, content []byte) (err error) {
 		return err
 	}
 	return errors.Join(folder.Sync(), folder.Close()) // the name, too
+}
+
+// writeDevFile puts dev.json into the data folder.
+func writeDevFile(data string, d *cli.DevFile) error {
+	content, err := json.MarshalIndent(d, "", "  ") //nolint:gosec // keys of this machine only, in a file of its user
+	if err != nil {
+		return err
+	}
+	return writeWhole(cli.DevFilePath(data), append(content, '\n'))
 }

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 
+	"svc/internal/cli"
+	"svc/internal/receiver"
 	"svc/internal/signature"
 )
 
@@ -24,11 +26,11 @@ const devHookKept = 200
 // devHook shows the deliveries that come to svc dev itself. It looks the secrets
 // up in the settings of the server: whatever webhook leads here is verified.
 type devHook struct {
-	*hook
+	*receiver.Receiver
 	page *template.Template
 
 	mu     sync.Mutex
-	latest []*hookDelivery // newest first
+	latest []*receiver.Delivery // newest first
 }
 
 // mountDevHook adds the receiver and its page.
@@ -40,11 +42,11 @@ func (h *house) mountDevHook() {
 			return text.String(), err
 		},
 	}).Parse(devHookPage))}
-	d.hook = &hook{now: h.now, answer: http.StatusNoContent, strict: true, took: d.keep, secrets: func(hospital string) []hookSecret {
-		var all []hookSecret
+	d.Receiver = &receiver.Receiver{Now: h.now, Answer: http.StatusNoContent, Strict: true, Took: d.keep, Secrets: func(hospital string) []receiver.Secret {
+		var all []receiver.Secret
 		for _, w := range h.settings.subscribers.Webhooks(hospital) {
 			for _, s := range signature.At(w.Secrets, h.now()) {
-				all = append(all, hookSecret{w.ID, s.Value})
+				all = append(all, receiver.Secret{Endpoint: w.ID, Value: s.Value})
 			}
 		}
 		return all
@@ -54,14 +56,14 @@ func (h *house) mountDevHook() {
 	h.router.Get(devHookPath+".json", d.list)
 }
 
-func (d *devHook) keep(one *hookDelivery) {
+func (d *devHook) keep(one *receiver.Delivery) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.latest = slices.Insert(d.latest, 0, one)
 	d.latest = d.latest[:min(len(d.latest), devHookKept)]
 }
 
-func (d *devHook) deliveries() []*hookDelivery {
+func (d *devHook) deliveries() []*receiver.Delivery {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.latest)
@@ -77,8 +79,8 @@ func (d *devHook) show(w http.ResponseWriter, _ *http.Request) {
 func (d *devHook) list(w http.ResponseWriter, _ *http.Request) {
 	items := d.deliveries()
 	if items == nil {
-		items = []*hookDelivery{}
+		items = []*receiver.Delivery{}
 	}
 	w.Header().Set("Content-Type", "application/json")
-	printJSON(w, map[string]any{"items": items}) //nolint:errcheck // the browser is gone
+	cli.PrintJSON(w, map[string]any{"items": items}) //nolint:errcheck // the browser is gone
 }

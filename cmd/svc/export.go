@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -10,48 +9,63 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
+
+	"svc/internal/cli"
 	"svc/internal/replay"
 )
 
-// runExport writes a topic as files.
-func runExport(ctx context.Context, args []string, w world) error {
-	var name, format, out string
-	c := newLogCommand("export", w)
-	c.spanFlags()
-	c.flags.StringVar(&name, "topic", "", strings.Join(tableNames(), ", "))
-	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
-	c.flags.StringVar(&format, "format", string(replay.Parquet), "parquet, ndjson or csv")
-	c.flags.StringVar(&out, "o", "", "`folder`; each topic has its own in it; - is standard output")
-	segment := c.flags.Int64("segment", 100_000, "offsets written at once: what an interruption loses")
-	faults := c.read(args)
-	i := slices.Index(tableNames(), name)
-	if c.config != nil && i < 0 {
-		faults = append(faults, fmt.Errorf("--topic: must be one of %s", strings.Join(tableNames(), ", ")))
+// exportOptions are the flags of svc export.
+type exportOptions struct {
+	*logCommand
+	topic, format, out string
+	segment            int64
+}
+
+// exportCommand is svc export: it writes a topic as files.
+func exportCommand(w world) *cobra.Command {
+	o := &exportOptions{logCommand: newLogCommand(w, 0)}
+	c := o.command("export", "write the log as Parquet, NDJSON or CSV", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	cli.OneOf(c, &o.topic, "topic", "", strings.Join(tableNames(), ", "), tableNames()...)
+	o.hospitalFlag()
+	o.spanFlags()
+	formatFlag(c, &o.format, replay.Parquet)
+	c.Flags().StringVar(&o.out, "out", "", "`folder`; each topic has its own in it; - is standard output")
+	c.Flags().Int64Var(&o.segment, "segment", 100_000, "`offsets` written at once: what an interruption loses") //nolint:mnd // a minute or less
+	cli.Require(c.Flags(), "topic", "out")
+	o.check = func() []error {
+		faults := o.faults()
+		if o.segment < 1 {
+			faults = append(faults, errors.New("--segment: must be at least 1"))
+		}
+		return faults
 	}
-	if c.config != nil && !slices.Contains(replay.Formats(), replay.Format(format)) {
-		faults = append(faults, errors.New("--format: must be parquet, ndjson or csv"))
+	return c
+}
+
+// formatFlag adds --format.
+func formatFlag(c *cobra.Command, into *string, preset replay.Format) {
+	var words []string
+	for _, f := range replay.Formats() {
+		words = append(words, string(f))
 	}
-	if c.config != nil && out == "" {
-		faults = append(faults, errors.New("-o: name a folder, or - for standard output"))
-	}
-	if *segment < 1 {
-		faults = append(faults, errors.New("--segment: must be at least 1"))
-	}
-	if err := c.wrong(faults); err != nil {
-		return err
-	}
+	cli.OneOf(c, into, "format", string(preset), strings.Join(words, ", "), words...)
+}
+
+func (c *exportOptions) run(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
 	defer c.close()
-	table := replay.Tables()[i]
+	name, out := c.topic, c.out
+	table := replay.Tables()[slices.Index(tableNames(), name)]
 	source := c.inputs()
 	if table.Transactions {
 		source = c.committed(table.Topic)
 	}
 	x := &replay.Export{
-		Table: table, Topic: c.topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
-		Format: replay.Format(format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: c.pace(), Segment: *segment,
+		Table: table, Topic: c.logCommand.topic(table.Topic), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1],
+		Format: replay.Format(c.format), Read: source.Read, Spans: source.Spans, Progress: c.progress(), Pace: c.pace(), Segment: c.segment,
 	}
 	var m *replay.Manifest
 	var err error
@@ -60,14 +74,14 @@ func runExport(ctx context.Context, args []string, w world) error {
 	} else {
 		dir := filepath.Join(out, name)
 		if m, err = x.Run(ctx, dir); errors.Is(err, replay.ErrOther) {
-			return usageError(fmt.Errorf("-o: %s holds an export of something else; name another folder", dir))
+			return usageError(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
 		}
 	}
 	if err != nil {
 		return err
 	}
 	if c.json && out != "-" {
-		return printValue(c.Stdout, m)
+		return cli.PrintJSON(c.Stdout, m)
 	}
 	sayExported(c.Stderr, m)
 	for _, hospital := range unheard(m, c.hospitalList()) {
@@ -110,11 +124,4 @@ func sayExported(out io.Writer, m *replay.Manifest) {
 	for _, u := range m.Undecoded[:min(len(m.Undecoded), namedAtMost)] {
 		fmt.Fprintf(out, "  %s %d:%d: %s\n", u.Topic, u.Partition, u.Offset, u.Reason)
 	}
-}
-
-// printValue prints a value as JSON.
-func printValue(out io.Writer, v any) error {
-	enc := json.NewEncoder(out)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
 }

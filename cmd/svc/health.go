@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"svc/internal/cli"
 )
 
 // healthCheck is one reason why a process is not ready. It is the label check of
@@ -151,7 +153,7 @@ func (h *house) reachesKafka(context.Context) error {
 		return errors.New("has not answered yet")
 	}
 	if since := h.cluster.Away(); !since.IsZero() {
-		return fmt.Errorf("away since %s", stamp(since))
+		return fmt.Errorf("away since %s", cli.Stamp(since))
 	}
 	return nil
 }

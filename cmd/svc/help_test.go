@@ -22,7 +22,7 @@ func TestHelpTree(t *testing.T) {
 			t.Errorf("svc help %s: code %d, says %q", strings.Join(words, " "), code, stderr)
 		}
 		all.WriteString("===== svc help " + strings.Join(words, " ") + "\n" + help + "\n")
-		if _, same, _ := say(t, append(words, "--help")...); same != help && !c.DisableFlagParsing {
+		if _, same, _ := say(t, append(words, "--help")...); same != help {
 			t.Errorf("%s --help says something else than svc help", c.CommandPath())
 		}
 	})
@@ -49,10 +49,15 @@ func each(c *cobra.Command, fn func(*cobra.Command)) {
 // flag that takes a value has a short name; and whoever writes one is told so.
 func TestFlagsHaveTwoDashes(t *testing.T) {
 	each(tree(world{}), func(c *cobra.Command) {
+		tried := false
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Shorthand != "" {
 				t.Errorf("%s has the short flag -%s", c.CommandPath(), f.Shorthand)
 			}
+			if tried && f.Name[0] != 'h' { // -h there is, so those are read in another way
+				return
+			}
+			tried = true
 			args := append(strings.Fields(c.CommandPath())[1:], "-"+f.Name, "x")
 			code, stdout, stderr := say(t, args...)
 			if code != 2 || stdout != "" || stderr != c.CommandPath()+": -"+f.Name+": a flag has two dashes: --"+f.Name+"\n" {

@@ -7,30 +7,27 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 
+	"github.com/spf13/cobra"
+
+	"svc/internal/cli"
 	"svc/internal/replay"
 	"svc/internal/stream"
 	"svc/schemas"
 )
 
-// runImport writes exported observations into an empty system.
-func runImport(ctx context.Context, args []string, w world) error {
-	c := newLogCommand("import DIR", w)
-	c.command = "import"
-	dir := ""
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		dir, args = args[0], args[1:]
-	}
-	c.flags.IntVar(&c.partitions, "partitions", 48, "partitions of the topics, if they are not there yet")
-	faults := c.read(args)
-	if c.config != nil && dir == "" {
-		faults = append(faults, errors.New("name the folder of an export of observations"))
-	}
-	if err := c.wrong(faults); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil { //nolint:gosec // the folder that the operator named: what -o named
+// importCommand is svc import: it writes exported observations into an empty system.
+func importCommand(w world) *cobra.Command {
+	c := newLogCommand(w, 0)
+	cmd := c.command("import FOLDER", "write exported observations into an empty system", func(ctx context.Context, args []string) error {
+		return c.importFrom(ctx, args[0])
+	})
+	cmd.Flags().IntVar(&c.partitions, "partitions", 48, "`partitions` of the topics, if they are not there yet") //nolint:mnd // as the roles make them
+	return cmd
+}
+
+func (c *logCommand) importFrom(ctx context.Context, dir string) error {
+	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil { //nolint:gosec // the folder that the operator named: what --out named
 		dir = filepath.Join(dir, "observations")
 	}
 	if err := c.connect(ctx); err != nil {
@@ -55,6 +52,9 @@ func runImport(ctx context.Context, args []string, w world) error {
 		return usageError(fmt.Errorf("%s holds no export that is done", dir))
 	case err != nil:
 		return err
+	}
+	if c.json {
+		return cli.PrintJSON(c.Stdout, map[string]int64{"observations": m.Counts.Rows, "undecoded": m.Counts.Undecoded})
 	}
 	fmt.Fprintf(c.Stderr, "import: %d observations\n", m.Counts.Rows)
 	if m.Counts.Undecoded > 0 {

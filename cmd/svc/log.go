@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"svc/internal/replay"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -20,6 +22,7 @@ import (
 // and verify.
 type logCommand struct {
 	*admin
+	what      string // its name, for who waits
 	hospitals string
 	from, to  string
 	rate      int
@@ -41,11 +44,16 @@ const leastPriority = 19
 // logBallast: folding and writing rows makes much garbage of little that is live.
 const logBallast = 64 << 20
 
-func newLogCommand(command string, w world) *logCommand {
-	c := &logCommand{admin: newAdmin(command, w)}
-	c.flags.IntVar(&c.rate, "rate", 0, "records in a second at most (default: as many as can be)")
-	c.flags.IntVar(&c.nice, "nice", leastPriority, "priority of the process: 0 is that of others, 19 leaves it what nobody else wants of half of the processors")
-	return c
+func newLogCommand(w world, needs need) *logCommand { return &logCommand{admin: newAdmin(w, needs)} }
+
+// command returns a command that reads the log.
+func (c *logCommand) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd := c.admin.command(use, short, run)
+	c.what = cmd.Name()
+	cmd.Flags().IntVar(&c.rate, "rate", 0, "`records` in a second at most (default: as many as can be)")
+	cmd.Flags().IntVar(&c.nice, "nice", leastPriority, "`priority` of the process: 0 is that of others, 19 leaves it what nobody else wants of half of the processors")
+	c.check = c.faults
+	return cmd
 }
 
 // spanFlags adds --from and --to.
@@ -54,12 +62,13 @@ func (c *logCommand) spanFlags() {
 	c.flags.StringVar(&c.to, "to", "", "`instant` before which it ends (default: what is there when it starts)")
 }
 
-// read parses the flags and returns all faults of those that all have.
-func (c *logCommand) read(args []string) []error {
-	if err := c.parse(args); err != nil {
-		return []error{err}
-	}
-	var faults []error
+// hospitalFlag adds --hospital.
+func (c *logCommand) hospitalFlag() {
+	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
+}
+
+// faults are those of the flags that all commands on the log have.
+func (c *logCommand) faults() (faults []error) {
 	for i, at := range []struct{ name, text string }{{"from", c.from}, {"to", c.to}} {
 		var err error
 		if c.span[i], err = parseInstant(at.text); err != nil {
@@ -75,9 +84,6 @@ func (c *logCommand) read(args []string) []error {
 	if c.nice < 0 || c.nice > 19 {
 		faults = append(faults, errors.New("--nice: must be a number from 0 to 19"))
 	}
-	if c.nowhere != nil {
-		faults = append(faults, c.nowhere)
-	}
 	return faults
 }
 
@@ -91,16 +97,6 @@ func parseInstant(text string) (time.Time, error) {
 		t, err = time.Parse(time.RFC3339, text)
 	}
 	return t, err
-}
-
-// wrong makes one fault of the command line of several. A command line that
-// could not be parsed at all, or asked for help, is told as it is.
-func (c *logCommand) wrong(faults []error) error {
-	err := errors.Join(faults...)
-	if err == nil || c.config == nil {
-		return err
-	}
-	return usageError(err)
 }
 
 // connect opens both clients, and then gives way to what serves: on a full machine
@@ -192,7 +188,7 @@ type progress struct {
 }
 
 func (c *logCommand) progress() func(done, total int64) {
-	p := &progress{out: c.Stderr, what: c.command, now: c.Now}
+	p := &progress{out: c.Stderr, what: c.what, now: c.Now}
 	return p.tell
 }
 

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -49,34 +48,27 @@ func tree(w world) *cobra.Command {
 		roleCommand("notify", "tell partners and people: webhooks and alerts", w),
 		runCommand(w))
 	cli.Section(root, "Feeds and webhooks",
-		legacy("send FILE…", "play files of HL7 v2 or FHIR into a server", runSend, w),
-		legacy("simulate", "make up the feeds of a unit: as lines, or into a server", runSimulate, w),
-		legacy("listen", "print incoming webhooks and verify them", runListen, w),
-		legacy("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", runStatus, w))
+		cli.SendCommand(w),
+		cli.SimulateCommand(w),
+		cli.ListenCommand(w),
+		cli.StatusCommand(w))
 	cli.Section(root, "Administration",
-		legacy("hospitals", "administer hospitals", runHospitals, w),
-		legacy("keys", "administer API keys", runKeys, w),
-		legacy("terminology", "administer what a hospital's codes mean", runTerminology, w),
-		legacy("webhooks", "administer webhooks and what was delivered to them", runWebhooks, w),
-		legacy("alerts", "administer who is alerted, by which channel", runAlerts, w),
-		legacy("secrets", "change the key that seals secrets and addresses", runSecrets, w),
-		legacy("dead-letters", "administer records that could not be applied", runDeadLetters, w))
+		hospitalsCommand(w),
+		keysCommand(w),
+		cli.TerminologyCommand(w),
+		cli.WebhooksCommand(w),
+		cli.AlertsCommand(w),
+		secretsCommand(w),
+		cli.DeadLettersCommand(w))
 	cli.Section(root, "The log, for analysts",
-		legacy("export", "write the log as Parquet, NDJSON or CSV", runExport, w),
-		legacy("import", "write exported observations into an empty system", runImport, w),
-		legacy("replay", "make the verdicts anew from the log", runReplay, w),
-		legacy("verify", "hold what was written and is served against the log", runVerify, w),
-		legacy("backtest", "measure the forecast on what was recorded", runBacktest, w))
+		exportCommand(w),
+		importCommand(w),
+		replayCommand(w),
+		verifyCommand(w),
+		backtestVerb(w))
 	root.AddCommand(preStopCommand(w))
 	cli.About(root, w.Now)
 	return root
-}
-
-func legacy(use, short string, do func(context.Context, []string, world) error, w world) *cobra.Command {
-	return &cobra.Command{
-		Use: use, Short: short, DisableFlagParsing: true,
-		RunE: func(c *cobra.Command, args []string) error { return do(c.Context(), args, w) },
-	}
 }
 
 // run executes one command and returns the exit code: 0 done, 1 it went wrong,
@@ -86,7 +78,7 @@ func run(ctx context.Context, args []string, w world) int {
 	var wrong cli.UsageError
 	var elsewhere exitCode
 	switch {
-	case err == nil, errors.Is(err, flag.ErrHelp):
+	case err == nil:
 		return 0
 	case errors.As(err, &elsewhere):
 		return int(elsewhere)

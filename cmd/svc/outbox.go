@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"svc/internal/api"
+	"svc/internal/cli"
 	"svc/internal/outbound"
 	"svc/notifier/sms"
 )
@@ -102,6 +103,6 @@ func (h *house) mountOutbox(o *outbox) {
 	})
 	h.router.Get(outboxPath+".json", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		printJSON(w, map[string]any{"items": o.messages()}) //nolint:errcheck // the browser is gone
+		cli.PrintJSON(w, map[string]any{"items": o.messages()}) //nolint:errcheck // the browser is gone
 	})
 }

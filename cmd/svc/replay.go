@@ -7,62 +7,73 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"svc/internal/replay"
 	"svc/schemas"
 )
 
-// runReplay makes verdicts anew.
-func runReplay(ctx context.Context, args []string, w world) error {
-	var format, out, file, speed string
-	var all, diff bool
-	c := newLogCommand("replay", w)
-	c.spanFlags()
-	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
-	c.flags.BoolVar(&all, "all", false, "all hospitals; the same as none named")
-	c.flags.StringVar(&file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
-	c.flags.StringVar(&speed, "speed", "max", "max, or how many times as fast as it happened")
-	c.flags.BoolVar(&diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
-	c.flags.StringVar(&format, "format", string(replay.NDJSON), "parquet, ndjson or csv")
-	c.flags.StringVar(&out, "o", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
-	faults := c.read(args)
-	var rules replay.Override
-	times := 0.0
-	if c.config != nil {
-		if all && c.hospitals != "" {
-			faults = append(faults, errors.New("--all: leave out --hospital"))
-		}
-		if !slices.Contains(replay.Formats(), replay.Format(format)) {
-			faults = append(faults, errors.New("--format: must be parquet, ndjson or csv"))
-		}
-		var err error
-		if rules, err = readRules(file); err != nil {
-			faults = append(faults, fmt.Errorf("--rules: %w", err))
-		}
-		if times, err = parseSpeed(speed); err != nil {
-			faults = append(faults, err)
-		}
-		if times > 0 && out == "-" && len(c.hospitalList()) != 1 {
-			faults = append(faults, errors.New("--speed: on standard output only one hospital keeps a pace; name it, or a folder by -o"))
-		}
+// replayOptions are the flags of svc replay.
+type replayOptions struct {
+	*logCommand
+	all, diff                bool
+	format, out, file, speed string
+
+	rules replay.Override
+	times float64 // as fast as it happened; 0: as fast as can be
+}
+
+// replayCommand is svc replay: it makes verdicts anew.
+func replayCommand(w world) *cobra.Command {
+	o := &replayOptions{logCommand: newLogCommand(w, 0)}
+	c := o.command("replay", "make the verdicts anew from the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	o.hospitalFlag()
+	f := c.Flags()
+	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
+	o.spanFlags()
+	f.StringVar(&o.file, "rules", "", "`file` of rules that hold in the replay: JSON as /api/admin/rules has it, or CSV with factorId, line, text")
+	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` as fast as it happened")
+	f.BoolVar(&o.diff, "diff", false, "tell the hours in which level, axes or rooms differ from what was recorded, not the verdicts")
+	formatFlag(c, &o.format, replay.NDJSON)
+	f.StringVar(&o.out, "out", "-", "`file`, of more than one hospital an empty folder with a file for each partition; - is standard output")
+	o.check = o.faults
+	return c
+}
+
+// faults reads what the flags say, and returns what is wrong with it.
+func (c *replayOptions) faults() []error {
+	faults := c.logCommand.faults()
+	if c.all && c.hospitals != "" {
+		faults = append(faults, errors.New("--all: leave out --hospital"))
 	}
-	if err := c.wrong(faults); err != nil {
-		return err
+	var err error
+	if c.rules, err = readRules(c.file); err != nil {
+		faults = append(faults, fmt.Errorf("--rules: %w", err))
 	}
+	if c.times, err = parseSpeed(c.speed); err != nil {
+		faults = append(faults, err)
+	}
+	if c.times > 0 && c.out == "-" && len(c.hospitalList()) != 1 {
+		faults = append(faults, errors.New("--speed: on standard output only one hospital keeps a pace; name it, or a folder by --out"))
+	}
+	return faults
+}
+
+func (c *replayOptions) run(ctx context.Context) error {
 	if err := c.connect(ctx); err != nil {
 		return err
 	}
 	defer c.close()
 	rerun := replay.Rerun{
-		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: rules,
-		Wait: c.paced(times), Pace: c.pace(), Progress: c.progress(),
+		Inputs: c.inputs(), Hospitals: c.hospitalList(), From: c.span[0], To: c.span[1], Rules: c.rules,
+		Wait: c.paced(c.times), Pace: c.pace(), Progress: c.progress(),
 	}
-	into := &output{stdout: c.Stdout, name: out, format: replay.Format(format), folder: out != "-" && len(rerun.Hospitals) != 1}
-	if diff {
+	into := &output{stdout: c.Stdout, name: c.out, format: replay.Format(c.format), folder: c.out != "-" && len(rerun.Hospitals) != 1}
+	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
 		summary, err := write(ctx, into, d.Write, d.WriteFolder)
 		if err != nil {
@@ -94,7 +105,7 @@ func write[T any](
 	if o.folder {
 		t, err := parts(ctx, o.name, o.format)
 		if errors.Is(err, replay.ErrFolder) {
-			err = usageError(fmt.Errorf("-o: %s holds something; name an empty folder", o.name))
+			err = usageError(fmt.Errorf("--out: %s holds something; name an empty folder", o.name))
 		}
 		return t, err
 	}

@@ -86,7 +86,8 @@ func runCommand(w world) *cobra.Command {
 	all := slices.Sorted(maps.Keys(roles()))
 	c := &config{}
 	cmd := &cobra.Command{
-		Use: "run [ROLE,ROLE…]", Short: "run several roles in one process, all without a list",
+		Use: "run [ROLES]", Short: "run several roles in one process",
+		Long:      "ROLES are separated by commas, as in ingest,read; without them all run.",
 		ValidArgs: all,
 	}
 	c.bind(cmd.Flags(), needsOf(all))

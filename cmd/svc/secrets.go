@@ -7,33 +7,34 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"svc/internal/access"
 	"svc/internal/audit"
+	"svc/internal/cli"
 	"svc/internal/keys"
 	"svc/internal/seal"
 	"svc/schemas"
 )
 
-// runSecrets is for who changes SVC_SECRETS_KEY: what is sealed by which key, and to
-// seal it anew. The steps are in docs/administration.md.
-func runSecrets(ctx context.Context, args []string, w world) error {
-	return verbs{
-		"status": {"status", secretsCommand((*settings).tellSealed)},
-		"reseal": {"reseal", secretsCommand((*settings).reseal)},
-	}.run(ctx, "secrets", args, w)
-}
-
-func secretsCommand(do func(*settings, context.Context, *admin, *keys.Ring) error) func(context.Context, *admin, []string) error {
-	return func(ctx context.Context, a *admin, args []string) error {
-		a.needs = needSecrets
-		if err := a.parse(args); err != nil {
-			return err
+// secretsCommand is svc secrets, for who changes SVC_SECRETS_KEY: what is sealed by
+// which key, and to seal it anew. The steps are in docs/administration.md.
+func secretsCommand(w world) *cobra.Command {
+	verb := func(use, short string, do func(*settings, context.Context, *admin, *keys.Ring) error) *cobra.Command {
+		a := newAdmin(w, needSecrets)
+		a.check = func() []error {
+			if a.config.SecretsKey == "" && !a.flags.Changed("secrets-key") {
+				return []error{errors.New("--secrets-key: must be given")}
+			}
+			return nil
 		}
-		if err := a.usage(required("--secrets-key", a.config.SecretsKey)); err != nil {
-			return err
-		}
-		return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error { return do(s, ctx, a, ring) })
+		return a.command(use, short, func(ctx context.Context, _ []string) error {
+			return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error { return do(s, ctx, a, ring) })
+		})
 	}
+	return group("secrets", "change the key that seals secrets and addresses",
+		verb("status", "tell what is sealed with which key; exit code 1 unless all is with the newest", (*settings).tellSealed),
+		verb("reseal", "seal with the newest key what an older one sealed", (*settings).reseal))
 }
 
 // sealedBy says with which key a setting is sealed.
@@ -118,7 +119,7 @@ func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
 		count[rows[i].Key]++
 	}
 	if a.json {
-		err = a.printJSON(append([]sealedRow{}, rows...))
+		err = cli.PrintItems(a.Stdout, append([]sealedRow{}, rows...))
 	} else {
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintf(table, "SEALED WITH\tWEBHOOKS AND RECIPIENTS\n")

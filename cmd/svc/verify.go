@@ -10,8 +10,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"svc/acuity"
 	"svc/internal/board"
+	"svc/internal/cli"
 	"svc/internal/replay"
 	"svc/schemas"
 )
@@ -19,46 +22,50 @@ import (
 // errDiffers is that verify has found a difference, which it has told.
 var errDiffers = errors.New("what was written or is served differs from what the log makes")
 
-// verifySettings are how a round is made.
-type verifySettings struct {
-	patience time.Duration
-	plain    bool
+// verifyOptions are the flags of svc verify.
+type verifyOptions struct {
+	*logCommand
+	all, continuous, plain bool
+	every, patience        time.Duration
+	listen                 string
 }
 
-// runVerify folds the log and holds changelog and view against it.
-func runVerify(ctx context.Context, args []string, w world) error {
-	var all, continuous, plain bool
-	var every, patience time.Duration
-	var listen string
-	c := newLogCommand("verify", w)
-	c.needs = needRedis
-	c.flags.StringVar(&c.hospitals, "hospital", "", "hospital `ids`, separated by commas (default: all)")
-	c.flags.BoolVar(&all, "all", false, "all hospitals; the same as none named")
-	c.flags.BoolVar(&continuous, "continuous", false, "go on with what comes, and serve the findings as metrics")
-	c.flags.DurationVar(&every, "every", time.Minute, "continuous: between two rounds")
-	c.flags.StringVar(&listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
-	c.flags.DurationVar(&patience, "patience", 5*time.Second, "how long the view may be behind the log")
-	c.flags.BoolVar(&plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
-	faults := c.read(args)
-	if c.config != nil && all && c.hospitals != "" {
-		faults = append(faults, errors.New("--all: leave out --hospital"))
-	}
-	for _, name := range []string{"every", "metrics"} {
-		if c.config != nil && !continuous && given(c.flags)[name] {
-			faults = append(faults, fmt.Errorf("--%s: is that of --continuous", name))
+// verifyCommand is svc verify: it folds the log and holds changelog and view against
+// it.
+func verifyCommand(w world) *cobra.Command {
+	o := &verifyOptions{logCommand: newLogCommand(w, needRedis)}
+	c := o.command("verify", "hold what was written and is served against the log", func(ctx context.Context, _ []string) error { return o.run(ctx) })
+	o.hospitalFlag()
+	f := c.Flags()
+	f.BoolVar(&o.all, "all", false, "all hospitals; the same as none named")
+	f.BoolVar(&o.continuous, "continuous", false, "go on with what comes, and serve the findings as metrics")
+	f.DurationVar(&o.every, "every", time.Minute, "continuous: between two rounds")
+	f.StringVar(&o.listen, "metrics", "127.0.0.1:9095", "continuous: `address` of /metrics")
+	f.DurationVar(&o.patience, "patience", 5*time.Second, "how long the view may be behind the log") //nolint:mnd // as reads are refused after
+	f.BoolVar(&o.plain, "plain", false, "derive everything anew at every step: the reference, about a hundred times slower")
+	o.check = func() []error {
+		faults := o.faults()
+		if o.all && o.hospitals != "" {
+			faults = append(faults, errors.New("--all: leave out --hospital"))
 		}
+		for _, name := range []string{"every", "metrics"} {
+			if !o.continuous && f.Changed(name) {
+				faults = append(faults, fmt.Errorf("--%s: is that of --continuous", name))
+			}
+		}
+		if o.every <= 0 {
+			faults = append(faults, errors.New("--every: must be above 0"))
+		}
+		return faults
 	}
-	if c.config != nil && every <= 0 {
-		faults = append(faults, errors.New("--every: must be above 0"))
+	return c
+}
+
+func (c *verifyOptions) run(ctx context.Context) error {
+	if c.continuous {
+		return c.follow(ctx)
 	}
-	if err := c.wrong(faults); err != nil {
-		return err
-	}
-	settings := verifySettings{patience, plain}
-	if continuous {
-		return c.follow(ctx, settings, every, listen)
-	}
-	v, closes, err := c.verifier(ctx, settings)
+	v, closes, err := c.verifier(ctx)
 	defer closes()
 	if err != nil {
 		return err
@@ -82,7 +89,7 @@ func runVerify(ctx context.Context, args []string, w world) error {
 }
 
 // verifier connects to what is compared; closes is never nil.
-func (c *logCommand) verifier(ctx context.Context, s verifySettings) (v *replay.Verify, closes func(), err error) {
+func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes func(), err error) {
 	closes = c.close
 	if err := c.connect(ctx); err != nil {
 		return nil, closes, err
@@ -105,7 +112,7 @@ func (c *logCommand) verifier(ctx context.Context, s verifySettings) (v *replay.
 	}
 	v = &replay.Verify{
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: s.patience, Hospitals: c.hospitalList(), Plain: s.plain, Pace: c.pace(), Progress: c.progress(),
+		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: c.pace(), Progress: c.progress(),
 	}
 	if !c.cluster.Embedded() {
 		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))
@@ -115,7 +122,7 @@ func (c *logCommand) verifier(ctx context.Context, s verifySettings) (v *replay.
 
 func (c *logCommand) report(r *replay.Report) error {
 	if c.json {
-		return printValue(c.Stdout, r)
+		return cli.PrintJSON(c.Stdout, r)
 	}
 	for i := range r.Hospitals {
 		h := &r.Hospitals[i]
@@ -155,15 +162,15 @@ func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) 
 
 // follow verifies round after round and serves what it finds as metrics. A
 // difference stays until the process is started anew.
-func (c *logCommand) follow(ctx context.Context, s verifySettings, every time.Duration, listen string) error {
+func (c *verifyOptions) follow(ctx context.Context) error {
 	if c.Own {
 		if err := stepAside(ctx, c.nice); err != nil {
 			return err
 		}
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
-		return fmt.Errorf("--metrics: %s is in use or not ours", listen)
+		return fmt.Errorf("--metrics: %s is in use or not ours", c.listen)
 	}
 	h := newHouse(c.config, slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError})), c.Now)
 	seen := h.metrics.verify()
@@ -174,20 +181,20 @@ func (c *logCommand) follow(ctx context.Context, s verifySettings, every time.Du
 	closes := c.close
 	defer func() { closes() }()
 	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
-		v, closesAll, err := c.verifier(ctx, s)
+		v, closesAll, err := c.verifier(ctx)
 		closes = closesAll
 		if err != nil {
 			return nil, err
 		}
 		h.cluster = c.cluster
 		h.dialed.Store(true)
-		h.run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen, every) })
+		h.run("verify", func(ctx context.Context) error { return c.rounds(ctx, v, seen) })
 		return nil, nil
 	})
 }
 
 // rounds are made until ctx ends.
-func (c *logCommand) rounds(ctx context.Context, v *replay.Verify, seen *verifyFigures, every time.Duration) error {
+func (c *verifyOptions) rounds(ctx context.Context, v *replay.Verify, seen *verifyFigures) error {
 	named := map[string]bool{}
 	for {
 		report, err := v.Round(ctx)
@@ -213,7 +220,7 @@ func (c *logCommand) rounds(ctx context.Context, v *replay.Verify, seen *verifyF
 			seen.rounds.Add(1)
 			seen.last.Store(c.Now().UnixMilli())
 		}
-		if err := pause(ctx, every); err != nil {
+		if err := pause(ctx, c.every); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,8 @@ var rooms = map[string]room{
 	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
 	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
 	"internal/archtest":    {},
-	"internal/cli":         {imports: []string{"github.com/spf13", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
+	"internal/receiver":    {imports: []string{"internal/api", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
+	"internal/cli":         {imports: []string{"github.com/spf13", "ingest", "internal/api", "internal/outbound", "internal/receiver", "internal/signature", "internal/simulate", "internal/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
 	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
 	"internal/shift":       {imports: []string{"acuity"}},
 	"internal/e2e":         {}, // tests alone

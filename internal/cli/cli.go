@@ -96,6 +96,7 @@ func (f *frame) fit(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.DisableAutoGenTag = fullUse(c), true, true
 	if !c.Runnable() {
 		c.RunE = chooseBelow
+		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // it is the missing command that has them
 	} else if !c.DisableFlagParsing {
 		check := c.PreRunE
 		c.PreRunE = func(c *cobra.Command, args []string) error {
@@ -160,15 +161,14 @@ func pathBelowRoot(c *cobra.Command) string {
 // wordFaults compares the words of a command line with those that Use names.
 func wordFaults(use string, args []string) (faults []error) {
 	wanted := strings.Fields(use)[1:]
-	for _, one := range wanted {
-		word, many := strings.CutSuffix(one, "…")
+	for _, word := range wanted {
 		switch optional := strings.HasPrefix(word, "["); {
-		case len(args) > 0 && many:
+		case len(args) > 0 && strings.Contains(word, "…"):
 			return nil
 		case len(args) > 0:
 			args = args[1:]
 		case !optional:
-			faults = append(faults, fmt.Errorf("%s: must be given", word))
+			faults = append(faults, fmt.Errorf("%s: must be given", strings.TrimSuffix(word, "…")))
 		}
 	}
 	if len(args) > 0 {

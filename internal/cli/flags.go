@@ -68,6 +68,37 @@ func noted(flag *pflag.Flag, what string) string {
 	return strings.Join(flag.Annotations[what], "")
 }
 
+// OneOf adds a flag that takes one of some words, which the shell completes.
+func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...string) {
+	*into = preset
+	c.Flags().Var(&oneOf{into, words}, name, usage)
+	err := c.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	if err != nil {
+		panic(err) // the flag was just added
+	}
+}
+
+// oneOf is the value of such a flag.
+type oneOf struct {
+	into  *string
+	words []string
+}
+
+// String implements [pflag.Value].
+func (v *oneOf) String() string { return *v.into }
+
+// Type implements [pflag.Value].
+func (v *oneOf) Type() string { return "word" }
+
+// Set implements [pflag.Value].
+func (v *oneOf) Set(text string) error {
+	if !slices.Contains(v.words, text) {
+		return fmt.Errorf("must be %s", either(v.words))
+	}
+	*v.into = text
+	return nil
+}
+
 // checkedValue is the value of a flag that keeps what is wrong with it, so that the
 // parser goes on and all faults are told at once. No fault repeats the value.
 type checkedValue struct {
@@ -164,6 +195,9 @@ func explainFlag(c *cobra.Command, err error) error {
 		return Usage(err)
 	case len(unknown.GetSpecifiedShortnames()) > 1:
 		name, _, _ := strings.Cut(unknown.GetSpecifiedShortnames(), "=")
+		if c.Flags().Lookup("h"+name) != nil { // its h was read as -h
+			name = "h" + name
+		}
 		return Usage(fmt.Errorf("-%s: a flag has two dashes: --%s", name, name))
 	case unknown.GetSpecifiedShortnames() != "":
 		return Usage(fmt.Errorf("-%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedShortnames(), pathBelowRoot(c)))

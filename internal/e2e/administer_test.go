@@ -73,7 +73,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	})
 	ask(admin, "POST", "/api/admin/keys/"+made.ID+"/rotate", `{"overlap":"0"}`, 200, &next)
 	ask(reader, "GET", "/api/v1/level", "", 401, nil)
-	cli(t, nil, "keys", "revoke", "--data", dir, "--id", next.ID)
+	cli(t, nil, "keys", "revoke", "--data", dir, next.ID)
 	eventually(t, time.Second, func() error {
 		a, err := newPartner(d.BaseURL, d.HospitalID, next.Key).do(http.MethodGet, "/api/v1/level", "", "")
 		if err == nil && a.status != http.StatusUnauthorized {

@@ -30,9 +30,9 @@ func BenchmarkSenderBesideReplay(b *testing.B) {
 	}{
 		{"alone", nil},
 		{"replay", func() []string {
-			return []string{"replay", "--all", "--format", "parquet", "-o", b.TempDir()}
+			return []string{"replay", "--all", "--format", "parquet", "--out", b.TempDir()}
 		}},
-		{"export", func() []string { return []string{"export", "--topic", "observations", "-o", b.TempDir()} }},
+		{"export", func() []string { return []string{"export", "--topic", "observations", "--out", b.TempDir()} }},
 	}
 	openLoop(b, 300, 20*time.Second, sends(s.partners)) // until the broker is as fast as it gets
 	p50, p99 := map[string][]float64{}, map[string][]float64{}

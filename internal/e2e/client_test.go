@@ -166,3 +166,11 @@ func (p *partner) unitState(t testing.TB) (u unitState) {
 	into(t, a.Data, &u)
 	return u
 }
+
+// items are those of a list that a command printed with --json.
+func items[T any](t testing.TB, text string) []T {
+	t.Helper()
+	var list struct{ Items []T }
+	into(t, []byte(text), &list)
+	return list.Items
+}

@@ -291,30 +291,29 @@ func TestKeysEverywhere(t *testing.T) {
 	if out, ok := svcIn(t, dir, "keys", "list", "--hospital", "typo"); ok || !strings.Contains(out, `no hospital "typo"`) {
 		t.Errorf("the keys of a hospital that is not there: %v, %s", ok, out)
 	}
-	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "-o", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
+	if out, ok := svcIn(t, dir, "export", "--topic", "observations", "--hospital", "typo", "--out", t.TempDir()); !ok || !strings.Contains(out, `nothing of hospital "typo" was found`) {
 		t.Errorf("an export of a hospital that is not there: %v, %s", ok, out)
 	}
-	var listed []struct{ ID, Name, Status string }
-	into(t, []byte(cli(t, nil, "keys", "list", "--data", dir, "--json")), &listed)
+	listed := items[struct{ ID, Name, Status string }](t, cli(t, nil, "keys", "list", "--data", dir, "--json"))
 	id := ""
 	for _, k := range listed {
 		if k.Name == "reader" && k.Status == "active" {
 			id = k.ID
 		}
 	}
-	rotated := cli(t, nil, "keys", "rotate", "--data", dir, "--id", id, "--overlap", "1h")
+	rotated := cli(t, nil, "keys", "rotate", "--data", dir, id, "--overlap", "1h")
 	eventually(t, time.Second, func() error { return wantStatus(status(rotated), http.StatusNotFound) })
 	if err := wantStatus(status(key), http.StatusNotFound); err != nil {
 		t.Errorf("the old key in its overlap: %v", err)
 	}
-	cli(t, nil, "keys", "revoke", "--data", dir, "--id", id)
+	cli(t, nil, "keys", "revoke", "--data", dir, id)
 	eventually(t, time.Second, func() error { return wantStatus(status(key), http.StatusUnauthorized) })
 	if err := wantStatus(status(rotated), http.StatusNotFound); err != nil {
 		t.Errorf("the new key after the old one is revoked: %v", err)
 	}
 	var first, again struct{ RevokedAt string }
-	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, "--id", id, "--json")), &first)
-	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, "--id", id, "--json")), &again)
+	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, id, "--json")), &first)
+	into(t, []byte(cli(t, nil, "keys", "revoke", "--data", dir, id, "--json")), &again)
 	if first.RevokedAt == "" || again != first {
 		t.Errorf("revoked twice: at %s, then at %s", first.RevokedAt, again.RevokedAt)
 	}

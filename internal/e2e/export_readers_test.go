@@ -33,7 +33,7 @@ func TestExportReadByOthers(t *testing.T) {
 	for _, table := range replay.Tables() {
 		t.Run(table.Name, func(t *testing.T) {
 			for folder, format := range map[string]string{out: "parquet", lines: "ndjson"} {
-				cli(t, nil, "export", "--topic", table.Name, "-o", folder, "--format", format, "--to", until, "--data", d.dir)
+				cli(t, nil, "export", "--topic", table.Name, "--out", folder, "--format", format, "--to", until, "--data", d.dir)
 			}
 			read := exec.Command(interpreter, "testdata/readers.py", filepath.Join(out, table.Name))
 			read.Stderr = os.Stderr
@@ -120,7 +120,7 @@ func exportable(t *testing.T) *dev {
 	say(t, p, 6)
 	eventually(t, time.Minute, func() error {
 		for _, topic := range []string{"snapshots", "deliveries"} {
-			if cli(t, nil, "export", "--topic", topic, "--format", "ndjson", "-o", "-", "--data", d.dir) == "" {
+			if cli(t, nil, "export", "--topic", topic, "--format", "ndjson", "--out", "-", "--data", d.dir) == "" {
 				return errors.New("nothing yet of " + topic)
 			}
 		}

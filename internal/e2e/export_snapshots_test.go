@@ -18,7 +18,7 @@ func TestDevExportSnapshots(t *testing.T) {
 	eventually(t, time.Minute, func() error {
 		seen := map[string]bool{}
 		visits := 0
-		out := cli(t, nil, "export", "--topic", "snapshots", "--hospital", d.HospitalID, "--format", "ndjson", "-o", "-", "--data", d.dir)
+		out := cli(t, nil, "export", "--topic", "snapshots", "--hospital", d.HospitalID, "--format", "ndjson", "--out", "-", "--data", d.dir)
 		for line := range strings.Lines(out) {
 			var row struct {
 				Hospital, Level string

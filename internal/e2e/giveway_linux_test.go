@@ -66,7 +66,7 @@ func TestApart(t *testing.T) {
 	for want, args := range map[int][]string{
 		0: {"replay", "--data", d.dir},
 		1: {"verify", "--hospital", "nobody", "--data", d.dir},
-		2: {"export", "--topic", "nothing", "-o", "-", "--data", d.dir},
+		2: {"export", "--topic", "nothing", "--out", "-", "--data", d.dir},
 	} {
 		n := start(t, args[0], args)
 		<-n.exited

@@ -72,7 +72,7 @@ func importPast(t *testing.T, args, env []string) {
 	for i := range hospitals {
 		hospital := fmt.Sprintf("h%03d", i)
 		made := rows("replay", "--hospital", hospital)
-		recorded := rows("export", "--topic", "verdicts", "--hospital", hospital, "--format", "ndjson", "-o", "-")
+		recorded := rows("export", "--topic", "verdicts", "--hospital", hospital, "--format", "ndjson", "--out", "-")
 		if len(made) < n/hospitals || len(recorded) < len(made) {
 			t.Fatalf("%s: %d changes are recorded, the log makes %d", hospital, len(recorded), len(made))
 		}
@@ -117,6 +117,6 @@ func pastExport(t *testing.T, n, hospitals int) (dir string) {
 		t.Fatal(err)
 	}
 	dir = t.TempDir()
-	cli(t, nil, "export", "--topic", "observations", "--data", d.dir, "-o", dir)
+	cli(t, nil, "export", "--topic", "observations", "--data", d.dir, "--out", dir)
 	return dir
 }

@@ -151,8 +151,7 @@ func (s *system) mllpAt(hospital, address string, args ...string) *node {
 // keyID is the id of the first key of a hospital.
 func (s *system) keyID(hospital string) string {
 	s.t.Helper()
-	var listed []struct{ ID string }
-	into(s.t, []byte(cli(s.t, s.env, "keys", "list", "--hospital", hospital, "--json")), &listed)
+	listed := items[struct{ ID string }](s.t, cli(s.t, s.env, "keys", "list", "--hospital", hospital, "--json"))
 	if len(listed) == 0 {
 		s.t.Fatal("no key")
 	}
@@ -270,14 +269,12 @@ func TestMLLPRevoked(t *testing.T) {
 	if code, err := e.send(arrival(1, time.Now())); err != nil || code != "AA" {
 		t.Fatal(code, err)
 	}
-	var listed []struct {
+	for _, k := range items[struct {
 		ID     string
 		Scopes []string
-	}
-	into(t, []byte(cli(t, nil, "keys", "list", "--data", dir, "--json")), &listed)
-	for _, k := range listed {
+	}](t, cli(t, nil, "keys", "list", "--data", dir, "--json")) {
 		if slices.Contains(k.Scopes, "ingest:hl7") {
-			cli(t, nil, "keys", "revoke", "--data", dir, "--id", k.ID)
+			cli(t, nil, "keys", "revoke", "--data", dir, k.ID)
 		}
 	}
 	eventually(t, 3*time.Second, func() error {

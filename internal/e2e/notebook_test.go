@@ -39,7 +39,7 @@ func TestNotebook(t *testing.T) {
 		if !strings.Contains(string(page), "svc export --topic "+topic) {
 			t.Errorf("the page does not export %s", topic)
 		}
-		cli(t, nil, "export", "--topic", topic, "-o", export, "--data", dir)
+		cli(t, nil, "export", "--topic", topic, "--out", export, "--data", dir)
 	}
 	picture := filepath.Join(dir, "week.png")
 	run := exec.Command(filepath.Join(analysts, "run.sh"), export, picture)

@@ -100,11 +100,10 @@ func TestTopicsThatDoNotFit(t *testing.T) {
 func TestRevokedOnServers(t *testing.T) {
 	s := startSystem(t, "north")
 	p := s.partners[0]
-	var listed []struct{ ID, Name string }
-	into(t, []byte(cli(t, s.env, "keys", "list", "--hospital", "north", "--json")), &listed)
+	listed := items[struct{ ID, Name string }](t, cli(t, s.env, "keys", "list", "--hospital", "north", "--json"))
 	if len(listed) != 1 {
 		t.Fatalf("keys %+v", listed)
 	}
-	cli(t, s.env, "keys", "revoke", "--id", listed[0].ID)
+	cli(t, s.env, "keys", "revoke", listed[0].ID)
 	eventually(t, time.Second, func() error { return wantStatus(p.get(t, "/api/v1/level").status, http.StatusUnauthorized) })
 }

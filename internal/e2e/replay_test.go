@@ -87,8 +87,8 @@ func TestDevReplay(t *testing.T) {
 	plantInView(t, strings.TrimPrefix(from.Redis, "redis://"), fmt.Sprintf("svc:{%d}unit:%s", partition, from.HospitalID), of(from), nil)
 
 	out := t.TempDir()
-	cli(t, nil, "export", "--topic", "observations", "--data", from.dir, "-o", out)
-	cli(t, nil, "export", "--topic", "verdicts", "--data", from.dir, "-o", out)
+	cli(t, nil, "export", "--topic", "observations", "--data", from.dir, "--out", out)
+	cli(t, nil, "export", "--topic", "verdicts", "--data", from.dir, "--out", out)
 	cli(t, nil, "import", out, "--data", to.dir)
 	eventually(t, 10*time.Second, func() error {
 		if got := cli(t, nil, "verify", "--data", to.dir); !strings.Contains(got, "42 inputs, 42 changes") {
@@ -101,7 +101,7 @@ func TestDevReplay(t *testing.T) {
 		t.Errorf("the replays of an export and its import differ:\n%s\n%s", a, b)
 	}
 	parts := filepath.Join(out, "replayed")
-	cli(t, nil, "replay", "--all", "--data", from.dir, "-o", parts)
+	cli(t, nil, "replay", "--all", "--data", from.dir, "--out", parts)
 	if all := files(t, parts); len(all) != 1 || strings.TrimSpace(all[fmt.Sprintf("/part-%d.ndjson", partition)]) != a {
 		t.Errorf("the replay of all hospitals is %v", all)
 	}
@@ -129,7 +129,7 @@ func TestKillExport(t *testing.T) {
 	d := startDev(t, t.TempDir(), "--ephemeral")
 	say(t, newPartner(d.BaseURL, d.HospitalID, d.APIKey), 400)
 	args := func(out string, more ...string) []string {
-		return append([]string{"export", "--topic", "observations", "--data", d.dir, "-o", out, "--segment", "20"}, more...)
+		return append([]string{"export", "--topic", "observations", "--data", d.dir, "--out", out, "--segment", "20"}, more...)
 	}
 	whole, killed := t.TempDir(), t.TempDir()
 	cli(t, nil, args(whole)...)

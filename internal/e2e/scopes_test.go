@@ -33,7 +33,7 @@ func TestScopes(t *testing.T) {
 	}
 	var ended struct{ ID, Key string }
 	into(t, []byte(mint(d.HospitalID, "all,admin", "--json")), &ended)
-	cli(t, nil, "keys", "revoke", "--data", dir, "--id", ended.ID)
+	cli(t, nil, "keys", "revoke", "--data", dir, ended.ID)
 	none["revoked"] = ended.Key
 	scoped := map[string]*partner{}
 	for _, scope := range append(access.Scopes(), access.Admin) {

@@ -56,9 +56,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 		}
 	}
 	secret := d.say("webhooks", "add", r.URL+"/hook")
-	var list struct{ Webhooks []struct{ ID string } }
-	into(t, []byte(d.say("webhooks", "list", "--json")), &list)
-	id := list.Webhooks[0].ID
+	id := items[struct{ ID string }](t, d.say("webhooks", "list", "--json"))[0].ID
 	recipient := d.say("alerts", "add", "--label", "Charge nurse", "--phone", "+15550100")
 	works("at first", id, secret, recipient)
 

@@ -268,13 +268,11 @@ func TestDevSenderSwitches(t *testing.T) {
 	if !ok {
 		t.Fatalf("keys: %s", out)
 	}
-	var keys []struct {
+	id := ""
+	for _, k := range items[struct {
 		ID     string
 		Scopes []string
-	}
-	into(t, []byte(out), &keys)
-	id := ""
-	for _, k := range keys {
+	}](t, out) {
 		if slices.Contains(k.Scopes, "ingest:hl7") {
 			id = k.ID
 		}

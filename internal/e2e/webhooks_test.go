@@ -194,17 +194,14 @@ func (d *desk) life() (secrets []string) {
 	if !strings.HasPrefix(first, "whsec_") || strings.ContainsAny(first, " \n") {
 		t.Fatalf("add prints %q, want the secret alone", first)
 	}
-	var list struct {
-		Webhooks []struct {
-			ID, Status string
-			Version    int64
-		}
-	}
-	into(t, []byte(d.say("webhooks", "list", "--json")), &list)
-	if len(list.Webhooks) != 1 || list.Webhooks[0].Status != "active" {
+	list := items[struct {
+		ID, Status string
+		Version    int64
+	}](t, d.say("webhooks", "list", "--json"))
+	if len(list) != 1 || list[0].Status != "active" {
 		t.Fatalf("list %+v", list)
 	}
-	id := list.Webhooks[0].ID
+	id := list[0].ID
 
 	// A test, and what is delivered to an endpoint that refuses.
 	if out := d.say("webhooks", "test", id); !strings.Contains(out, "delivered: ok 204") {
@@ -229,8 +226,7 @@ func (d *desk) life() (secrets []string) {
 	delivered := func(of string) (found delivery) {
 		t.Helper()
 		eventually(t, time.Minute, func() error {
-			var all []delivery
-			into(t, []byte(d.say("webhooks", "deliveries", id, "--json", "--event", of, "--state", "delivered")), &all)
+			all := items[delivery](t, d.say("webhooks", "deliveries", id, "--json", "--event", of, "--state", "delivered"))
 			if len(all) == 0 {
 				return fmt.Errorf("no %s is listed", of)
 			}

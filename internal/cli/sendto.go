@@ -1,9 +1,10 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ type busyError struct {
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
-		return nil, usageError(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
+		return nil, Usage(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
 	}
 	secured, err := o.tls(to.Hostname())
 	if err != nil {
@@ -60,7 +61,7 @@ func (o *sendOptions) target() (target, error) {
 	case "mllps":
 		return func() line { return &mllpLine{address: to.Host, answer: o.answer, secured: secured} }, nil
 	}
-	return nil, usageError(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
+	return nil, Usage(errors.New("--to: must be http://…, https://…, mllp://… or mllps://…"))
 }
 
 func (o *sendOptions) tls(host string) (*tls.Config, error) {
@@ -79,6 +80,19 @@ func (o *sendOptions) tls(host string) (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// authorities reads the certificates of authorities from a PEM file.
+func authorities(path string) (*x509.CertPool, error) {
+	content, err := os.ReadFile(path) //nolint:gosec // the file that the user named
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, errors.New("holds no certificate in PEM")
+	}
+	return pool, nil
 }
 
 type httpLine struct {
@@ -215,4 +229,31 @@ func silent(message []byte) bool {
 	}
 	accept := string(fields[14])
 	return accept != "AL" && (accept != "" || len(fields) > 15 && len(fields[15]) > 0)
+}
+
+// Feed sends requests of the ingest API to a server, one after the other.
+type Feed struct{ line *httpLine }
+
+// NewFeed returns the feed of a key into a server.
+func NewFeed(base, key string, within time.Duration) *Feed {
+	return &Feed{&httpLine{&http.Client{Timeout: within}, base + "/api/ingest/", key}}
+}
+
+// Close ends its connections.
+func (f *Feed) Close() { f.line.close() }
+
+// Post sends a body to a path of the ingest API. It tells why it was refused; the
+// error is one that trying again may mend.
+func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused string, err error) {
+	got, err := f.line.send(ctx, payload{path: path, body: body})
+	var final finalError
+	switch {
+	case errors.As(err, &final):
+		return final.Error(), nil
+	case err != nil:
+		return "", err
+	case got.refused:
+		return got.String(), nil
+	}
+	return "", nil
 }

@@ -1,14 +1,15 @@
-package main
+package cli
 
 import (
 	"context"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
 	"text/tabwriter"
+
+	"github.com/spf13/cobra"
 )
 
 // deliveryData is a delivery as the API has it.
@@ -40,9 +41,11 @@ type deliveryFilter struct {
 	limit                               int
 }
 
-func (f *deliveryFilter) flags(flags *flag.FlagSet) {
+func (f *deliveryFilter) flags(c *cobra.Command) {
+	OneOf(c, &f.channel, "channel", "", "only deliveries by this channel: webhook, email or sms", "webhook", "email", "sms")
+	flags := c.Flags()
 	flags.StringVar(&f.state, "state", "", "only deliveries in this `state`")
-	flags.StringVar(&f.since, "since", "", "not before this `time`")
+	flags.StringVar(&f.since, "since", "", "not before this `time`: RFC 3339, or a duration such as 2h for so long ago")
 	flags.StringVar(&f.until, "until", "", "before this `time` (default: now)")
 	flags.IntVar(&f.limit, "limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
 }
@@ -58,8 +61,8 @@ func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter)
 
 // ago is a time as the API takes it: as given, or so long ago.
 func (c *client) ago(text string) string {
-	if lapse, err := parseLifetime(text); err == nil && lapse > 0 {
-		return stamp(c.Now().Add(-lapse))
+	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
+		return Stamp(c.Now().Add(-lapse))
 	}
 	return text
 }
@@ -89,7 +92,7 @@ func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFil
 	}
 	all = all[:min(len(all), most)]
 	if c.json {
-		return printJSON(c.Stdout, all)
+		return PrintItems(c.Stdout, all)
 	}
 	for _, raw := range all {
 		var d deliveryData

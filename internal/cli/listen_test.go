@@ -1,14 +1,10 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -17,10 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/api"
 	"svc/internal/outbound"
 	"svc/internal/signature"
-	"svc/internal/subscribers"
 )
 
 const (
@@ -86,7 +80,7 @@ func listening(t *testing.T, args ...string) (url string, printed *lines) {
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan int)
 	go func() {
-		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), world{Env: environment(), Stdout: printed, Stderr: said, Now: time.Now})
+		done <- run(ctx, append([]string{"listen", "--addr", "127.0.0.1:0"}, args...), World{Env: environment(), Stdout: printed, Stderr: said, Now: time.Now})
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -170,14 +164,14 @@ func TestListenToNoSecret(t *testing.T) {
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := parseListen([]string{"--secret-file", file}, world{Env: environment()}); err == nil || !strings.Contains(err.Error(), "--secret-file: holds no secret") {
-		t.Errorf("%v", err)
+	if code, _, stderr := say(t, "listen", "--secret-file", file); code != 2 || !strings.Contains(stderr, "--secret-file: holds no secret") {
+		t.Errorf("code %d, says %q", code, stderr)
 	}
 }
 
 func TestListenFaults(t *testing.T) {
 	var out bytes.Buffer
-	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, world{Env: environment(), Stdout: &out, Stderr: &out, Now: time.Now})
+	code := run(t.Context(), []string{"listen", "--addr", "nowhere", "--answer", "99", "--secret-file", "/does/not/exist", "more"}, World{Env: environment(), Stdout: &out, Stderr: &out, Now: time.Now})
 	for _, want := range []string{"--addr: must be", "--answer: must be", "--secret-file: ", `unexpected argument "more"`} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("missing %q in\n%s", want, &out)
@@ -198,109 +192,5 @@ func TestHookRefusesWhatIsLarge(t *testing.T) {
 	answer.Body.Close()
 	if answer.StatusCode != http.StatusRequestEntityTooLarge || printed.String() != "" {
 		t.Errorf("answered %d, printed %q", answer.StatusCode, printed)
-	}
-}
-
-// TestHookForgets: the oldest ids make place.
-func TestHookForgets(t *testing.T) {
-	h := &hook{}
-	for i := range hookRemembers + 1 {
-		h.count(fmt.Sprint(i))
-	}
-	if len(h.seen) != hookRemembers || h.count("1") != 2 || h.count("0") != 1 {
-		t.Errorf("%d ids are known", len(h.seen))
-	}
-}
-
-// devHookServer is the page of svc dev with these webhooks in its settings.
-func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
-	t.Helper()
-	register := subscribers.NewRegister()
-	for _, w := range webhooks {
-		register.SetWebhook(w)
-	}
-	h := &house{now: time.Now, settings: &settings{subscribers: register}}
-	h.router = (&api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
-	h.mountDevHook()
-	server := httptest.NewServer(h.router)
-	t.Cleanup(server.Close)
-	return server.URL + devHookPath
-}
-
-func page(t *testing.T, url string) string {
-	t.Helper()
-	answer, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer answer.Body.Close()
-	content, err := io.ReadAll(answer.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(content)
-}
-
-func TestDevHook(t *testing.T) {
-	now := time.Now()
-	url := devHookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
-		{Value: otherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
-		{Value: hookTestSecret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
-	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
-		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
-	}})
-	if got := page(t, url); !strings.Contains(got, "Nothing yet") {
-		t.Errorf("the empty page:\n%s", got)
-	}
-	for i, tt := range []struct {
-		secret string
-		status int
-	}{
-		{hookTestSecret, 204},
-		{otherSecret, 204}, // the next one signs already
-		{"a secret that has been retired", 401},
-		{"", 401},
-	} {
-		if got := statusOf(t, signedRequest(t, url, tt.secret, "evt_1", "<script>alert(1)</script>", now)); got != tt.status {
-			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
-		}
-	}
-	var list struct {
-		Items []struct {
-			Signature, Endpoint string
-			Times               int
-			Payload             struct{ ID string }
-		}
-	}
-	if err := json.Unmarshal([]byte(page(t, url+".json")), &list); err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, item := range list.Items {
-		got = append(got, fmt.Sprint(item.Signature, " ", item.Endpoint, " ", item.Times, " ", item.Payload.ID))
-	}
-	want := "refused  1 evt_1, refused  1 evt_1, verified whk_1 2 evt_1, verified whk_1 1 evt_1"
-	if strings.Join(got, ", ") != want {
-		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
-	}
-	html := page(t, url)
-	for _, want := range []string{`<span class="verified">verified</span>`, `<span class="refused">refused</span>`, "duplicate, 2 times", "&lt;script&gt;"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("missing %q in\n%s", want, html)
-		}
-	}
-	if strings.Contains(html, "<script>") {
-		t.Error("the page holds what was sent as it is")
-	}
-}
-
-// TestDevHookWithoutWebhooks: what nobody here signed is refused, also by an
-// empty secret.
-func TestDevHookWithoutWebhooks(t *testing.T) {
-	url := devHookServer(t)
-	for _, secret := range []string{"", hookTestSecret} {
-		if got := statusOf(t, signedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
-			t.Errorf("answered %d", got)
-		}
 	}
 }

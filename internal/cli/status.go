@@ -1,37 +1,35 @@
-package main
+package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 )
 
-// runStatus is svc status: GET /api/ingest/status, for people. It ends with exit
+// StatusCommand is svc status: GET /api/ingest/status, for people. It ends with exit
 // code 1 unless the status is ok. With a source it is that of the source.
-func runStatus(ctx context.Context, args []string, w world) error {
-	c := newClient("status", "usage: svc status [SOURCE] [flags]\n\nWith SOURCE, the id or name of an API key, it lists what was refused or warned about.\n\n", w)
-	c.admin = false
-	words, faults, err := c.parse(args)
-	if err != nil {
-		return err
-	}
-	if len(words) > 1 {
-		faults = append(faults, fmt.Errorf("unexpected argument %q", words[1]))
-	}
-	if err = errors.Join(faults...); err != nil {
-		return usageError(err)
-	}
-	if len(words) > 0 {
-		return sourceStatus(ctx, c, words[0])
-	}
+func StatusCommand(w World) *cobra.Command {
+	c := &client{World: w, reader: true}
+	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context, args []string) error {
+		if len(args) > 0 {
+			return sourceStatus(ctx, c, args[0])
+		}
+		return c.status(ctx)
+	})
+	cmd.Long = `With SOURCE, the id or name of an API key, it lists what was refused or warned
+about. Without, it ends with exit code 1 unless the status is ok.`
+	return cmd
+}
+
+func (c *client) status(ctx context.Context) error {
 	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status", nil)
 	if err != nil {
 		return err
@@ -41,12 +39,11 @@ func runStatus(ctx context.Context, args []string, w world) error {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
 	}
 	if c.json {
-		var out bytes.Buffer
-		if err = json.Indent(&out, data, "", "  "); err != nil {
-			return err
-		}
-		fmt.Fprintln(w.Stdout, out.String())
-	} else if err = s.print(w.Stdout); err != nil {
+		err = PrintJSON(c.Stdout, data)
+	} else {
+		err = s.print(c.Stdout)
+	}
+	if err != nil {
 		return err
 	}
 	if s.Status != "ok" {

@@ -1,8 +1,7 @@
-package main
+package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,35 +9,18 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
-
-const alertsUsage = `usage: svc alerts tiers [flags]
-       svc alerts set-tier T1|T2|T3 [--enabled true|false] [--recipients a,b] [--channels email,sms] [--ack MINUTES] [--escalate-to a,b]
-                                    [--repeat MINUTES] [--expire MINUTES] [--action TEXT] [flags]
-       svc alerts recipients [flags]
-       svc alerts add --label ROLE [--email A] [--phone +N] [--webhook WEBHOOK] [flags]
-       svc alerts set RECIPIENT [--label ROLE] [--email A] [--phone +N] [--webhook WEBHOOK] [flags]
-       svc alerts remove RECIPIENT [flags]
-       svc alerts test RECIPIENT --channel email|sms|webhook [--wait 60s] [flags]
-       svc alerts deliveries [DELIVERY] [--channel email|sms|webhook] [--state S] [--since TIME] [--until TIME] [--limit N] [flags]
-       svc alerts retry DELIVERY [--wait 60s] [flags]
-       svc alerts episodes [flags]
-       svc alerts ack EPISODE [--by ROLE] [flags]
-
-set-tier keeps what is not given. An empty --email, --phone or --webhook takes it
-away. add prints the id alone. test and retry end with exit code 1 unless it was
-delivered. deliveries without --channel lists what went to webhooks, too. A TIME is
-RFC 3339, or a duration such as 2h: so long ago.
-
-`
 
 const alertsPath = "/api/admin/alerts"
 
-// alertsCommand is one run of svc alerts.
+// alertsCommand is one run of a command of svc alerts.
 type alertsCommand struct {
-	*client
-	given map[string]bool
-	id    string
+	client
+	flags *pflag.FlagSet
+	id    string // what it is about: a tier, a recipient, a delivery, an episode
 
 	enabled, recipients, channels, escalateTo, action string
 	ack, repeat, expire                               int
@@ -48,47 +30,87 @@ type alertsCommand struct {
 	filter                                            deliveryFilter
 }
 
-var alertVerbs = map[string]clientVerb[*alertsCommand]{
-	"tiers":      {"", nil, (*alertsCommand).tiers},
-	"set-tier":   {"a tier: T1, T2 or T3", []string{"enabled", "recipients", "channels", "ack", "escalate-to", "repeat", "expire", "action", "if-version"}, (*alertsCommand).setTier},
-	"recipients": {"", nil, (*alertsCommand).listRecipients},
-	"add":        {"", []string{"label", "email", "phone", "webhook"}, (*alertsCommand).add},
-	"set":        {"a recipient by its id", []string{"label", "email", "phone", "webhook", "if-version"}, (*alertsCommand).set},
-	"remove":     {"a recipient by its id", []string{"if-version"}, (*alertsCommand).remove},
-	"test":       {"a recipient by its id", []string{"channel", "wait"}, (*alertsCommand).test},
-	"deliveries": {"?", []string{"channel", "state", "since", "until", "limit"}, (*alertsCommand).deliveries},
-	"retry":      {"a delivery by its id", []string{"wait"}, (*alertsCommand).retry},
-	"episodes":   {"", nil, (*alertsCommand).episodes},
-	"ack":        {"an episode by its id", []string{"by"}, (*alertsCommand).acknowledge},
+// AlertsCommand is svc alerts: it administers the alerts of a hospital through its
+// API.
+func AlertsCommand(w World) *cobra.Command {
+	verb := func(use, short string, run func(*alertsCommand, context.Context) error, flags ...func(*alertsCommand, *cobra.Command)) *cobra.Command {
+		o := &alertsCommand{client: client{World: w}}
+		c := o.command(use, short, func(ctx context.Context, args []string) error {
+			o.id = strings.Join(args, "")
+			return run(o, ctx)
+		})
+		o.flags = c.Flags()
+		for _, add := range flags {
+			add(o, c)
+		}
+		return c
+	}
+	c := &cobra.Command{
+		Use: "alerts", Short: "administer who is alerted, by which channel",
+		Long: `add prints the id alone. test and retry end with exit code 1 unless it was
+delivered.`,
+	}
+	tier := verb("set-tier TIER", "change the tier T1, T2 or T3; what is not given stays", (*alertsCommand).setTier, (*alertsCommand).tierFlags, (*alertsCommand).versionFlag)
+	tier.ValidArgs = []string{"T1", "T2", "T3"}
+	c.AddCommand(
+		verb("tiers", "list the tiers", (*alertsCommand).tiers),
+		tier,
+		verb("recipients", "list the recipients", (*alertsCommand).listRecipients),
+		verb("add", "add a recipient, and print its id", (*alertsCommand).add, (*alertsCommand).recipientFlags),
+		verb("set RECIPIENT", "change a recipient; what is not given stays, what is given empty is taken away", (*alertsCommand).set, (*alertsCommand).recipientFlags, (*alertsCommand).versionFlag),
+		verb("remove RECIPIENT", "remove a recipient", (*alertsCommand).remove, (*alertsCommand).versionFlag),
+		verb("test RECIPIENT", "send a message, and wait for the outcome", (*alertsCommand).test, (*alertsCommand).testFlags, (*alertsCommand).waitFlag),
+		verb("deliveries [DELIVERY]", "list what was sent, to webhooks too, or show one delivery", (*alertsCommand).deliveries, (*alertsCommand).filterFlags),
+		verb("retry DELIVERY", "send again, and wait for the outcome", (*alertsCommand).retry, (*alertsCommand).waitFlag),
+		verb("episodes", "list when people were told, and who has taken it", (*alertsCommand).episodes),
+		verb("ack EPISODE", "say that somebody has taken it", (*alertsCommand).acknowledge, (*alertsCommand).byFlag),
+	)
+	return c
 }
 
-// runAlerts administers the alerts of a hospital through its API.
-func runAlerts(ctx context.Context, args []string, w world) error {
-	o := &alertsCommand{client: newClient("alerts", alertsUsage, w)}
-	f := o.flags
-	f.StringVar(&o.enabled, "enabled", "", "true or false")
+func (o *alertsCommand) tierFlags(c *cobra.Command) {
+	OneOf(c, &o.enabled, "enabled", "", "true or false", "true", "false")
+	f := c.Flags()
 	f.StringVar(&o.recipients, "recipients", "", "`ids` of those who are told, separated by commas, in this order")
-	f.StringVar(&o.channels, "channels", "", "email, sms, webhook, separated by commas")
+	f.StringVar(&o.channels, "channels", "", "`channels`: email, sms, webhook, separated by commas")
 	f.IntVar(&o.ack, "ack", 0, "`minutes` until an alert that nobody has taken escalates; 0: none has to be taken")
 	f.StringVar(&o.escalateTo, "escalate-to", "", "`ids` of those who are told then (default: those of the next tier)")
 	f.IntVar(&o.repeat, "repeat", 0, "`minutes` after which it is told again if nobody has taken it; 0: never")
 	f.IntVar(&o.expire, "expire", 0, "`minutes` after which a message that could not be sent is not sent any more")
 	f.StringVar(&o.action, "action", "", "what is to be done, in the `words` of the hospital")
+}
+
+func (o *alertsCommand) recipientFlags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&o.label, "label", "", "the `role`, never a person by name")
 	f.StringVar(&o.email, "email", "", "e-mail `address`")
 	f.StringVar(&o.phone, "phone", "", "`number` for SMS, as +15555550100")
 	f.StringVar(&o.webhook, "webhook", "", "`id` of a webhook that gets surge.alert for this role")
-	f.StringVar(&o.channel, "channel", "", "email, sms or webhook")
-	f.StringVar(&o.by, "by", "", "the `role` that has taken it (default: the key)")
-	o.filter.flags(f)
-	f.DurationVar(&o.wait, "wait", time.Minute, "how long to wait for the outcome")
-	f.StringVar(&o.version, "if-version", "", "do it only if it has this `version`")
-	verb, id, err := choose(o.client, args, alertVerbs, "tiers, set-tier, recipients, add, set, remove, test, deliveries, retry, episodes or ack")
-	if err != nil {
-		return err
-	}
-	o.id, o.given = id, given(f)
-	return verb.run(o, ctx)
+}
+
+func (o *alertsCommand) testFlags(c *cobra.Command) {
+	OneOf(c, &o.channel, "channel", "", "email, sms or webhook", "email", "sms", "webhook")
+	Require(c.Flags(), "channel")
+}
+
+func (o *alertsCommand) byFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.by, "by", "", "the `role` that has taken it (default: the key)")
+}
+
+func (o *alertsCommand) filterFlags(c *cobra.Command) { o.filter.flags(c) }
+
+func (o *alertsCommand) versionFlag(c *cobra.Command) { versionFlag(c, &o.version) }
+
+func (o *alertsCommand) waitFlag(c *cobra.Command) { waitFlag(c, &o.wait, time.Minute) }
+
+// versionFlag adds the flag of a change that is made only to what was looked at.
+func versionFlag(c *cobra.Command, version *string) {
+	c.Flags().StringVar(version, "if-version", "", "do it only if it has this `version`")
+}
+
+// waitFlag adds the flag that says how long to wait for an outcome.
+func waitFlag(c *cobra.Command, wait *time.Duration, preset time.Duration) {
+	c.Flags().DurationVar(wait, "wait", preset, "how long to wait for the outcome; 0: not at all")
 }
 
 func (o *alertsCommand) precondition() []string { return precondition(o.version) }
@@ -118,8 +140,8 @@ type tierData struct {
 }
 
 func (o *alertsCommand) tiers(ctx context.Context) error {
-	var all struct{ Tiers []tierData }
-	return o.show(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all, func() error { return o.printTiers(all.Tiers) })
+	var all []tierData
+	return o.list(ctx, alertsPath+"/tiers", "tiers", &all, func() error { return o.printTiers(all) })
 }
 
 func (o *alertsCommand) printTiers(all []tierData) error {
@@ -139,13 +161,6 @@ func (o *alertsCommand) printTiers(all []tierData) error {
 	return table.Flush()
 }
 
-func dashed(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
-}
-
 // setTier sets a tier whole, with what is not given as it is; if it changes in
 // between nothing is done.
 func (o *alertsCommand) setTier(ctx context.Context) error {
@@ -160,34 +175,30 @@ func (o *alertsCommand) setTier(ctx context.Context) error {
 		}
 	}
 	if t == nil {
-		return usageError(fmt.Errorf("no tier %q; there are T1, T2 and T3", o.id))
+		return Usage(fmt.Errorf("no tier %q; there are T1, T2 and T3", o.id))
 	}
 	if o.version == "" {
 		o.version = strconv.FormatInt(t.Version, 10)
 	}
-	if o.given["enabled"] {
-		enabled, err := strconv.ParseBool(o.enabled)
-		if err != nil {
-			return usageError(errors.New("--enabled: must be true or false"))
-		}
-		t.Enabled = enabled
+	if o.flags.Changed("enabled") {
+		t.Enabled = o.enabled == "true"
 	}
 	for name, list := range map[string]struct {
 		text string
 		into *[]string
 	}{"recipients": {o.recipients, &t.Recipients}, "channels": {o.channels, &t.Channels}, "escalate-to": {o.escalateTo, &t.EscalateTo}} {
-		if o.given[name] {
+		if o.flags.Changed(name) {
 			*list.into = commas(list.text)
 		}
 	}
 	for name, number := range map[string]struct{ given, into *int }{
 		"ack": {&o.ack, &t.AckMinutes}, "repeat": {&o.repeat, &t.RepeatMinutes}, "expire": {&o.expire, &t.ExpireMinutes},
 	} {
-		if o.given[name] {
+		if o.flags.Changed(name) {
 			*number.into = *number.given
 		}
 	}
-	if o.given["action"] {
+	if o.flags.Changed("action") {
 		t.Action = o.action
 	}
 	body := map[string]any{
@@ -212,8 +223,8 @@ type recipientData struct {
 }
 
 func (o *alertsCommand) listRecipients(ctx context.Context) error {
-	var all struct{ Recipients []recipientData }
-	return o.show(ctx, http.MethodGet, alertsPath+"/recipients", nil, &all, func() error { return o.printRecipients(all.Recipients) })
+	var all []recipientData
+	return o.list(ctx, alertsPath+"/recipients", "recipients", &all, func() error { return o.printRecipients(all) })
 }
 
 func (o *alertsCommand) printRecipients(all []recipientData) error {
@@ -239,9 +250,9 @@ func (o *alertsCommand) addresses() map[string]any {
 		"label": {"label", o.label}, "email": {"email", o.email}, "phone": {"phone", o.phone}, "webhook": {"webhookId", o.webhook},
 	} {
 		switch {
-		case o.given[name] && one.value == "":
+		case o.flags.Changed(name) && one.value == "":
 			body[one.path] = nil
-		case o.given[name]:
+		case o.flags.Changed(name):
 			body[one.path] = one.value
 		}
 	}
@@ -274,14 +285,10 @@ func (o *alertsCommand) remove(ctx context.Context) error {
 }
 
 func (o *alertsCommand) test(ctx context.Context) error {
-	if o.channel == "" {
-		return usageError(errors.New("--channel: must be email, sms or webhook"))
-	}
 	return o.tested(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
 }
 
 func (o *alertsCommand) deliveries(ctx context.Context) error {
-	o.filter.channel = o.channel
 	return o.deliveriesOr(ctx, o.id, &o.filter)
 }
 
@@ -290,20 +297,18 @@ func (o *alertsCommand) retry(ctx context.Context) error {
 }
 
 func (o *alertsCommand) episodes(ctx context.Context) error {
-	var all struct {
-		Items []struct {
-			ID, Tier, Level, Reason                   string
-			OpenedAt                                  string
-			ClosedAt, ToldAt, AckBy, AckedAt, AckedBy *string
-			Round                                     int
-			Unreached                                 bool
-		}
+	var all []struct {
+		ID, Tier, Level, Reason                   string
+		OpenedAt                                  string
+		ClosedAt, ToldAt, AckBy, AckedAt, AckedBy *string
+		Round                                     int
+		Unreached                                 bool
 	}
-	return o.show(ctx, http.MethodGet, alertsPath+"/episodes", nil, &all, func() error {
+	return o.list(ctx, alertsPath+"/episodes", "items", &all, func() error {
 		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tTIER\tLEVEL\tOPENED\tCLOSED\tLAST TOLD\tTAKEN")
-		for i := range all.Items {
-			e := &all.Items[i]
+		for i := range all {
+			e := &all[i]
 			taken := "-"
 			switch {
 			case e.AckedAt != nil:

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bufio"
@@ -31,11 +31,11 @@ func readFile(ctx context.Context, name string, each func(payload) error) error 
 	if name != "-" {
 		var err error
 		if file, err = os.Open(name); err != nil { //nolint:gosec // the user names the file
-			return fmt.Errorf("%s: %w", name, reason(err))
+			return fmt.Errorf("%s: %w", name, withoutPath(err))
 		}
 		defer file.Close() //nolint:errcheck // it was only read
 	}
-	in := interruptible(ctx, file)
+	in := Interruptible(ctx, file)
 	defer in.Close() //nolint:errcheck // it was only read
 	if err := readPayloads(in, each); err != nil {
 		return fmt.Errorf("%s: %w", name, err)

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -91,9 +91,9 @@ func TestWebhookCommands(t *testing.T) {
 	}{
 		"list":              {[]string{"webhooks", "list"}, 0, "GET /api/admin/webhooks", "whk_1", ""},
 		"add":               {[]string{"webhooks", "add", "https://x.example", "--rooms", "4,1", "--rate", "20"}, 0, `POST /api/admin/webhooks {"ratePerSecond":20,"rooms":[4,1],"url":"https://x.example"}`, "=whsec_new", "warning: url name_unresolved"},
-		"add by flag":       {[]string{"webhooks", "add", "--url", "https://x.example", "--secret-file", secret}, 0, `POST /api/admin/webhooks {"secret":"a secret of the partner's own","url":"https://x.example"}`, "=whsec_new", "only time"},
-		"add nothing":       {[]string{"webhooks", "add"}, 2, "", "", "name the URL"},
-		"add of set":        {[]string{"webhooks", "add", "https://x.example", "--enabled", "false"}, 2, "", "", "--enabled: is not for this"},
+		"add, own secret":   {[]string{"webhooks", "add", "https://x.example", "--secret-file", secret}, 0, `POST /api/admin/webhooks {"secret":"a secret of the partner's own","url":"https://x.example"}`, "=whsec_new", "only time"},
+		"add nothing":       {[]string{"webhooks", "add"}, 2, "", "", "URL: must be given"},
+		"add of set":        {[]string{"webhooks", "add", "https://x.example", "--enabled", "false"}, 2, "", "", "--enabled: there is no such flag"},
 		"show":              {[]string{"webhooks", "show", "whk_1"}, 0, "GET /api/admin/webhooks/whk_1", "https://x.example", ""},
 		"show of none":      {[]string{"webhooks", "show", "whk_9"}, 1, "GET /api/admin/webhooks/whk_9", "", "nothing here"},
 		"set":               {[]string{"webhooks", "set", "whk_1", "--enabled", "false", "--rooms", "all", "--if-version", "3"}, 0, `PATCH /api/admin/webhooks/whk_1 if "3" {"enabled":false,"rooms":null}`, "whk_1", ""},
@@ -108,12 +108,12 @@ func TestWebhookCommands(t *testing.T) {
 		"replay":            {[]string{"webhooks", "replay", "whk_1", "--since", "2026-03-01T14:00:00Z", "--only", "all"}, 0, `POST /api/admin/webhooks/whk_1/replay {"only":"all","since":"2026-03-01T14:00:00Z"}`, "=cmd_ok", ""},
 		"progress":          {[]string{"webhooks", "progress", "cmd_long"}, 0, "GET /api/admin/commands/cmd_long", "=cmd_long replay: under way, 3 of 9 delivered, 1 failed", ""},
 		"stop":              {[]string{"webhooks", "stop", "cmd_long"}, 0, "POST /api/admin/commands/cmd_long/stop", "=cmd_long replay: stopping, 3 of 9 delivered, 1 failed", ""},
-		"stop what":         {[]string{"webhooks", "stop"}, 2, "", "", "name a command by its id"},
+		"stop what":         {[]string{"webhooks", "stop"}, 2, "", "", "COMMAND: must be given"},
 		"sent to people":    {[]string{"alerts", "deliveries", "--channel", "sms", "--state", "rejected", "--limit", "5"}, 0, "GET /api/admin/deliveries?channel=sms&limit=5&state=rejected", "status 418", ""},
 		"one of them":       {[]string{"alerts", "deliveries", "dlv_1"}, 0, "GET /api/admin/deliveries/dlv_1", "dlv_1 delivered", ""},
 		"one again":         {[]string{"alerts", "retry", "dlv_1"}, 0, "POST /api/admin/deliveries/dlv_1/retry {}\nGET /api/admin/commands/cmd_ok\nGET /api/admin/deliveries/dlv_1", "=dlv_1 delivered: ok 204 in 7 ms", ""},
 		"replay of when":    {[]string{"webhooks", "replay", "whk_1"}, 2, "", "", "--since: must be given"},
-		"no verb":           {[]string{"webhooks", "fly"}, 2, "", "", "say list, add"},
+		"no verb":           {[]string{"webhooks", "fly"}, 2, "", "", `no command "fly"`},
 		"two words":         {[]string{"webhooks", "show", "whk_1", "whk_2"}, 2, "", "", `unexpected argument "whk_2"`},
 		"tiers":             {[]string{"alerts", "tiers"}, 0, "GET /api/admin/alerts/tiers", "10 min", ""},
 		"tier keeps":        {[]string{"alerts", "set-tier", "T2", "--ack", "7"}, 0, "GET /api/admin/alerts/tiers\n" + `PUT /api/admin/alerts/tiers/T2 if "4" {"ackMinutes":7,"action":"","channels":["sms"],"enabled":true,"escalateTo":null,"expireMinutes":30,"recipients":["rcp_1"],"repeatMinutes":0}`, "T2", ""},
@@ -145,9 +145,9 @@ func TestWebhookCommands(t *testing.T) {
 // TestEveryVerbPrintsJSON: what the API answered, as data.
 func TestEveryVerbPrintsJSON(t *testing.T) {
 	server := newAsked(t, map[string]string{"GET /api/admin/webhooks": `{"webhooks":[{"id":"whk_1","unknown":1}]}`})
-	code, stdout, _ := say(t, "webhooks", "list", "--json", "--to", server.URL, "--key", "svc_test")
-	var got struct{ Webhooks []map[string]any }
-	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 || got.Webhooks[0]["unknown"] != 1.0 {
+	code, stdout, _ := say(t, "webhooks", "list", "--json", "--api", server.URL, "--key", "svc_test")
+	var got struct{ Items []map[string]any }
+	if err := json.Unmarshal([]byte(stdout), &got); err != nil || code != 0 || got.Items[0]["unknown"] != 1.0 {
 		t.Errorf("code %d, %q, %v", code, stdout, err)
 	}
 }
@@ -155,7 +155,7 @@ func TestEveryVerbPrintsJSON(t *testing.T) {
 // TestKeyOfDevGoesNowhereElse: the key of the running svc dev is for it alone.
 func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	dir := t.TempDir()
-	if err := writeDevFile(dir, &devFile{BaseURL: "http://127.0.0.1:1", AdminKey: "svc_dev", APIKey: "svc_dev"}); err != nil {
+	if err := os.WriteFile(DevFilePath(dir), []byte(`{"baseUrl":"http://127.0.0.1:1","adminKey":"svc_dev","apiKey":"svc_dev"}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	server := newAsked(t, nil)

@@ -1,23 +1,23 @@
-package main
+package cli
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 )
 
 // sendOptions are the flags of svc send.
 type sendOptions struct {
-	files       []string
 	to          string
 	key         string
 	keyFile     string
@@ -33,76 +33,69 @@ type sendOptions struct {
 	json        bool
 }
 
-// runSend plays files of HL7 v2 or FHIR into a server.
-func runSend(ctx context.Context, args []string, w world) error {
-	o, err := parseSend(args, w)
-	if err != nil {
-		return err
+// SendCommand is svc send: it plays files of HL7 v2 or FHIR into a server.
+func SendCommand(w World) *cobra.Command {
+	o := &sendOptions{}
+	c := &cobra.Command{
+		Use: "send FILE…", Short: "play files of HL7 v2 or FHIR into a server",
+		Long: `A file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON;
+- is standard input.`,
+		PreRunE: func(*cobra.Command, []string) error { return errors.Join(append(o.faults(), o.fill())...) },
+		RunE: func(c *cobra.Command, files []string) error {
+			t, err := o.target()
+			if err != nil {
+				return err
+			}
+			read := func(each func(payload) error) error { return readFiles(c.Context(), files, each) }
+			return newSending(o, w, read).run(c.Context(), t)
+		},
 	}
-	t, err := o.target()
-	if err != nil {
-		return err
+	f := c.Flags()
+	f.StringVar(&o.to, "to", "", "`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
+	o.flags(f, "message", 30*time.Second)
+	f.StringVar(&o.cert, "tls-cert", "", "PEM `file` of the client certificate")
+	f.StringVar(&o.certKey, "tls-key", "", "PEM `file` of the client certificate's key")
+	return c
+}
+
+// flags adds the flags of whatever sends.
+func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duration) {
+	keyFlags(f, &o.key, &o.keyFile)
+	f.IntVar(&o.connections, "connections", 1, "`connections` at once; with more than one the order of "+what+"s is not kept")
+	f.Float64Var(&o.rate, "rate", 0, "`"+what+"s` per second at most (default: as fast as they are answered)")
+	f.IntVar(&o.from, "from", 1, "`number` of the first "+what+" to send: where an earlier run ended")
+	f.DurationVar(&o.retryFor, "retry-for", retryFor, "how long to try a "+what+" again that the server could not take")
+	f.DurationVar(&o.answer, "answer-within", 10*time.Second, "how long to wait for an answer") //nolint:mnd // as engines do
+	f.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
+	f.StringVar(&o.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
+	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
+}
+
+// faults are what is wrong with the flags.
+func (o *sendOptions) faults() (faults []error) {
+	for name, n := range map[string]int{"connections": o.connections, "from": o.from} {
+		if n < 1 {
+			faults = append(faults, fmt.Errorf("--%s: must be at least 1", name))
+		}
 	}
-	files := func(each func(payload) error) error { return o.readFiles(ctx, each) }
-	return newSending(o, w, files).run(ctx, t)
+	if !(o.rate >= 0) || math.IsInf(o.rate, 1) {
+		faults = append(faults, errors.New("--rate: must be at least 0"))
+	}
+	if (o.cert == "") != (o.certKey == "") {
+		faults = append(faults, errors.New("--tls-cert, --tls-key: give both or neither"))
+	}
+	slices.SortFunc(faults, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return faults
 }
 
 // readFiles hands out what all files hold.
-func (o *sendOptions) readFiles(ctx context.Context, each func(payload) error) error {
-	for _, name := range o.files {
+func readFiles(ctx context.Context, files []string, each func(payload) error) error {
+	for _, name := range files {
 		if err := readFile(ctx, name, each); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func parseSend(args []string, w world) (*sendOptions, error) {
-	o := &sendOptions{}
-	flags := flag.NewFlagSet("svc send", flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	flags.StringVar(&o.to, "to", "", "`address`: http://HOST:PORT, https://…, mllp://HOST:PORT, or mllps://… for TLS (default: the running svc dev)")
-	flags.StringVar(&o.key, "key", "", "API `key` for HTTP (default: that of the running svc dev)")
-	flags.StringVar(&o.keyFile, "key-file", "", "`file` that holds the key")
-	flags.IntVar(&o.connections, "connections", 1, "connections at once; with more than one the order of messages is not kept")
-	flags.Float64Var(&o.rate, "rate", 0, "messages per second (default: as fast as they are answered)")
-	flags.IntVar(&o.from, "from", 1, "number of the first message to send: where an earlier run ended")
-	flags.DurationVar(&o.retryFor, "retry-for", 30*time.Second, "how long to try a message again that the server could not take")
-	flags.DurationVar(&o.answer, "answer-within", 10*time.Second, "how long to wait for an answer")
-	flags.StringVar(&o.ca, "tls-ca", "", "PEM `file` of the authorities that signed the server's certificate (default: those of the system)")
-	flags.StringVar(&o.cert, "tls-cert", "", "PEM `file` of the client certificate")
-	flags.StringVar(&o.certKey, "tls-key", "", "PEM `file` of the client certificate's key")
-	flags.StringVar(&o.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
-	flags.BoolVar(&o.json, "json", false, "print the summary as JSON")
-	for { // files and flags in any order
-		if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(w.Stdout, "usage: svc send FILE… [flags]\n\nA file holds HL7 v2 messages (also as a batch, or framed) or FHIR as JSON or NDJSON; - is standard input.\n\n")
-			flags.SetOutput(w.Stdout)
-			flags.PrintDefaults()
-			return nil, err
-		} else if err != nil {
-			return nil, usageError(err)
-		}
-		if flags.NArg() == 0 {
-			break
-		}
-		o.files = append(o.files, flags.Arg(0))
-		args = flags.Args()[1:]
-	}
-	faults := append(fromEnvironment(flags, w.Env), bothGiven(flags)...)
-	if len(o.files) == 0 {
-		faults = append(faults, errors.New("name a file, or - for standard input"))
-	}
-	if o.connections < 1 || o.from < 1 || o.rate < 0 {
-		faults = append(faults, errors.New("--connections, --from: must be at least 1; --rate: at least 0"))
-	}
-	if (o.cert == "") != (o.certKey == "") {
-		faults = append(faults, errors.New("--tls-cert, --tls-key: give both or neither"))
-	}
-	if err := errors.Join(append(faults, o.fill())...); err != nil {
-		return nil, usageError(err)
-	}
-	return o, nil
 }
 
 // fill takes what was not given from the running svc dev.
@@ -116,7 +109,7 @@ func (o *sendOptions) fill() error {
 	if o.to != "" {
 		return nil
 	}
-	running, err := runningDev(o.data, (*devFile).api)
+	running, err := RunningDev(o.data, (*DevFile).API)
 	if err != nil {
 		return fmt.Errorf("name a server by --to, or start svc dev (%w)", err)
 	}
@@ -130,7 +123,7 @@ func (o *sendOptions) fill() error {
 // sending is one run of svc send.
 type sending struct {
 	*sendOptions
-	world
+	World
 	source func(each func(payload) error) error
 	began  time.Time
 
@@ -143,8 +136,8 @@ type sending struct {
 	open    map[int]struct{} // numbers that are read and not answered
 }
 
-func newSending(o *sendOptions, w world, source func(each func(payload) error) error) *sending {
-	return &sending{sendOptions: o, world: w, source: source, began: w.Now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+func newSending(o *sendOptions, w World, source func(each func(payload) error) error) *sending {
+	return &sending{sendOptions: o, World: w, source: source, began: w.Now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
 // run sends everything; the error says what was refused, or why it broke off.
@@ -308,7 +301,7 @@ func (s *sending) summary() error {
 		PerSecond: float64(len(s.took)) / max(s.Now().Sub(s.began).Seconds(), 1e-3),
 	}
 	if s.json {
-		return printJSON(s.Stdout, sum)
+		return PrintJSON(s.Stdout, sum)
 	}
 	var codes []string
 	for _, code := range slices.Sorted(maps.Keys(s.codes)) {
@@ -317,19 +310,4 @@ func (s *sending) summary() error {
 	_, err := fmt.Fprintf(s.Stdout, "%d sent: %s; p50 %.1f ms, p99 %.1f ms, %.0f/s, %d tried again\n",
 		sum.Sent, strings.Join(codes, ", "), sum.P50, sum.P99, sum.PerSecond, sum.Retried)
 	return err
-}
-
-// pause waits, or returns the error of ctx when that ends before.
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return ctx.Err()
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -50,7 +50,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	}
 	if wait <= 0 {
 		if c.json {
-			return printJSON(c.Stdout, raw)
+			return PrintJSON(c.Stdout, raw)
 		}
 		if _, err = fmt.Fprintln(c.Stdout, given.CommandID); err == nil {
 			_, err = fmt.Fprintf(c.Stderr, "%s deliveries; svc webhooks progress %s tells how far it is\n", shownOr(given.Count), given.CommandID)
@@ -62,7 +62,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 		return err
 	}
 	if c.json {
-		if err = printJSON(c.Stdout, raw); err != nil {
+		if err = PrintJSON(c.Stdout, raw); err != nil {
 			return err
 		}
 	}
@@ -84,8 +84,8 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	return err
 }
 
-// command shows how far a command is, or stops it.
-func (c *client) command(ctx context.Context, id string, stop bool) error {
+// showCommand shows how far a command is, or stops it.
+func (c *client) showCommand(ctx context.Context, id string, stop bool) error {
 	method, path := http.MethodGet, "/api/admin/commands/"+url.PathEscape(id)
 	if stop {
 		method, path = http.MethodPost, path+"/stop"
@@ -155,7 +155,7 @@ func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
 	if err != nil {
-		return "", reason(err)
+		return "", withoutPath(err)
 	}
 	return strings.TrimRight(string(content), "\r\n"), nil
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -29,7 +29,7 @@ func sourceStatus(ctx context.Context, c *client, source string) error {
 		return err
 	}
 	if c.json {
-		return printJSON(c.Stdout, data)
+		return PrintJSON(c.Stdout, data)
 	}
 	var s sourceData
 	if err = json.Unmarshal(data, &s); err != nil {

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -25,14 +25,13 @@ func TestStoppedWhileItReads(t *testing.T) {
 	for _, args := range [][]string{
 		{"send", "-", "--to", "http://127.0.0.1:1", "--key", "svc_1"},
 		{"terminology", "import", "-", "--api", "http://127.0.0.1:1", "--key", "svc_1"},
-		{"backtest", "--source", "-", "--out", t.TempDir()},
 	} {
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
 		var out, faults bytes.Buffer
 		ended := make(chan int, 1)
 		go func() {
-			ended <- run(ctx, args, world{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+			ended <- run(ctx, args, World{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
 		}()
 		select {
 		case code := <-ended:
@@ -47,7 +46,7 @@ func TestStoppedWhileItReads(t *testing.T) {
 
 func TestInterruptibleReadsAll(t *testing.T) {
 	text := strings.Repeat("all of it\n", 20_000)
-	in := interruptible(t.Context(), strings.NewReader(text))
+	in := Interruptible(t.Context(), strings.NewReader(text))
 	defer in.Close()
 	var got bytes.Buffer
 	if _, err := got.ReadFrom(in); err != nil || got.String() != text {

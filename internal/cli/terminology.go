@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"bytes"
@@ -17,75 +17,56 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"svc/internal/spreadsheet"
 )
 
-// terminologyOptions is one run of svc terminology.
-type terminologyOptions struct {
-	*client
-	verb   string
+// terminologyCommand is one run of a command of svc terminology.
+type terminologyCommand struct {
+	client
 	file   string
 	status string
 	dryRun bool
 }
 
-const terminologyUsage = `usage: svc terminology import FILE.csv [--dry-run] [flags]
-       svc terminology export [FILE.csv] [flags]
-       svc terminology list [flags]
-       svc terminology worklist [--status unmapped|ignored|mapped] [flags]
-
-A file has the columns system, code, kind, factorId, op, than, comment, named in
+// TerminologyCommand is svc terminology: it administers the terminology map of a
+// hospital through its API.
+func TerminologyCommand(w World) *cobra.Command {
+	verb := func(use, short string, run func(*terminologyCommand, context.Context) error, flags ...func(*terminologyCommand, *cobra.Command)) *cobra.Command {
+		o := &terminologyCommand{client: client{World: w}, file: "-"}
+		c := o.command(use, short, func(ctx context.Context, args []string) error {
+			if len(args) > 0 {
+				o.file = args[0]
+			}
+			return run(o, ctx)
+		})
+		for _, add := range flags {
+			add(o, c)
+		}
+		return c
+	}
+	c := &cobra.Command{
+		Use: "terminology", Short: "administer what a hospital's codes mean",
+		Long: `A file has the columns system, code, kind, factorId, op, than, comment, named in
 its first line; kind, op, than and comment may be left out. factorId none is a
-code that is known and means nothing. - is standard input or output.
-
-`
-
-// runTerminology administers the terminology map of a hospital through its API.
-func runTerminology(ctx context.Context, args []string, w world) error {
-	o, err := parseTerminology(args, w)
-	if err != nil {
-		return err
+code that is known and means nothing. - is standard input or output.`,
 	}
-	switch o.verb {
-	case "import":
-		return o.importCSV(ctx)
-	case "export":
-		return o.exportCSV(ctx)
-	case "list":
-		return o.list(ctx)
-	default:
-		return o.worklist(ctx)
-	}
+	c.AddCommand(
+		verb("import FILE", "take in a file of CSV; one with a fault changes nothing", (*terminologyCommand).importCSV, (*terminologyCommand).dryRunFlag),
+		verb("export [FILE]", "write a file that import takes", (*terminologyCommand).exportCSV),
+		verb("list", "list the map", (*terminologyCommand).listMap),
+		verb("worklist", "list codes that came and are not understood", (*terminologyCommand).worklist, (*terminologyCommand).statusFlag),
+	)
+	return c
 }
 
-func parseTerminology(args []string, w world) (*terminologyOptions, error) {
-	o := &terminologyOptions{client: newClient("terminology", terminologyUsage, w)}
-	o.flags.StringVar(&o.status, "status", "", "worklist: only codes with this `status`")
-	o.flags.BoolVar(&o.dryRun, "dry-run", false, "import: say what would change, and change nothing")
-	words, faults, err := o.parse(args)
-	if err != nil {
-		return nil, err
-	}
-	if len(words) > 0 {
-		o.verb, words = words[0], words[1:]
-	}
-	if !slices.Contains([]string{"import", "export", "list", "worklist"}, o.verb) {
-		return nil, usageError(errors.New("say import, export, list or worklist; --help says more"))
-	}
-	o.file = "-"
-	files := map[string]int{"import": 1, "export": 1}[o.verb]
-	switch {
-	case len(words) > files:
-		faults = append(faults, fmt.Errorf("unexpected argument %q", words[files]))
-	case len(words) == 1:
-		o.file = words[0]
-	case o.verb == "import":
-		faults = append(faults, errors.New("name a file, or - for standard input"))
-	}
-	if err := errors.Join(faults...); err != nil {
-		return nil, usageError(err)
-	}
-	return o, nil
+func (o *terminologyCommand) dryRunFlag(c *cobra.Command) {
+	c.Flags().BoolVar(&o.dryRun, "dry-run", false, "say what would change, and change nothing")
+}
+
+func (o *terminologyCommand) statusFlag(c *cobra.Command) {
+	OneOf(c, &o.status, "status", "", "only codes with this status: unmapped, ignored or mapped", "unmapped", "ignored", "mapped")
 }
 
 const terminologyPath = "/api/admin/terminology"
@@ -188,17 +169,17 @@ type imported struct {
 
 // importCSV sends the rows of a file. Every row is tried before any is taken: a
 // file with a fault changes nothing.
-func (o *terminologyOptions) importCSV(ctx context.Context) error {
+func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	in := io.Reader(os.Stdin)
 	if o.file != "-" {
 		file, err := os.Open(o.file)
 		if err != nil {
-			return fmt.Errorf("%s: %w", o.file, reason(err))
+			return fmt.Errorf("%s: %w", o.file, withoutPath(err))
 		}
 		defer file.Close() //nolint:errcheck // it was read
 		in = file
 	}
-	text := interruptible(ctx, in)
+	text := Interruptible(ctx, in)
 	defer text.Close() //nolint:errcheck // it was read
 	rows, faults, err := readRows(text)
 	if err != nil {
@@ -224,7 +205,7 @@ func (o *terminologyOptions) importCSV(ctx context.Context) error {
 }
 
 // send sends some rows, and notes what is wrong with them by their lines.
-func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, sum *imported) error {
+func (o *terminologyCommand) send(ctx context.Context, rows []csvRow, dry bool, sum *imported) error {
 	list := make([]mappingRow, len(rows))
 	for i := range rows {
 		list[i] = rows[i].mappingRow
@@ -253,9 +234,9 @@ func (o *terminologyOptions) send(ctx context.Context, rows []csvRow, dry bool, 
 }
 
 // told prints what an import did.
-func (o *terminologyOptions) told(sum *imported) error {
+func (o *terminologyCommand) told(sum *imported) error {
 	if o.json {
-		if err := printJSON(o.Stdout, sum); err != nil {
+		if err := PrintJSON(o.Stdout, sum); err != nil {
 			return err
 		}
 	} else {
@@ -277,14 +258,14 @@ func (o *terminologyOptions) told(sum *imported) error {
 	return err
 }
 
-func (o *terminologyOptions) rows(ctx context.Context) ([]mappingRow, error) {
+func (o *terminologyCommand) rows(ctx context.Context) ([]mappingRow, error) {
 	var answer struct{ Mappings []mappingRow }
 	err := o.into(ctx, http.MethodGet, terminologyPath+"?limit=20000", nil, &answer)
 	return answer.Mappings, err
 }
 
 // exportCSV writes the map as a file that import takes.
-func (o *terminologyOptions) exportCSV(ctx context.Context) error {
+func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 	rows, err := o.rows(ctx)
 	if err != nil {
 		return err
@@ -308,7 +289,7 @@ func (o *terminologyOptions) exportCSV(ctx context.Context) error {
 		return err
 	}
 	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil { //nolint:gosec // the user names the file
-		return fmt.Errorf("%s: %w", o.file, reason(err))
+		return fmt.Errorf("%s: %w", o.file, withoutPath(err))
 	}
 	return nil
 }
@@ -320,13 +301,13 @@ func kindOf(r *mappingRow) string {
 	return *r.Kind
 }
 
-func (o *terminologyOptions) list(ctx context.Context) error {
+func (o *terminologyCommand) listMap(ctx context.Context) error {
 	rows, err := o.rows(ctx)
 	if err != nil {
 		return err
 	}
 	if o.json {
-		return printJSON(o.Stdout, rows)
+		return PrintItems(o.Stdout, rows)
 	}
 	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tFACTOR\tVALUE\tCOMMENT")
@@ -341,7 +322,7 @@ func (o *terminologyOptions) list(ctx context.Context) error {
 	return table.Flush()
 }
 
-func (o *terminologyOptions) worklist(ctx context.Context) error {
+func (o *terminologyCommand) worklist(ctx context.Context) error {
 	var answer struct {
 		Items []json.RawMessage
 		Total int
@@ -354,7 +335,7 @@ func (o *terminologyOptions) worklist(ctx context.Context) error {
 		return err
 	}
 	if o.json {
-		return printJSON(o.Stdout, answer.Items)
+		return PrintItems(o.Stdout, answer.Items)
 	}
 	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(table, "SYSTEM\tCODE\tKIND\tSTATUS\t24H\tTOTAL\tLAST SEEN\tSUGGESTED\tDISPLAY")
@@ -373,7 +354,7 @@ func (o *terminologyOptions) worklist(ctx context.Context) error {
 			suggested = item.Suggestions[0].FactorID
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", item.System, item.Code, item.Kind, item.Status,
-			item.Count24h, item.CountTotal, stamp(item.LastSeenAt), suggested, item.Display)
+			item.Count24h, item.CountTotal, Stamp(item.LastSeenAt), suggested, item.Display)
 	}
 	if err := table.Flush(); err != nil {
 		return err

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -11,33 +11,18 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
-
-const webhooksUsage = `usage: svc webhooks list [flags]
-       svc webhooks add URL [--events a,b] [--rooms 1,4] [--rate N] [--timeout SECONDS] [--reader-keys a,b] [--secret-file FILE] [flags]
-       svc webhooks show|remove WEBHOOK [flags]
-       svc webhooks set WEBHOOK [--url URL] [--events a,b] [--rooms 1,4|all] [--enabled true|false] [--rate N] [--timeout SECONDS] [--reader-keys a,b] [flags]
-       svc webhooks rotate WEBHOOK [--overlap 0|1h|24h|7d] [--secret-file FILE] [flags]
-       svc webhooks test WEBHOOK [--event ping] [--wait 30s] [flags]
-       svc webhooks deliveries [WEBHOOK|DELIVERY] [--channel C] [--state S] [--event E] [--since TIME] [--until TIME] [--limit N] [flags]
-       svc webhooks retry DELIVERY [--wait 30s] [flags]
-       svc webhooks replay WEBHOOK --since TIME [--until TIME] [--events a,b] [--only failed|missing|all] [--wait 0] [flags]
-       svc webhooks progress|stop COMMAND [flags]
-
-add and rotate print the secret alone; it is shown only then. test and retry end
-with exit code 1 unless the endpoint accepted. replay prints the COMMAND, by which
-progress tells how far it is and stop ends it. A TIME is RFC 3339, or a duration
-such as 2h: so long ago.
-
-`
 
 const webhooksPath = "/api/admin/webhooks"
 
-// webhooksCommand is one run of svc webhooks.
+// webhooksCommand is one run of a command of svc webhooks.
 type webhooksCommand struct {
-	*client
-	given map[string]bool // flags that were given
-	id    string          // what the verb is about: a webhook, a delivery, the URL of a new one
+	client
+	flags *pflag.FlagSet
+	id    string // what it is about: a webhook, a delivery, a command, the URL of a new one
 
 	url, events, rooms, readers, secretFile, overlap string
 	enabled                                          string
@@ -49,46 +34,89 @@ type webhooksCommand struct {
 	version                                          string
 }
 
-var webhookVerbs = map[string]clientVerb[*webhooksCommand]{
-	"list":       {"", nil, (*webhooksCommand).list},
-	"add":        {"?", []string{"url", "events", "rooms", "rate", "timeout", "reader-keys", "secret-file"}, (*webhooksCommand).add},
-	"show":       {"a webhook by its id", nil, (*webhooksCommand).one},
-	"set":        {"a webhook by its id", []string{"url", "events", "rooms", "enabled", "rate", "timeout", "reader-keys", "if-version"}, (*webhooksCommand).set},
-	"remove":     {"a webhook by its id", []string{"if-version"}, (*webhooksCommand).remove},
-	"rotate":     {"a webhook by its id", []string{"overlap", "secret-file", "if-version"}, (*webhooksCommand).rotate},
-	"test":       {"a webhook by its id", []string{"event", "wait"}, (*webhooksCommand).test},
-	"deliveries": {"?", []string{"channel", "state", "event", "since", "until", "limit"}, (*webhooksCommand).deliveries},
-	"retry":      {"a delivery by its id", []string{"wait"}, (*webhooksCommand).retry},
-	"replay":     {"a webhook by its id", []string{"since", "until", "events", "only", "wait"}, (*webhooksCommand).replay},
-	"progress":   {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, o.id, false) }},
-	"stop":       {"a command by its id", nil, func(o *webhooksCommand, ctx context.Context) error { return o.command(ctx, o.id, true) }},
+// WebhooksCommand is svc webhooks: it administers the webhooks of a hospital through
+// its API.
+func WebhooksCommand(w World) *cobra.Command {
+	verb := func(use, short string, run func(*webhooksCommand, context.Context) error, flags ...func(*webhooksCommand, *cobra.Command)) *cobra.Command {
+		o := &webhooksCommand{client: client{World: w}}
+		c := o.command(use, short, func(ctx context.Context, args []string) error {
+			o.id = strings.Join(args, "")
+			return run(o, ctx)
+		})
+		o.flags = c.Flags()
+		for _, add := range flags {
+			add(o, c)
+		}
+		return c
+	}
+	c := &cobra.Command{
+		Use: "webhooks", Short: "administer webhooks and what was delivered to them",
+		Long: `add and rotate print the secret alone; it is shown only then. test and retry end
+with exit code 1 unless the endpoint accepted. replay prints the COMMAND, by which
+progress tells how far it is and stop ends it.`,
+	}
+	c.AddCommand(
+		verb("list", "list the webhooks", (*webhooksCommand).listWebhooks),
+		verb("add URL", "add an endpoint, https, and print its secret", (*webhooksCommand).add, (*webhooksCommand).settingFlags, (*webhooksCommand).secretFlag),
+		verb("show WEBHOOK", "show a webhook", (*webhooksCommand).one),
+		verb("set WEBHOOK", "change a webhook; what is not given stays", (*webhooksCommand).set, (*webhooksCommand).changeFlags, (*webhooksCommand).settingFlags, (*webhooksCommand).versionFlag),
+		verb("remove WEBHOOK", "remove a webhook", (*webhooksCommand).remove, (*webhooksCommand).versionFlag),
+		verb("rotate WEBHOOK", "change the signing secret, and print the new one", (*webhooksCommand).rotate, (*webhooksCommand).overlapFlag, (*webhooksCommand).secretFlag, (*webhooksCommand).versionFlag),
+		verb("test WEBHOOK", "send something, and wait for the outcome", (*webhooksCommand).test, (*webhooksCommand).testFlags, waitFor(30*time.Second)),
+		verb("deliveries [WEBHOOK|DELIVERY]", "list what was delivered, or show one delivery", (*webhooksCommand).deliveries, (*webhooksCommand).filterFlags),
+		verb("retry DELIVERY", "deliver again, and wait for the outcome", (*webhooksCommand).retry, waitFor(30*time.Second)),
+		verb("replay WEBHOOK", "send the events of a time again", (*webhooksCommand).replay, (*webhooksCommand).replayFlags, waitFor(0)),
+		verb("progress COMMAND", "tell how far a replay is", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, false) }),
+		verb("stop COMMAND", "stop a replay", func(o *webhooksCommand, ctx context.Context) error { return o.showCommand(ctx, o.id, true) }),
+	)
+	return c
 }
 
-// runWebhooks administers the webhooks of a hospital through its API.
-func runWebhooks(ctx context.Context, args []string, w world) error {
-	o := &webhooksCommand{client: newClient("webhooks", webhooksUsage, w)}
-	f := o.flags
-	f.StringVar(&o.url, "url", "", "`address` of the endpoint, https")
+func (o *webhooksCommand) settingFlags(c *cobra.Command) {
+	f := c.Flags()
 	f.StringVar(&o.events, "events", "", "`events`, separated by commas (default: surge.level_changed,room.rescored)")
-	f.StringVar(&o.rooms, "rooms", "", "`ids` of rooms whose room.rescored is sent, separated by commas (default: all)")
-	f.StringVar(&o.enabled, "enabled", "", "true or false: paused")
-	f.Float64Var(&o.rate, "rate", 0, "deliveries per second at most (default 50)")
-	f.IntVar(&o.timeout, "timeout", 0, "`seconds` for all of one attempt (default 10)")
+	f.StringVar(&o.rooms, "rooms", "", "`ids` of rooms whose room.rescored is sent, separated by commas, or all (default: all)")
+	f.Float64Var(&o.rate, "rate", 0, "`deliveries` per second at most (default: 50)")
+	f.IntVar(&o.timeout, "timeout", 0, "`seconds` for all of one attempt (default: 10)")
 	f.StringVar(&o.readers, "reader-keys", "", "`ids` of keys that may list the deliveries, separated by commas")
-	f.StringVar(&o.secretFile, "secret-file", "", "`file` that holds a secret of the partner's own (default: one is made)")
-	f.StringVar(&o.overlap, "overlap", "24h", "how long the old secret goes on to sign: 0, 1h, 24h or 7d")
-	f.StringVar(&o.version, "if-version", "", "do it only if the webhook has this `version`")
-	f.StringVar(&o.event, "event", "", "test: what to send, deliveries: only these")
-	f.StringVar(&o.filter.channel, "channel", "", "deliveries: webhook, email or sms")
-	o.filter.flags(f)
-	f.StringVar(&o.only, "only", "", "failed, missing or all (default missing)")
-	f.DurationVar(&o.wait, "wait", 30*time.Second, "how long to wait for the outcome; a replay: 0")
-	verb, id, err := choose(o.client, args, webhookVerbs, "list, add, show, set, remove, rotate, test, deliveries, retry, replay, progress or stop")
-	if err != nil {
-		return err
-	}
-	o.id, o.given = id, given(f)
-	return verb.run(o, ctx)
+}
+
+func (o *webhooksCommand) changeFlags(c *cobra.Command) {
+	c.Flags().StringVar(&o.url, "url", "", "`address` of the endpoint, https")
+	OneOf(c, &o.enabled, "enabled", "", "true, or false: paused", "true", "false")
+}
+
+func (o *webhooksCommand) secretFlag(c *cobra.Command) {
+	c.Flags().StringVar(&o.secretFile, "secret-file", "", "`file` that holds a secret of the partner's own (default: one is made)")
+}
+
+func (o *webhooksCommand) overlapFlag(c *cobra.Command) {
+	OneOf(c, &o.overlap, "overlap", "24h", "how long the old secret goes on to sign: 0, 1h, 24h or 7d", "0", "1h", "24h", "7d")
+}
+
+func (o *webhooksCommand) versionFlag(c *cobra.Command) { versionFlag(c, &o.version) }
+
+func (o *webhooksCommand) testFlags(c *cobra.Command) {
+	c.Flags().StringVar(&o.event, "event", "", "`event` to send (default: ping)")
+}
+
+func (o *webhooksCommand) filterFlags(c *cobra.Command) {
+	o.filter.flags(c)
+	c.Flags().StringVar(&o.event, "event", "", "only deliveries of this `event`")
+}
+
+func (o *webhooksCommand) replayFlags(c *cobra.Command) {
+	f := c.Flags()
+	f.StringVar(&o.filter.since, "since", "", "from this `time`: RFC 3339, or a duration such as 2h for so long ago")
+	Require(f, "since")
+	f.StringVar(&o.filter.until, "until", "", "before this `time` (default: now)")
+	f.StringVar(&o.events, "events", "", "only these `events`, separated by commas")
+	OneOf(c, &o.only, "only", "", "which of them: failed, missing or all (default: missing)", "failed", "missing", "all")
+}
+
+// waitFor adds the flag that says how long to wait.
+func waitFor(preset time.Duration) func(*webhooksCommand, *cobra.Command) {
+	return func(o *webhooksCommand, c *cobra.Command) { waitFlag(c, &o.wait, preset) }
 }
 
 // webhookData is a webhook as the API has it.
@@ -116,13 +144,13 @@ type webhookData struct {
 
 func (o *webhooksCommand) path() string { return webhooksPath + "/" + url.PathEscape(o.id) }
 
-func (o *webhooksCommand) list(ctx context.Context) error {
-	var all struct{ Webhooks []webhookData }
-	return o.show(ctx, http.MethodGet, webhooksPath, nil, &all, func() error {
+func (o *webhooksCommand) listWebhooks(ctx context.Context) error {
+	var all []webhookData
+	return o.list(ctx, webhooksPath, "webhooks", &all, func() error {
 		table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 		fmt.Fprintln(table, "ID\tSTATUS\tWAITING\tEVENTS\tROOMS\tURL")
-		for i := range all.Webhooks {
-			w := &all.Webhooks[i]
+		for i := range all {
+			w := &all[i]
 			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\n", w.ID, w.status(), shownOr(w.Waiting), strings.Join(w.Events, ","), w.rooms(), w.URL)
 		}
 		return table.Flush()
@@ -189,29 +217,25 @@ func (o *webhooksCommand) print(w *webhookData) error {
 // settings are the flags of add and set as a body.
 func (o *webhooksCommand) settings() (map[string]any, error) {
 	body := map[string]any{}
-	if o.given["url"] {
+	if o.flags.Changed("url") {
 		body["url"] = o.url
 	}
-	if o.given["events"] {
+	if o.flags.Changed("events") {
 		body["events"] = commas(o.events)
 	}
-	if o.given["reader-keys"] {
+	if o.flags.Changed("reader-keys") {
 		body["readerKeyIds"] = commas(o.readers)
 	}
-	if o.given["rate"] {
+	if o.flags.Changed("rate") {
 		body["ratePerSecond"] = o.rate
 	}
-	if o.given["timeout"] {
+	if o.flags.Changed("timeout") {
 		body["timeoutSeconds"] = o.timeout
 	}
-	if o.given["enabled"] {
-		enabled, err := strconv.ParseBool(o.enabled)
-		if err != nil {
-			return nil, usageError(errors.New("--enabled: must be true or false"))
-		}
-		body["enabled"] = enabled
+	if o.flags.Changed("enabled") {
+		body["enabled"] = o.enabled == "true"
 	}
-	if o.given["rooms"] {
+	if o.flags.Changed("rooms") {
 		var rooms []int32
 		for _, text := range commas(o.rooms) {
 			if o.rooms == "all" {
@@ -219,7 +243,7 @@ func (o *webhooksCommand) settings() (map[string]any, error) {
 			}
 			id, err := strconv.ParseInt(text, 10, 32)
 			if err != nil {
-				return nil, usageError(errors.New("--rooms: must be ids of rooms, or all"))
+				return nil, Usage(errors.New("--rooms: must be ids of rooms, or all"))
 			}
 			rooms = append(rooms, int32(id))
 		}
@@ -245,12 +269,7 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case (o.id == "") == (o.url == ""):
-		return usageError(errors.New("name the URL of the endpoint, as --url or without"))
-	case o.id != "":
-		body["url"] = o.id
-	}
+	body["url"] = o.id
 	var w webhookData
 	return o.show(ctx, http.MethodPost, webhooksPath, body, &w, func() error {
 		return o.printSecret(&w, w.ID+" gets "+strings.Join(w.Events, ","))
@@ -295,11 +314,7 @@ func (o *webhooksCommand) remove(ctx context.Context) error {
 }
 
 func (o *webhooksCommand) rotate(ctx context.Context) error {
-	hours, known := map[string]int{"0": 0, "1h": 1, "24h": 24, "7d": 168}[o.overlap]
-	if !known {
-		return usageError(errors.New("--overlap: must be 0, 1h, 24h or 7d"))
-	}
-	body := map[string]any{"overlapHours": hours}
+	body := map[string]any{"overlapHours": map[string]int{"0": 0, "1h": 1, "24h": 24, "7d": 168}[o.overlap]}
 	if err := o.ownSecret(body); err != nil {
 		return err
 	}
@@ -330,21 +345,15 @@ func (o *webhooksCommand) deliveries(ctx context.Context) error {
 }
 
 func (o *webhooksCommand) replay(ctx context.Context) error {
-	if o.filter.since == "" {
-		return usageError(errors.New("--since: must be given"))
-	}
 	body := map[string]any{"since": o.ago(o.filter.since)}
 	if o.filter.until != "" {
 		body["until"] = o.ago(o.filter.until)
 	}
-	if o.given["events"] {
+	if o.flags.Changed("events") {
 		body["events"] = commas(o.events)
 	}
 	if o.only != "" {
 		body["only"] = o.only
-	}
-	if !o.given["wait"] {
-		o.wait = 0
 	}
 	return o.tested(ctx, o.path()+"/replay", body, o.wait)
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"path"
 	"strings"
 	"testing"
+
+	"svc/internal/simulate"
 )
 
 // TestSimulatePastByBatch sends days of a unit at once: its ADT events come in batches, before all else and each
@@ -20,7 +22,7 @@ func TestSimulatePastByBatch(t *testing.T) {
 		paths = append(paths, feed)
 		if feed == "batch" {
 			var body struct{ Events []json.RawMessage }
-			if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Events) == 0 || len(body.Events) > batchEvents {
+			if err := json.NewDecoder(r.Body).Decode(&body); err != nil || len(body.Events) == 0 || len(body.Events) > simulate.BatchEvents {
 				t.Errorf("a batch of %d events: %v", len(body.Events), err)
 			}
 			for _, e := range body.Events {
@@ -50,7 +52,7 @@ func TestSimulatePastByBatch(t *testing.T) {
 	if code, _, stderr := say(t, append(args, "--to", server.URL, "--key", "svc_1")...); code != 0 {
 		t.Fatalf("code %d, says %q", code, stderr)
 	}
-	batches := (len(want) + batchEvents - 1) / batchEvents
+	batches := (len(want) + simulate.BatchEvents - 1) / simulate.BatchEvents
 	if strings.Join(events, "\n") != strings.Join(want, "\n") || batches < 2 {
 		t.Errorf("%d events came in batches, want %d in %d", len(events), len(want), batches)
 	}
@@ -60,34 +62,4 @@ func TestSimulatePastByBatch(t *testing.T) {
 	if code, _, stderr := say(t, append(args, "--speed", "2", "--from", "3", "--to", server.URL, "--key", "svc_1")...); code != 2 || !strings.Contains(stderr, "--from: needs --speed max") {
 		t.Errorf("of a start in the middle of a unit in motion: code %d, says %q", code, stderr)
 	}
-}
-
-// An event is in one batch, also at the bounds of the batches.
-func TestEventBatchBounds(t *testing.T) {
-	large := []byte(`"` + strings.Repeat("x", batchBytes/2) + `"`)
-	for name, list := range map[string][][]byte{"many": make([][]byte, 2*batchEvents+1), "large": {large, large, large}, "none": nil} {
-		var b eventBatch
-		var got int
-		for _, event := range list {
-			if event == nil {
-				event = []byte(`{}`)
-			}
-			got += countEvents(t, b.add(event))
-		}
-		if got += countEvents(t, b.take()); got != len(list) || b.take() != nil {
-			t.Errorf("%s: %d events in batches, want %d", name, got, len(list))
-		}
-	}
-}
-
-func countEvents(t *testing.T, batch []byte) int {
-	t.Helper()
-	if batch == nil {
-		return 0
-	}
-	var body struct{ Events []json.RawMessage }
-	if err := json.Unmarshal(batch, &body); err != nil || len(batch) > 4<<20 || len(body.Events) > batchEvents {
-		t.Errorf("a batch of %d bytes, %d events: %v", len(batch), len(body.Events), err)
-	}
-	return len(body.Events)
 }

@@ -1,11 +1,10 @@
-package main
+package cli
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,15 +12,16 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // client is what a command has that asks a server over HTTP: where the server is,
 // the key, and how to print.
 type client struct {
-	world
-	flags *flag.FlagSet
-	usage string
-	admin bool // without a key it takes the administrator's of the running svc dev
+	World
+	reader bool // without a key it takes that for every scope of the running svc dev, else the administrator's
 
 	api, key, keyFile, data string
 	json                    bool
@@ -30,62 +30,33 @@ type client struct {
 // askWithin bounds one question to a server.
 const askWithin = 20 * time.Second
 
-// newClient returns the client of svc name; usage is printed before the flags.
-func newClient(name, usage string, w world) *client {
-	c := &client{world: w, flags: flag.NewFlagSet("svc "+name, flag.ContinueOnError), usage: usage, admin: true}
-	c.flags.SetOutput(io.Discard)
-	c.flags.StringVar(&c.api, "api", "", "`address` of the server: https://HOST (default: the running svc dev)")
-	c.flags.StringVar(&c.api, "to", "", "the same `address`")
-	c.flags.StringVar(&c.key, "key", "", "API `key` (default: that of the running svc dev)")
-	c.flags.StringVar(&c.keyFile, "key-file", "", "`file` that holds the key")
-	c.flags.StringVar(&c.data, "data", defaultData, "data `folder` of the running svc dev, if no address is given")
-	c.flags.BoolVar(&c.json, "json", false, "print JSON")
-	return c
+// command returns a command that asks a server.
+func (c *client) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short,
+		PreRunE: func(*cobra.Command, []string) error { return c.fill() },
+		RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args) },
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&c.api, "api", "", "`address` of the server: https://HOST (default: the running svc dev)")
+	keyFlags(flags, &c.key, &c.keyFile)
+	flags.StringVar(&c.data, "data", DefaultData, "data `folder` of the running svc dev, if no address is given")
+	flags.BoolVar(&c.json, "json", false, "print JSON")
+	return cmd
 }
 
-// parse reads words and flags, in any order. The faults are what the environment,
-// a missing server or a missing key have against it; err is all that hinders to
-// look for more of them.
-func (c *client) parse(args []string) (words []string, faults []error, err error) {
-	for {
-		if err := c.flags.Parse(args); errors.Is(err, flag.ErrHelp) {
-			fmt.Fprint(c.Stdout, c.usage)
-			c.flags.SetOutput(c.Stdout)
-			c.flags.PrintDefaults()
-			return nil, nil, err
-		} else if err != nil {
-			return nil, nil, usageError(err)
-		}
-		if c.flags.NArg() == 0 {
-			break
-		}
-		words = append(words, c.flags.Arg(0))
-		args = c.flags.Args()[1:]
-	}
-	faults = append(fromEnvironment(c.flags, c.Env), bothGiven(c.flags)...)
-	return words, append(faults, c.fill()), nil
-}
-
-// otherFlag names the flag that says the same in another way: one that was given
-// keeps the variables of both out.
-var otherFlag = map[string]string{"api": "to", "to": "api", "key": "key-file", "key-file": "key"}
-
-// bothGiven refuses two flags that say the same: which is meant nobody knows.
-func bothGiven(flags *flag.FlagSet) (faults []error) {
-	was := given(flags)
-	for _, name := range []string{"api", "key"} {
-		if was[name] && was[otherFlag[name]] {
-			faults = append(faults, fmt.Errorf("--%s, --%s: give one of them", name, otherFlag[name]))
-		}
-	}
-	return faults
+// keyFlags adds the flags of an API key.
+func keyFlags(flags *pflag.FlagSet, key, file *string) {
+	flags.StringVar(key, "key", "", "API `key` (default: that of the running svc dev)")
+	flags.StringVar(file, "key-file", "", "`file` that holds the key")
+	Instead(flags, "key", "key-file")
 }
 
 // readKey reads the file of a key.
 func readKey(file string) (string, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
 	if err != nil {
-		return "", fmt.Errorf("--key-file: %w", reason(err))
+		return "", fmt.Errorf("--key-file: %w", withoutPath(err))
 	}
 	words := strings.Fields(string(content))
 	if len(words) != 1 {
@@ -104,17 +75,17 @@ func (c *client) fill() error {
 		}
 	}
 	if c.api == "" {
-		running, err := runningDev(c.data, (*devFile).api)
+		running, err := RunningDev(c.data, (*DevFile).API)
 		if err != nil {
 			return fmt.Errorf("name a server by --api, or start svc dev (%w)", err)
 		}
 		c.api = running.BaseURL
 		switch {
 		case c.key != "":
-		case c.admin:
-			c.key = running.AdminKey
-		default:
+		case c.reader:
 			c.key = running.APIKey
+		default:
+			c.key = running.AdminKey
 		}
 	}
 	c.api = strings.TrimSuffix(c.api, "/")
@@ -225,7 +196,7 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 		return err
 	}
 	if c.json {
-		return printJSON(c.Stdout, raw)
+		return PrintJSON(c.Stdout, raw)
 	}
 	if err := json.Unmarshal(raw, data); err != nil {
 		return fmt.Errorf("the answer is not one of svc: %w", err)
@@ -233,9 +204,18 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 	return print()
 }
 
-func shownOr[T any](v *T) string {
-	if v == nil {
-		return "?"
+// list asks for a list, of which the answer has the items under a name, and prints it:
+// as JSON, or by print, which finds it in items.
+func (c *client) list(ctx context.Context, path, name string, items any, print func() error) error {
+	var answer map[string]json.RawMessage
+	if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {
+		return err
 	}
-	return fmt.Sprint(*v)
+	if c.json {
+		return PrintItems(c.Stdout, answer[name])
+	}
+	if err := json.Unmarshal(answer[name], items); err != nil {
+		return fmt.Errorf("the answer is not one of svc: %w", err)
+	}
+	return print()
 }

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/api"
+	"svc/internal/outbound"
+	"svc/internal/signature"
+	"svc/internal/subscribers"
+)
+
+const (
+	hookTestSecret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
+	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
+)
+
+// signedRequest is a delivery as the service sends it.
+func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	signed, _ := signature.Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
+	r.Header.Set(signature.HeaderBody, signed.Body)
+	r.Header.Set(signature.HeaderID, id)
+	r.Header.Set(signature.HeaderTimestamp, signed.Timestamp)
+	r.Header.Set(signature.HeaderStandard, signed.Standard)
+	return r
+}
+
+func statusOf(t *testing.T, r *http.Request) int {
+	t.Helper()
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return answer.StatusCode
+}
+
+// devHookServer is the page of svc dev with these webhooks in its settings.
+func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
+	t.Helper()
+	register := subscribers.NewRegister()
+	for _, w := range webhooks {
+		register.SetWebhook(w)
+	}
+	h := &house{now: time.Now, settings: &settings{subscribers: register}}
+	h.router = (&api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
+	h.mountDevHook()
+	server := httptest.NewServer(h.router)
+	t.Cleanup(server.Close)
+	return server.URL + devHookPath
+}
+
+func page(t *testing.T, url string) string {
+	t.Helper()
+	answer, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	content, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func TestDevHook(t *testing.T) {
+	now := time.Now()
+	url := devHookServer(t, &outbound.Webhook{ID: "whk_1", Hospital: "demo", Secrets: []outbound.Secret{
+		{Value: otherSecret, State: outbound.SecretNext, Until: now.Add(time.Hour)},
+		{Value: hookTestSecret, State: outbound.SecretCurrent, Until: now.Add(2 * time.Hour)},
+	}}, &outbound.Webhook{ID: "whk_2", Hospital: "demo", Secrets: []outbound.Secret{
+		{Value: "a secret that has been retired", State: outbound.SecretPrevious, Until: now.Add(-time.Hour)},
+	}})
+	if got := page(t, url); !strings.Contains(got, "Nothing yet") {
+		t.Errorf("the empty page:\n%s", got)
+	}
+	for i, tt := range []struct {
+		secret string
+		status int
+	}{
+		{hookTestSecret, 204},
+		{otherSecret, 204}, // the next one signs already
+		{"a secret that has been retired", 401},
+		{"", 401},
+	} {
+		if got := statusOf(t, signedRequest(t, url, tt.secret, "evt_1", "<script>alert(1)</script>", now)); got != tt.status {
+			t.Errorf("%d: answered %d, want %d", i, got, tt.status)
+		}
+	}
+	var list struct {
+		Items []struct {
+			Signature, Endpoint string
+			Times               int
+			Payload             struct{ ID string }
+		}
+	}
+	if err := json.Unmarshal([]byte(page(t, url+".json")), &list); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, item := range list.Items {
+		got = append(got, fmt.Sprint(item.Signature, " ", item.Endpoint, " ", item.Times, " ", item.Payload.ID))
+	}
+	want := "refused  1 evt_1, refused  1 evt_1, verified whk_1 2 evt_1, verified whk_1 1 evt_1"
+	if strings.Join(got, ", ") != want {
+		t.Errorf("got  %s\nwant %s", strings.Join(got, ", "), want)
+	}
+	html := page(t, url)
+	for _, want := range []string{`<span class="verified">verified</span>`, `<span class="refused">refused</span>`, "duplicate, 2 times", "&lt;script&gt;"} {
+		if !strings.Contains(html, want) {
+			t.Errorf("missing %q in\n%s", want, html)
+		}
+	}
+	if strings.Contains(html, "<script>") {
+		t.Error("the page holds what was sent as it is")
+	}
+}
+
+// TestDevHookWithoutWebhooks: what nobody here signed is refused, also by an
+// empty secret.
+func TestDevHookWithoutWebhooks(t *testing.T) {
+	url := devHookServer(t)
+	for _, secret := range []string{"", hookTestSecret} {
+		if got := statusOf(t, signedRequest(t, url, secret, "evt_1", "", time.Now())); got != http.StatusUnauthorized {
+			t.Errorf("answered %d", got)
+		}
+	}
+}

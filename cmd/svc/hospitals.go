@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/internal/access"
+	"svc/internal/audit"
+	"svc/internal/cli"
+	"svc/internal/keys"
+)
+
+// hospitalsCommand is svc hospitals: it administers hospitals.
+func hospitalsCommand(w world) *cobra.Command {
+	return group("hospitals", "administer hospitals", createHospitalCommand(w), listHospitalsCommand(w))
+}
+
+func createHospitalCommand(w world) *cobra.Command {
+	a := newAdmin(w, 0)
+	var h access.Hospital
+	c := a.command("create", "make a hospital", func(ctx context.Context, _ []string) error { return a.createHospital(ctx, &h) })
+	f := c.Flags()
+	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
+	f.StringVar(&h.Name, "name", "", "name, for `people`")
+	f.StringVar(&h.Zone, "timezone", "", "IANA time `zone`, such as America/Chicago")
+	cli.Require(f, "id", "name", "timezone")
+	a.check = func() []error {
+		if h.ID == "" || h.Zone == "" { // said already
+			return nil
+		}
+		return []error{h.Check()}
+	}
+	return c
+}
+
+func (a *admin) createHospital(ctx context.Context, h *access.Hospital) error {
+	return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		seen := s.Seen()
+		if _, exists := s.register.Hospital(h.ID); exists {
+			return fmt.Errorf("hospital %q exists already", h.ID)
+		}
+		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
+		if err := ring.Audit(ctx, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}); err != nil {
+			return err
+		}
+		if err := s.putHospital(ctx, seen, h); err != nil {
+			return err
+		}
+		if a.json {
+			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
+		}
+		_, err := fmt.Fprintf(a.Stdout, "created %s\n", h.ID)
+		return err
+	})
+}
+
+type hospitalRow struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Zone      string `json:"timezone"`
+	CreatedAt string `json:"createdAt"`
+}
+
+func listHospitalsCommand(w world) *cobra.Command {
+	a := newAdmin(w, 0)
+	return a.command("list", "list hospitals", func(ctx context.Context, _ []string) error { return a.listHospitals(ctx) })
+}
+
+func (a *admin) listHospitals(ctx context.Context) error {
+	return a.connected(ctx, func(_ context.Context, s *settings, _ *keys.Ring) error {
+		rows := []hospitalRow{}
+		for _, h := range s.register.Hospitals() {
+			rows = append(rows, hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})
+		}
+		if a.json {
+			return cli.PrintItems(a.Stdout, rows)
+		}
+		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
+		fmt.Fprintln(table, "ID\tNAME\tTIMEZONE\tCREATED")
+		for _, row := range rows {
+			fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", row.ID, row.Name, row.Zone, row.CreatedAt)
+		}
+		return table.Flush()
+	})
+}

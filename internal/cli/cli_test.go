@@ -1,0 +1,53 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// program is a command line of the commands here.
+func program(w World) *cobra.Command {
+	root := Root("svc", "svc: a test", "svc 1")
+	Section(root, "Commands", SendCommand(w), SimulateCommand(w), ListenCommand(w), StatusCommand(w),
+		TerminologyCommand(w), WebhooksCommand(w), AlertsCommand(w), DeadLettersCommand(w))
+	About(root, w.Now)
+	return root
+}
+
+// run executes one command as the program does.
+func run(ctx context.Context, args []string, w World) int {
+	path, err := Execute(ctx, program(w), args, w)
+	if err == nil {
+		return 0
+	}
+	fmt.Fprintf(w.Stderr, "%s: %v\n", path, err)
+	if _, wrong := err.(UsageError); wrong { //nolint:errorlint // as it is made
+		return 2
+	}
+	return 1
+}
+
+// say runs the command line with nothing around it and returns what it says.
+func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, faults bytes.Buffer
+	code = run(context.Background(), args, World{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	return code, out.String(), faults.String()
+}
+
+// environment is one of these variables and no others.
+func environment(pairs ...string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		for i := 0; i < len(pairs); i += 2 {
+			if pairs[i] == name {
+				return pairs[i+1], true
+			}
+		}
+		return "", false
+	}
+}

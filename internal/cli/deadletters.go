@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+const deadLettersPath = "/api/admin/dead-letters"
+
+// DeadLettersCommand is svc dead-letters: it administers the dead letters of a
+// hospital through its API.
+func DeadLettersCommand(w World) *cobra.Command {
+	verb := func(use, short string, run func(c *client, ctx context.Context, path string) error) *cobra.Command {
+		c := &client{World: w}
+		return c.command(use, short, func(ctx context.Context, args []string) error {
+			return run(c, ctx, deadLettersPath+"/"+url.PathEscape(strings.Join(args, "")))
+		})
+	}
+	c := &cobra.Command{Use: "dead-letters", Short: "administer records that could not be applied"}
+	c.AddCommand(
+		verb("list", "list them", (*client).listDeadLetters),
+		verb("show ID", "show one", (*client).showDeadLetter),
+		verb("retry ID", "take in its facts again", (*client).retryDeadLetter),
+	)
+	return c
+}
+
+func (c *client) showDeadLetter(ctx context.Context, path string) error {
+	var l letterRow
+	return c.show(ctx, http.MethodGet, path, nil, &l, func() error { return printLetters(c.Stdout, []letterRow{l}) })
+}
+
+func (c *client) retryDeadLetter(ctx context.Context, path string) error {
+	var done struct {
+		Outcome, Position  *string
+		Activated, Expired []struct{}
+		Applied, Repeated  bool
+		Warnings, Unmapped []struct{}
+		Level              *string
+	}
+	return c.show(ctx, http.MethodPost, path+"/retry", nil, &done, func() error {
+		before := ""
+		if done.Repeated {
+			before = " (taken in before)"
+		}
+		_, err := fmt.Fprintf(c.Stdout, "%s at %s%s; factors activated %d, expired %d; codes not understood %d, warnings %d; level %s\n",
+			shownOr(done.Outcome), shownOr(done.Position), before, len(done.Activated), len(done.Expired),
+			len(done.Unmapped), len(done.Warnings), shownOr(done.Level))
+		return err
+	})
+}
+
+// letterRow is a dead letter as the API has it.
+type letterRow struct {
+	ID          string  `json:"id"`
+	Topic       string  `json:"topic"`
+	Partition   int32   `json:"partition"`
+	Offset      int64   `json:"offset"`
+	Reason      string  `json:"reason"`
+	Fingerprint *string `json:"fingerprint"`
+	Version     int64   `json:"version"`
+	At          string  `json:"at"`
+}
+
+// listDeadLetters shows all pages.
+func (c *client) listDeadLetters(ctx context.Context, _ string) error {
+	all := []letterRow{}
+	for query := "?limit=200"; query != ""; {
+		var page struct {
+			Items      []letterRow
+			NextCursor *string
+		}
+		if err := c.into(ctx, http.MethodGet, deadLettersPath+query, nil, &page); err != nil {
+			return err
+		}
+		all = append(all, page.Items...)
+		query = ""
+		if page.NextCursor != nil {
+			query = "?limit=200&cursor=" + url.QueryEscape(*page.NextCursor)
+		}
+	}
+	if c.json {
+		return PrintItems(c.Stdout, all)
+	}
+	return printLetters(c.Stdout, all)
+}
+
+func printLetters(out io.Writer, all []letterRow) error {
+	table := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(table, "ID\tTOPIC\tREASON\tSCHEMA\tVERSION\tAT")
+	for i := range all {
+		l := &all[i]
+		schema := "-"
+		if l.Fingerprint != nil {
+			schema = *l.Fingerprint
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%d\t%s\n", l.ID, l.Topic, l.Reason, schema, l.Version, l.At)
+	}
+	return table.Flush()
+}

@@ -1,0 +1,248 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"svc/internal/simulate"
+)
+
+// simulateOptions are the flags of svc simulate.
+type simulateOptions struct {
+	unit  simulate.Options
+	pace  float64 // 0: as fast as it is taken
+	lines bool    // to standard output
+
+	start, span, zone, speed string // as they are given
+	to                       sendOptions
+}
+
+// toLines is the --to that prints.
+const toLines = "ndjson"
+
+// SimulateCommand is svc simulate: it makes up the feeds of a unit, as lines or into a
+// server.
+func SimulateCommand(w World) *cobra.Command {
+	o := &simulateOptions{}
+	c := &cobra.Command{
+		Use: "simulate", Short: "make up the feeds of a unit: as lines, or into a server",
+		Long:    "It makes up the feeds of a maternity unit. Nobody in it exists.",
+		PreRunE: func(*cobra.Command, []string) error { return errors.Join(o.faults(w.Now())...) },
+		RunE:    func(c *cobra.Command, _ []string) error { return o.run(c.Context(), w) },
+	}
+	f := c.Flags()
+	f.Uint64Var(&o.unit.Seed, "seed", 1, "`number`: the same makes the same bytes")
+	OneOf(c, &o.unit.Profile, "profile", "medium", "kind of unit: "+either(simulate.Profiles()), simulate.Profiles()...)
+	f.IntVar(&o.unit.Births, "births", 0, "`births` a year (default: 900 small, 7000 large, else 3000)")
+	f.StringVar(&o.start, "start", "", "first `instant`, RFC 3339 or a date (default: 2026-01-05 for lines; for a server so long ago that it ends now, or now with --speed); a run that goes on --from needs the same, and --speed max")
+	f.StringVar(&o.span, "for", "52w", "how long: a `duration` such as 52w, 28d or 12h")
+	f.StringVar(&o.zone, "timezone", "America/Chicago", "time `zone` of the unit")
+	f.BoolVar(&o.unit.Steady, "steady", false, "no late records and no outages")
+	f.StringVar(&o.speed, "speed", "max", "max, or how many `times` faster than real time it goes on once it has reached the present: 1, 60 …")
+	f.StringVar(&o.to.to, "to", toLines, "ndjson for lines of {at, path, body}, or the `address` of a server: http://HOST:PORT, https://…, dev for the running svc dev")
+	o.to.flags(f, "request", time.Minute)
+	return c
+}
+
+func (o *simulateOptions) run(ctx context.Context, w World) error {
+	if o.pace > 0 {
+		now := w.Now()
+		o.unit.Clock = simulate.Course{{Unit: now, Real: now, Speed: o.pace}}.Real
+	}
+	requests, err := simulate.Requests(o.unit)
+	if err != nil {
+		return Usage(err)
+	}
+	if o.lines {
+		return o.print(ctx, requests, w)
+	}
+	t, err := o.to.target()
+	if err != nil {
+		return err
+	}
+	if !o.to.json {
+		w.Stdout = w.Stderr // all that is said is about the sending
+	}
+	start := o.unit.Start.Format(time.RFC3339)
+	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
+	err = newSending(&o.to, w, func(each func(payload) error) error {
+		return o.send(requests, w.Now(), each)
+	}).run(ctx, t)
+	if err != nil {
+		return fmt.Errorf("%w (of --start %s)", err, start)
+	}
+	return nil
+}
+
+// send hands out the requests: first the ADT events of the past in batches, as a
+// hospital tells its history, which the forecast learns from; then all others in their
+// order.
+func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
+	isPast := func(r *simulate.Request) bool { return path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now)) }
+	var events simulate.Batch
+	batch := func(body []byte) error {
+		if body == nil {
+			return nil
+		}
+		return each(payload{path: "batch", body: body, async: o.pace == 0})
+	}
+	for r := range requests {
+		if o.pace > 0 && r.At.After(now) {
+			break
+		}
+		if isPast(&r) {
+			if err := batch(events.Add(r.Body)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := batch(events.Take()); err != nil {
+		return err
+	}
+	for r := range requests {
+		if isPast(&r) {
+			continue
+		}
+		p := payload{path: path.Base(r.Path), body: bytes.Clone(r.Body), async: o.pace == 0}
+		if o.pace > 0 {
+			p.due = r.At
+		}
+		if err := each(p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// print writes lines to standard output.
+func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w World) error {
+	const looked = 1024 // lines between two looks at ctx
+	out := bufio.NewWriterSize(w.Stdout, 1<<20)
+	began, n, written := w.Now(), 0, 0
+	var line []byte
+	for r := range requests {
+		if n++; n < o.to.from {
+			continue
+		}
+		if n%looked == 0 && ctx.Err() != nil {
+			break
+		}
+		if wait := r.At.Sub(w.Now()); o.pace > 0 && wait > 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			if pause(ctx, wait) != nil {
+				break
+			}
+		}
+		line = simulate.AppendLine(line[:0], r)
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		written++
+	}
+	if err := out.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w.Stderr, "%d lines in %.1f s\n", written, w.Now().Sub(began).Seconds())
+	return nil
+}
+
+// faults reads what the flags say, and returns what is wrong with them.
+func (o *simulateOptions) faults(now time.Time) (faults []error) {
+	fault := func(err error) {
+		if err != nil {
+			faults = append(faults, err)
+		}
+	}
+	var err error
+	if o.unit.For, err = ParseSpan(o.span); err != nil {
+		fault(fmt.Errorf("--for: %w", err))
+		o.unit.For = time.Hour
+	}
+	if o.speed != "max" {
+		if o.pace, err = strconv.ParseFloat(o.speed, 64); err != nil || !ValidSpeed(o.pace) {
+			fault(errSpeed)
+		}
+	}
+	location, err := time.LoadLocation(o.zone)
+	if err != nil || o.zone == "" {
+		location = time.UTC
+		fault(errors.New("--timezone: must be an IANA name such as America/Chicago"))
+	}
+	o.lines = o.to.to == toLines
+	o.unit.Start, err = o.firstInstant(o.start, location, now)
+	fault(err)
+	if o.pace > 0 && o.to.from > 1 {
+		fault(errors.New("--from: needs --speed max, since what lies behind a unit in motion depends on the start"))
+	}
+	faults = append(faults, o.to.faults()...)
+	if _, err = simulate.Requests(o.unit); err != nil {
+		for line := range strings.Lines(err.Error()) {
+			fault(errors.New("--" + strings.TrimSuffix(line, "\n")))
+		}
+	}
+	if !o.lines {
+		if o.to.to == "dev" {
+			o.to.to = ""
+		}
+		fault(o.to.fill())
+	}
+	return faults
+}
+
+// ValidSpeed bounds the speed of a unit: faster, and a shift would take less than
+// half a minute, slower, and nothing would ever happen.
+func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
+
+var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max where nothing waits for real time")
+
+// firstInstant reads --start, or takes its default.
+func (o *simulateOptions) firstInstant(text string, zone *time.Location, now time.Time) (time.Time, error) {
+	switch {
+	case text == "" && o.lines && o.pace == 0:
+		return time.Date(2026, 1, 5, 0, 0, 0, 0, zone), nil
+	case text == "" && o.pace > 0:
+		return now.Truncate(time.Second).In(zone), nil
+	case text == "":
+		return now.Add(-o.unit.For).Truncate(time.Second).In(zone), nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		return t, nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return now, errors.New("--start: must be a date, or an instant such as 2026-01-05T07:00:00Z")
+	}
+	return t.In(zone), nil
+}
+
+// ParseSpan reads a duration that may also be in days or weeks.
+func ParseSpan(text string) (time.Duration, error) {
+	for suffix, unit := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
+		if number, found := strings.CutSuffix(text, suffix); found {
+			n, err := strconv.ParseUint(number, 10, 16)
+			if err != nil {
+				return 0, errSpan
+			}
+			return time.Duration(n) * unit, nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return 0, errSpan
+	}
+	return d, nil
+}
+
+var errSpan = errors.New("must be a duration such as 52w, 28d or 12h")

@@ -1,0 +1,17 @@
+package receiver
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestReceiverForgets: the oldest ids make place.
+func TestReceiverForgets(t *testing.T) {
+	r := &Receiver{}
+	for i := range remembered + 1 {
+		r.count(fmt.Sprint(i))
+	}
+	if len(r.seen) != remembered || r.count("1") != 2 || r.count("0") != 1 {
+		t.Errorf("%d ids are known", len(r.seen))
+	}
+}
