@@ -295,11 +295,11 @@ func TestDevSenderSwitches(t *testing.T) {
 		return strings.Join([]string{code("P", "AL"), code("T", "AL"), code("P", ""), code("T", "NE")}, " ")
 	}
 	for _, step := range []struct{ senders, want string }{
-		{`[]`, "CA CA  "},
+		{`[]`, "CA CA AA "},
 		{`[{"keyId":"` + id + `","originalMode":true}]`, "AA AA AA AA"},
 		{`[{"keyId":"` + id + `","originalMode":true,"productionOnly":true}]`, "AA AR AA AR"},
-		{`[{"keyId":"` + id + `","productionOnly":true}]`, "CA CR  "},
-		{`[]`, "CA CA  "},
+		{`[{"keyId":"` + id + `","productionOnly":true}]`, "CA CR AA "},
+		{`[]`, "CA CA AA "},
 	} {
 		admin.act(t, http.MethodPut, "settings", `{"timezone":"America/Chicago","senders":`+step.senders+`}`, http.StatusOK)
 		// The settings reach every process over a topic, an instant after the answer.
