@@ -27,7 +27,7 @@ const (
 
 const (
 	jsonType = "application/json"
-	fhirType = "application/fhir+json"
+	fhirType = api.FHIRType
 )
 
 // media is the content type of a request.

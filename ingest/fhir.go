@@ -74,6 +74,10 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		answer.Issues[i] = fhirIssue(issue)
 	}
 	answer.place(&in.places)
+	if api.PrefersFHIR(r) {
+		answerFHIR(w, r, facts, &answer)
+		return
+	}
 	api.OK(w, r, answer)
 }
 

@@ -97,7 +97,8 @@ func newest(o *acuity.Observation) (at acuity.Instant) {
 
 // counted serves a request and tells if its body was refused, by the status of the
 // answer. A request that is refused because another came under its identity (409)
-// was kept; of HL7 that is refused message by message (422) the handler itself tells.
+// was kept; of HL7 that is refused message by message, and of FHIR
+// that is refused resource by resource (422), the handler itself tells.
 func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
 		serve(w)
@@ -108,7 +109,7 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 	serve(seen)
 	switch {
 	case seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
-	case channel == acuity.ChannelHL7 && seen.status == api.Unprocessable.Status():
+	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == api.Unprocessable.Status():
 	default:
 		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
 	}

@@ -51,12 +51,12 @@ func routes() []api.Route[*server] {
 		}, Serve: (*server).clinical},
 		{Operation: api.Operation{
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",
-			About: "A Bundle of any type, one resource, an array of them, or {resources}. Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient help; all others are ignored and counted. What is wrong with single resources is in issues; the others are applied.",
+			About: "A Bundle of any type, one resource, an array of them, or {resources}. Encounter, Condition, Observation and MedicationAdministration are applied; Medication, Location and Patient help; all others are ignored and counted. What is wrong with single resources is in issues; the others are applied. To a client that accepts application/fhir+json the answer is a Bundle of type transaction-response or batch-response, to any other body than a Bundle of these types an OperationOutcome, with 422 if none of its resources could be taken.",
 			Bodies: []api.Body{
 				{Type: fhirType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 				{Type: jsonType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 			},
-			Data: fhirAnswer{},
+			Data: fhirAnswer{}, Bare: []string{fhirType}, Refuses: factors,
 		}, Serve: (*server).fhir},
 		{Operation: api.Operation{
 			Path: "/api/ingest/hl7", Scope: access.IngestHL7, ID: "sendHL7", Summary: "HL7 v2 ADT messages",

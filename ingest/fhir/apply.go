@@ -55,6 +55,12 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 	default:
 		applied = facts(r)
 	}
+	switch {
+	case r.rejected:
+		d.settle(r.container, r.index, EntryRejected)
+	case applied:
+		d.settle(r.container, r.index, EntryApplied)
+	}
 	if !r.url.empty() && r.deleted {
 		return // an entry without a resource (H13)
 	}

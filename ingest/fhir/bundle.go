@@ -1,6 +1,9 @@
 package fhir
 
-import "bytes"
+import (
+	"bytes"
+	"slices"
+)
 
 // body reads all of the body.
 func (d *decoder) body() {
@@ -80,6 +83,10 @@ func (d *decoder) bundle(path string, level int) {
 	said := false
 	d.object()
 	for key, ok := d.key(); ok; key, ok = d.key() {
+		if string(key) == "type" && level == 0 {
+			d.bundleType(d.text())
+			continue
+		}
 		if string(key) != "entry" {
 			d.skip()
 			continue
@@ -93,8 +100,29 @@ func (d *decoder) bundle(path string, level int) {
 		c := d.contain(path+".entry", ".resource")
 		n := int32(0)
 		for l := d.list(); d.next(&l); n++ {
+			if level == 0 {
+				d.entries = append(d.entries, EntryIgnored)
+			}
 			d.entry(c, n, level)
 		}
+	}
+}
+
+// bundleTypes are those of FHIR R4.
+var bundleTypes = []string{"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection"}
+
+// bundleType notes the type of the Bundle that the body is, if there is such a type.
+func (d *decoder) bundleType(name span) {
+	if i := slices.Index(bundleTypes, string(d.bytes(name))); i >= 0 {
+		d.facts.Bundle = bundleTypes[i]
+	}
+}
+
+// settle notes what became of an entry of the Bundle that the body is. Of several
+// Bundles in one another the container of the outer one is the first.
+func (d *decoder) settle(container, index int32, became Entry) {
+	if container == 0 && index >= 0 && int(index) < len(d.entries) {
+		d.entries[index] = max(d.entries[index], became)
 	}
 }
 
@@ -205,6 +233,7 @@ func (d *decoder) item(c, n int32, level int) int32 {
 		if at.before != "" || n >= 0 {
 			path = d.path(&r)
 		}
+		d.settle(c, n, EntryApplied) // what is wrong in it is told by its issues
 		d.bundle(path, level)
 	case len(name) == 0:
 		d.skip()
@@ -225,6 +254,7 @@ func (d *decoder) useless(c, n int32, code, field string) {
 	if d.fault == "" {
 		d.facts.Received++
 		d.facts.Rejected++
+		d.settle(c, n, EntryRejected)
 		d.reject(&resource{container: c, index: n}, code, field)
 	}
 }

@@ -41,7 +41,23 @@ type Facts struct {
 	Encounters, Measurements, Conditions int // among the applied ones; a measurement is an Observation or MedicationAdministration
 
 	Issues []Issue
+
+	// Bundle is the type of the Bundle that the body is; "": it is none, or says none.
+	// Entries tells what became of each of its entries.
+	Bundle  string
+	Entries []Entry
 }
+
+// Entry is what became of one entry of a Bundle.
+type Entry uint8
+
+// The fates of an entry. Nothing is used of an ignored one: it is of another type, or
+// has no resource.
+const (
+	EntryIgnored Entry = iota
+	EntryApplied
+	EntryRejected
+)
 
 // Issue is something about one resource that its sender should know.
 type Issue struct {
@@ -103,6 +119,7 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	}
 	d.apply()
 	d.report()
+	d.facts.Entries = d.entries
 	return &d.facts, nil
 }
 
@@ -114,6 +131,8 @@ type decoder struct {
 	facts   Facts
 	refused *Fault
 	issues  []placedIssue
+
+	entries []Entry // of the Bundle that the body is
 
 	id     []byte // of the event that is made
 	digest []byte // of the body, once it was asked for

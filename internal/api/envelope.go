@@ -121,12 +121,16 @@ func appendText(b []byte, s string) []byte {
 
 // write sends a whole answer, in one piece or in several.
 func write(w http.ResponseWriter, status int, body ...[]byte) {
+	writeAs(w, status, contentType, body...)
+}
+
+func writeAs(w http.ResponseWriter, status int, kind []string, body ...[]byte) {
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
 	h := w.Header()
-	h["Content-Type"] = contentType
+	h["Content-Type"] = kind
 	h["Content-Length"] = []string{strconv.Itoa(length)}
 	w.WriteHeader(status)
 	for _, part := range body {

@@ -8,11 +8,12 @@ import (
 
 // Shared header values, so that an answer does not allocate them anew.
 var (
-	contentType = []string{"application/json"}
-	noSniff     = []string{"nosniff"}
-	noStore     = []string{"no-store"}
-	challenge   = []string{"Bearer"}
-	closing     = []string{"close"}
+	contentType     = []string{"application/json"}
+	fhirContentType = []string{FHIRType}
+	noSniff         = []string{"nosniff"}
+	noStore         = []string{"no-store"}
+	challenge       = []string{"Bearer"}
+	closing         = []string{"close"}
 
 	deny       = []string{"DENY"}
 	noReferrer = []string{"no-referrer"}

@@ -34,22 +34,23 @@ const (
 var table = [kinds]struct {
 	status  int
 	code    string
+	issue   string // code of FHIR's IssueType
 	message string // used when the problem has none
 }{
-	Internal:         {http.StatusInternalServerError, "internal", "The service has a fault. It was logged."},
-	Unavailable:      {http.StatusServiceUnavailable, "internal", "The service cannot answer at the moment. It is safe to send the request again."},
-	Unauthorized:     {http.StatusUnauthorized, "unauthorized", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
-	Forbidden:        {http.StatusForbidden, "forbidden_scope", "The API key lacks the scope of this endpoint."},
-	Missing:          {http.StatusNotFound, "not_found", "The hospital has nothing of this id."},
-	Invalid:          {http.StatusBadRequest, "invalid_request", "The request is malformed."},
-	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "This path does not serve the method; see the header Allow."},
-	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "The body is larger than this endpoint takes."},
-	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "The body did not arrive in time."},
-	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "This endpoint does not take the content type or encoding of the body."},
-	Conflict:         {http.StatusConflict, "invalid_request", "The Idempotency-Key was used with another body; each request needs one of its own."},
-	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "The resource has another version than If-Match says; read it again."},
-	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "The request is understood but cannot be applied."},
-	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "The key has sent more requests than it may; see the header Retry-After."},
+	Internal:         {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
+	Unavailable:      {http.StatusServiceUnavailable, "internal", "transient", "The service cannot answer at the moment. It is safe to send the request again."},
+	Unauthorized:     {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
+	Forbidden:        {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope of this endpoint."},
+	Missing:          {http.StatusNotFound, "not_found", "not-found", "The hospital has nothing of this id."},
+	Invalid:          {http.StatusBadRequest, "invalid_request", "invalid", "The request is malformed."},
+	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "not-supported", "This path does not serve the method; see the header Allow."},
+	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "too-long", "The body is larger than this endpoint takes."},
+	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time."},
+	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "not-supported", "This endpoint does not take the content type or encoding of the body."},
+	Conflict:         {http.StatusConflict, "invalid_request", "conflict", "The Idempotency-Key was used with another body; each request needs one of its own."},
+	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "conflict", "The resource has another version than If-Match says; read it again."},
+	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
+	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "throttled", "The key has sent more requests than it may; see the header Retry-After."},
 }
 
 // Status is the HTTP status of the kind.
@@ -121,12 +122,6 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 			p.Message = "The request breaks the rules listed in details."
 		}
 	}
-	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
-		Code: row.code, Message: p.Message, Docs: q.docs, Details: p.Details, HL7: p.HL7,
-	}})
-	if err != nil { // strings alone always encode
-		panic(err)
-	}
 	h := w.Header()
 	h.Del("ETag")
 	h["Cache-Control"] = noStore
@@ -138,6 +133,16 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	case Unavailable, RateLimited:
 		h.Set("Retry-After", strconv.FormatInt(int64(max((p.RetryAfter+time.Second-1)/time.Second, 1)), 10))
 	default:
+	}
+	if PrefersFHIR(r) {
+		WriteFHIR(w, r, row.status, p.outcome())
+		return
+	}
+	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
+		Code: row.code, Message: p.Message, Docs: q.docs, Details: p.Details, HL7: p.HL7,
+	}})
+	if err != nil { // strings alone always encode
+		panic(err)
 	}
 	write(w, row.status, append(body, '\n'))
 }

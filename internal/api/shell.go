@@ -95,6 +95,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
 			c.RouteMethod = http.MethodGet // as GET; the server leaves the body out
 		}
+		if r.URL.Path == fhirBase+"/" { // clients of FHIR put a slash behind the base address, or none
+			r.URL.Path = fhirBase
+		}
 		start := s.Now()
 		q := &request{id: requestID(r), docs: s.DocsURL, now: s.Now, log: s.Log}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))

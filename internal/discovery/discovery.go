@@ -57,6 +57,9 @@ func routes() []api.Route[*server] {
 			Summary: "Endpoints, envelope, events, coverage of the modifiers, scopes, code systems and limits",
 		}, Serve: (*server).capable},
 		{Operation: api.Operation{
+			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send", Bare: []string{api.FHIRType},
+		}, Serve: (*server).statement},
+		{Operation: api.Operation{
 			Path: "/docs", ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
 		}, Serve: (*server).docs},
 	}

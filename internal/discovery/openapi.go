@@ -140,7 +140,18 @@ func (w *writer) operation(o *api.Operation) {
 	for _, kind := range o.Told {
 		told(op, kind, o.Bare)
 	}
+	if slices.Contains(o.Bare, api.FHIRType) {
+		w.outcomes(op)
+	}
 	headers(op, o)
+	for _, r := range op.Responses {
+		if len(r.Content) > 1 {
+			r.Extensions = map[string]any{"content": plainFirst(r.Content)}
+		}
+	}
+	if body := op.RequestBody; body != nil && len(body.Content) > 1 {
+		body.Extensions = map[string]any{"content": plainFirst(body.Content)}
+	}
 	w.doc.AddOperation(op)
 }
 
@@ -220,7 +231,7 @@ func (w *writer) success(o *api.Operation) *huma.Response {
 		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"protocol": {Type: huma.TypeString, Enum: []any{api.Protocol}},
-			"ok":       {Type: huma.TypeBoolean, Enum: []any{true}},
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: generators of Python compare it with the text "true"
 			"data":     w.out.of(reflect.TypeOf(o.Data)),
 			"meta":     {Ref: schemaPrefix + "Meta"},
 		},

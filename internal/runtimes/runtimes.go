@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -54,6 +55,35 @@ func Node(t testing.TB, packages ...string) (folder string) {
 			"npm", "install", "--prefix", folder, "--fetch-retries=1", "--fetch-timeout=15000",
 			"--no-save", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error",
 		}, packages...)}
+	})
+}
+
+// Maven returns a folder in which a project was built: its classes in target/classes,
+// what they need in target/lib. What it downloads is kept in the cache, too.
+func Maven(t testing.TB, project string) (folder string) {
+	t.Helper()
+	Program(t, "java")
+	Program(t, "javac")
+	what := []string{filepath.Base(project)}
+	err := filepath.WalkDir(project, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path) //nolint:gosec // of our own tree
+		sum := sha256.Sum256(content)
+		what = append(what, entry.Name()+"@"+hex.EncodeToString(sum[:6]))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository := filepath.Join(cache(t), "maven")
+	return installed(t, "java", what, filepath.Join("target", "lib"), func(folder string) [][]string {
+		return [][]string{
+			{"rm", "-rf", folder},
+			{"cp", "-r", project, folder},
+			{"mvn", "-q", "-B", "-f", filepath.Join(folder, "pom.xml"), "-Dmaven.repo.local=" + repository, "package"},
+		}
 	})
 }
 

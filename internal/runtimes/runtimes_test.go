@@ -90,6 +90,7 @@ func TestTheRule(t *testing.T) {
 		"TestOfAProgram": func(t testing.TB) { Program(t, "javac") },
 		"TestOfPython":   func(t testing.TB) { Python(t, "duckdb==1.0") },
 		"TestOf/Node":    func(t testing.TB) { Node(t, "absent@1.0") },
+		"TestOfMaven":    func(t testing.TB) { Maven(t, "testdata") },
 	} {
 		s := try(t, name, test)
 		if s.failed != "" || !strings.HasPrefix(s.skipped, name+" did not run, it needs ") || strings.Contains(s.skipped, "\n") {
@@ -157,5 +158,37 @@ func TestInstalledOnce(t *testing.T) {
 	}
 	if Python(t, "duckdb==1.0", "numpy==2.0"); installs() != 3 {
 		t.Errorf("%d installations after one was cut short", installs())
+	}
+}
+
+// mvn makes the folder that says that it has built, and counts.
+const mvn = `folder=$(dirname "$4")
+mkdir -p "$folder/target/lib"
+echo built >>"$folder.builds"
+`
+
+// TestBuiltOnce: a project is built once, and anew when a file of it has changed.
+func TestBuiltOnce(t *testing.T) {
+	machine(t, map[string]string{"java": "", "javac": "", "mvn": mvn, "rm": `exec rm "$@"`, "cp": `exec cp "$@"`})
+	project := t.TempDir()
+	write := func(text string) {
+		if err := os.WriteFile(filepath.Join(project, "pom.xml"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("one")
+	first := Maven(t, project)
+	if again := Maven(t, project); again != first {
+		t.Errorf("%s, then %s", first, again)
+	}
+	if builds, err := os.ReadFile(first + ".builds"); err != nil || string(builds) != "built\n" {
+		t.Errorf("%q %v", builds, err)
+	}
+	if content, err := os.ReadFile(filepath.Join(first, "pom.xml")); err != nil || string(content) != "one" {
+		t.Errorf("%q %v", content, err)
+	}
+	write("two")
+	if other := Maven(t, project); other == first {
+		t.Error("a changed project is not built anew")
 	}
 }

@@ -1,0 +1,138 @@
+package ingest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"svc/ingest/fhir"
+	"svc/internal/api"
+)
+
+// A client of FHIR (Accept: application/fhir+json) sends a transaction or batch and
+// reads a Bundle with an entry for each of its own, or an OperationOutcome.
+
+// responseBundle is a Bundle that answers one.
+type responseBundle struct {
+	ResourceType string          `json:"resourceType"`
+	Type         string          `json:"type"`
+	Entry        []responseEntry `json:"entry,omitempty"`
+}
+
+type responseEntry struct {
+	Response entryResponse `json:"response"`
+}
+
+type entryResponse struct {
+	Status  string       `json:"status"`
+	Outcome *api.Outcome `json:"outcome,omitempty"`
+}
+
+// answerFHIR answers a client of FHIR.
+func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fhirAnswer) {
+	if facts.Bundle == "transaction" || facts.Bundle == "batch" {
+		api.WriteFHIR(w, r, http.StatusOK, a.bundle(facts))
+		return
+	}
+	status := http.StatusOK
+	if facts.Rejected > 0 && facts.Applied+facts.Ignored == 0 { // as the create of a resource would be
+		status = http.StatusUnprocessableEntity
+	}
+	issues := []api.OutcomeIssue{a.summary()}
+	for _, i := range a.told() {
+		issues = append(issues, i.outcome())
+	}
+	api.WriteFHIR(w, r, status, api.NewOutcome(issues...))
+}
+
+// summary is the first issue of an outcome, which is never without one.
+func (a *fhirAnswer) summary() api.OutcomeIssue {
+	text := "pending"
+	if a.Outcome != nil {
+		text = *a.Outcome
+	}
+	c := &a.Resources
+	return api.OutcomeIssue{
+		Severity: "information", Code: "informational", Details: api.OutcomeDetails{Text: text},
+		Diagnostics: "Resources: " + strconv.Itoa(c.Applied) + " applied, " + strconv.Itoa(c.Ignored) + " ignored, " + strconv.Itoa(c.Rejected) + " rejected.",
+	}
+}
+
+// told are the issues of reading the body, and the warnings of applying it.
+func (a *fhirAnswer) told() []fhirIssue {
+	all := a.Issues
+	for _, w := range a.Warnings {
+		all = append(all, fhirIssue{Severity: "warning", Code: w.Code, Expression: w.Path})
+	}
+	return all
+}
+
+// issueTypes says our codes in those of FHIR; all others are "processing".
+var issueTypes = map[string]string{
+	"required": "required", "code_missing": "required", "type": "structure", "duplicate_field": "structure",
+	"status_unknown": "code-invalid", "class_assumed": "code-invalid", "code_unreadable": "value", "value_unreadable": "value",
+	"time_unreadable": "value", "unit": "value", "unit_missing": "value", "superseded": "informational",
+}
+
+func (i *fhirIssue) outcome() api.OutcomeIssue {
+	kind, known := issueTypes[i.Code]
+	if !known {
+		kind = "processing"
+	}
+	one := api.OutcomeIssue{Severity: i.Severity, Code: kind, Details: api.OutcomeDetails{Text: i.Code}}
+	if i.Expression != "" {
+		one.Expression = []string{i.Expression}
+	}
+	return one
+}
+
+// The statuses of an entry.
+var entryStatus = map[fhir.Entry]string{
+	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
+}
+
+// accepted is the status of an entry that is durable and not applied yet.
+const accepted = "202 Accepted"
+
+// bundle answers entry by entry. What is told of no entry is told with the first.
+func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
+	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
+	issues := make([][]api.OutcomeIssue, len(facts.Entries))
+	for _, i := range a.told() {
+		if n := entryOf(i.Expression); n < len(issues) {
+			issues[n] = append(issues[n], i.outcome())
+		}
+	}
+	for n, became := range facts.Entries {
+		status := entryStatus[became]
+		switch {
+		case became == fhir.EntryIgnored && len(issues[n]) == 0:
+			issues[n] = append(issues[n], api.OutcomeIssue{
+				Severity: "information", Code: "informational", Details: api.OutcomeDetails{Text: "ignored"},
+				Diagnostics: "The resource is of no type or state that is used.",
+			})
+		case became == fhir.EntryApplied && !a.Applied:
+			status = accepted
+		}
+		b.Entry[n].Response.Status = status
+	}
+	for n := range issues {
+		if len(issues[n]) > 0 {
+			outcome := api.NewOutcome(issues[n]...)
+			b.Entry[n].Response.Outcome = &outcome
+		}
+	}
+	return b
+}
+
+// entryOf returns the entry of the Bundle that an expression is in; the first if it
+// is in none.
+func entryOf(expression string) int {
+	rest, ok := strings.CutPrefix(expression, "Bundle.entry[")
+	digits, _, _ := strings.Cut(rest, "]")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,66 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"svc/internal/runtimes"
+)
+
+// partnersInJava returns the folder of what partners write in Java.
+func partnersInJava(t testing.TB) string {
+	t.Helper()
+	if os.Getenv("SVC_E2E") == "" {
+		t.Skip("needs Maven's package registry: make e2e")
+	}
+	return runtimes.Maven(t, filepath.Join("testdata", "java"))
+}
+
+// TestHAPI has the clients of FHIR and HL7 v2 that most of the field uses tell of
+// visits, and reads what they made of the answers.
+func TestHAPI(t *testing.T) {
+	t.Parallel()
+	folder := partnersInJava(t)
+	dev := startDev(t, t.TempDir(), "--ephemeral")
+	host, port, err := net.SplitHostPort(dev.MLLP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, test := range map[string]struct {
+		args []string
+		want string
+	}{
+		"FHIR": {[]string{dev.BaseURL + "/api/ingest/fhir", dev.APIKey}, `transaction-response, 200 OK, 200 OK
+batch-response, 200 OK, 200 OK, 422 Unprocessable Entity error required required
+key: 401 error login unauthorized
+text: 400 error invalid json
+path: 404 error not-found not_found
+`},
+		"HL7": {[]string{host, port}, `ACK 2.5.1 AA HAPI1
+ACK 2.5.1 AA HAPI1
+ACK 2.5.1 AE HAPI2 PV1-19 101
+ACK 2.5.1 CA HAPI3
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			classes := filepath.Join(folder, "target", "classes") + string(os.PathListSeparator) + filepath.Join(folder, "target", "lib", "*")
+			cmd := exec.Command("java", append([]string{"-XX:TieredStopAtLevel=1", "-cp", classes, name}, test.args...)...)
+			cmd.Dir = t.TempDir() // HAPI keeps its control ids in a file
+			out, err := cmd.CombinedOutput()
+			if err != nil || string(out) != test.want {
+				t.Errorf("%v\n%s\nwant\n%s", err, out, test.want)
+			}
+		})
+	}
+	// What they sent is in the rooms that they named.
+	rooms := map[string]string{}
+	for _, r := range newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey).unitState(t).Rooms {
+		rooms[r.RoomLabel] = r.Status
+	}
+	if rooms["LDR 4"] != "occupied" || rooms["LDR 7"] != "occupied" {
+		t.Errorf("rooms %v", rooms)
+	}
+}
