@@ -25,7 +25,7 @@ import (
 const (
 	startsOfDev   = 16
 	startsOfRoles = 6 // of each
-	startsFresh   = 3
+	startsFresh   = 2
 	startWithin   = 2 * time.Second // the signal comes in it
 )
 
@@ -154,7 +154,7 @@ func TestRolesStopWhileTheyStart(t *testing.T) {
 // deleteTopics removes what a start has made, so that hundreds leave nothing behind.
 func deleteTopics(t testing.TB, kafka, prefix string) {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(kafka), kgo.AlwaysRetryEOF())
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,141 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ory/dockertest/v3"
+	"github.com/ory/dockertest/v3/docker"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// startsOfBrokers is how many starts one set of brokers serves: the first while the
+// brokers start, each later one on topics of its own.
+const startsOfBrokers = 10
+
+// TestFreshBrokers starts all roles at once on three brokers that nobody has used: each
+// role becomes ready, none ends, and the topics have three replicas.
+func TestFreshBrokers(t *testing.T) {
+	kafka, redis := needServers(t)
+	if kafka.pool == nil {
+		t.Skip("needs Docker to start brokers of its own")
+	}
+	n, _ := howOften(t, "SVC_FRESH", startsFresh)
+	for done := 0; done < n; done += startsOfBrokers {
+		t.Run(fmt.Sprintf("brokers %d", done/startsOfBrokers), func(t *testing.T) {
+			addresses := startBrokers(t, kafka.pool)
+			for i := range min(startsOfBrokers, n-done) {
+				startAllRoles(t, addresses, redis.address, fmt.Sprintf("fresh%d-%d.", done, i))
+			}
+		})
+	}
+}
+
+// startBrokers runs three brokers of one cluster, and does not wait for them.
+func startBrokers(t *testing.T, pool *dockertest.Pool) (addresses string) {
+	t.Helper()
+	stamp := time.Now().UnixNano() // names of containers are for the whole machine
+	network, err := pool.CreateNetwork(fmt.Sprintf("svc-fresh-%d", stamp))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := pool.RemoveNetwork(network); err != nil {
+			t.Error(err)
+		}
+	})
+	repository, tag := image("E2E_KAFKA_IMAGE", kafkaImage)
+	name := func(i int) string { return fmt.Sprintf("fk%d-%d", i, stamp) }
+	voters := fmt.Sprintf("1@%s:9093,2@%s:9093,3@%s:9093", name(1), name(2), name(3))
+	var all []string
+	for i := 1; i <= 3; i++ {
+		port := mustFreePort(t)
+		container, err := pool.RunWithOptions(&dockertest.RunOptions{
+			Repository: repository, Tag: tag, Hostname: name(i), Name: name(i),
+			NetworkID: network.Network.ID,
+			Env: append(kafkaEnvironment(port),
+				fmt.Sprintf("KAFKA_NODE_ID=%d", i), "KAFKA_CONTROLLER_QUORUM_VOTERS="+voters,
+				"KAFKA_ADVERTISED_LISTENERS=HOST://127.0.0.1:"+port+",INTERNAL://"+name(i)+":19092",
+				"KAFKA_OFFSETS_TOPIC_REPLICATION_FACTOR=3", "KAFKA_TRANSACTION_STATE_LOG_REPLICATION_FACTOR=3",
+				"KAFKA_DEFAULT_REPLICATION_FACTOR=3", "KAFKA_TRANSACTION_STATE_LOG_MIN_ISR=2", "KAFKA_MIN_INSYNC_REPLICAS=2",
+			),
+			PortBindings: map[docker.Port][]docker.PortBinding{"9092/tcp": {{HostIP: "127.0.0.1", HostPort: port}}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &server{address: "127.0.0.1:" + port, pool: pool, container: container}
+		t.Cleanup(s.purge)
+		t.Cleanup(func() { s.logs(t) })
+		all = append(all, s.address)
+	}
+	return strings.Join(all, ",")
+}
+
+// startAllRoles starts each role once and wants it ready, on topics that nobody has made.
+func startAllRoles(t *testing.T, kafka, redis, prefix string) {
+	t.Helper()
+	env := []string{
+		"SVC_KAFKA=" + kafka, "SVC_REDIS=redis://" + redis + "/0", "SVC_TOPIC_PREFIX=" + prefix, "SVC_PARTITIONS=6",
+		"SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef", "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef",
+	}
+	var nodes []*node
+	var ports []string
+	for _, role := range []string{"ingest", "process", "read", "notify"} {
+		private := "127.0.0.1:" + mustFreePort(t)
+		args := []string{role, "--private-listen", private}
+		if role == "ingest" || role == "read" {
+			args = append(args, "--listen", "127.0.0.1:"+mustFreePort(t))
+		} else {
+			args = append(args, "--instance", "one")
+		}
+		nodes, ports = append(nodes, start(t, prefix+role, args, env...)), append(ports, private)
+	}
+	// The private port is there before Kafka is.
+	for _, private := range ports {
+		eventually(t, 30*time.Second, func() error { return ready("http://" + private + "/healthz") })
+	}
+	for i, n := range nodes {
+		eventually(t, 3*time.Minute, func() error {
+			select {
+			case <-n.exited:
+				t.Fatalf("%s ended:\n%s", n.name, tail(n.logged(), 20))
+			default:
+			}
+			return ready("http://" + ports[i] + "/readyz")
+		})
+	}
+	for _, n := range nodes {
+		n.stop()
+	}
+	wantReplicas(t, kafka, prefix, 3)
+	deleteTopics(t, kafka, prefix)
+}
+
+// wantReplicas wants so many replicas of every topic of a prefix.
+func wantReplicas(t *testing.T, kafka, prefix string, want int) {
+	t.Helper()
+	client, err := kgo.NewClient(kgo.SeedBrokers(strings.Split(kafka, ",")...), kgo.AlwaysRetryEOF())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	all, err := kadm.NewClient(client).ListTopics(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for name, topic := range all {
+		if strings.HasPrefix(name, prefix) {
+			if seen++; topic.Partitions.NumReplicas() != want {
+				t.Errorf("%s has %d replicas, not %d", name, topic.Partitions.NumReplicas(), want)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Errorf("no topic begins with %s", prefix)
+	}
+}
