@@ -6,6 +6,7 @@ import (
 	"encoding/base32"
 	"hash"
 	"sync"
+	"sync/atomic"
 )
 
 // Pseudonyms makes keyed pseudonyms of identifiers. Whoever lacks the key can
@@ -19,13 +20,23 @@ import (
 // values. A short one is two compressions already, for crypto/hmac keeps the two states
 // of the key ready; to take those up and to pad by hand saved a tenth of it, and would
 // lean on a form of the state that is not documented.
-type Pseudonyms struct{ idle *sync.Pool }
+type Pseudonyms struct {
+	idle *sync.Pool
+	key  *atomic.Pointer[[]byte]
+}
 
 // NewPseudonyms returns the maker for a key. Another key makes other pseudonyms:
 // it must stay the same as long as what was made with it is kept.
 func NewPseudonyms(key []byte) Pseudonyms {
-	return Pseudonyms{&sync.Pool{New: func() any { return &keyed{mac: hmac.New(sha256.New, key)} }}}
+	p := Pseudonyms{&sync.Pool{}, &atomic.Pointer[[]byte]{}}
+	p.idle.New = func() any { return &keyed{mac: hmac.New(sha256.New, *p.key.Load())} }
+	p.Begin(key)
+	return p
 }
+
+// Begin sets the key of all copies of the maker. It is called before the first
+// pseudonym is made, and never after.
+func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
 // keyed is the state of the function under the key. It is kept and used again:
 // taking up the key takes as long as a short pseudonym.

@@ -250,6 +250,7 @@ func FuzzWebhook(f *testing.F)        { fuzzRecord(f, "webhook") }
 func FuzzAlertTier(f *testing.F)      { fuzzRecord(f, "alert-tier") }
 func FuzzSnapshot(f *testing.F)       { fuzzRecord(f, "snapshot") }
 func FuzzModel(f *testing.F)          { fuzzRecord(f, "model") }
+func FuzzInstalledKey(f *testing.F)   { fuzzRecord(f, "installed-key") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
 // TestEveryRecordIsFuzzed: a record that is added gets a target of its own above.

@@ -86,6 +86,7 @@ var records = []record{
 	recordOf(&webhookV1, EncodeWebhook, DecodeWebhook),
 	recordOf(&alertTierV1, EncodeAlertTier, DecodeAlertTier),
 	recordOf(&alertRecipientV1, EncodeAlertRecipient, DecodeAlertRecipient),
+	recordOf(&installedKeyV1, EncodeInstalledKey, DecodeInstalledKey),
 	recordOf(&auditV1, EncodeAct, DecodeAct),
 	recordOf(&deadLetterV1, EncodeDeadLetter, DecodeDeadLetter),
 	recordOf(&snapshotV1, EncodeSnapshot, DecodeSnapshot),

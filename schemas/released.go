@@ -66,6 +66,7 @@ var (
 	webhookV1        = Schema{"webhook", 1, 0x7dd7821125fed546}
 	alertTierV1      = Schema{"alert-tier", 1, 0x34f005fc3d8f22a3}
 	alertRecipientV1 = Schema{"alert-recipient", 1, 0xa9af768ab71f918f}
+	installedKeyV1   = Schema{"installed-key", 1, 0x3036771ea8b9bd62}
 )
 
 var released = []*Schema{
@@ -75,7 +76,7 @@ var released = []*Schema{
 	&ruleStateV1, &placeStateV1, &switchesStateV1, &referentStateV1,
 	&keyV1, &keyV2, &hospitalV1, &hospitalV2, &hospitalV3, &auditV1, &deadLetterV1, &snapshotV1, &modelV1,
 	&ledgerEventV1, &deliveryV1, &laneV1, &notifiedUnitV1, &orderV1,
-	&webhookV1, &alertTierV1, &alertRecipientV1,
+	&webhookV1, &alertTierV1, &alertRecipientV1, &installedKeyV1,
 }
 
 // Released returns all released versions of all records, the versions of one

@@ -42,6 +42,7 @@ type config struct {
 	Listen         string
 	PrivateListen  string
 	PseudonymKey   string
+	PseudonymsOld  []string
 	SecretsKey     string
 	SecretsKeyOld  []string
 	EgressAllow    []egress.Allowed
@@ -75,13 +76,14 @@ type option struct {
 type need uint8
 
 const (
-	needHTTP    need = 1 << iota // serves HTTP
-	needTopics                   // creates topics
-	needRedis                    // reads or writes the view
-	needIngest                   // makes pseudonyms
-	needProcess                  // is a member of a consumer group
-	needNotify                   // sends to partners and people
-	needSecrets                  // opens what is sealed
+	needHTTP       need = 1 << iota // serves HTTP
+	needTopics                      // creates topics
+	needRedis                       // reads or writes the view
+	needIngest                      // makes pseudonyms
+	needProcess                     // is a member of a consumer group
+	needNotify                      // sends to partners and people
+	needSecrets                     // opens what is sealed
+	needPseudonyms                  // changes the key of pseudonyms
 )
 
 // variable is the environment variable of the option.
@@ -106,9 +108,10 @@ var options = []option{
 	{name: "commit-every", only: needProcess, preset: "10ms", help: "gather the inputs that arrive within this time of the last commit; 0 where the brokers have add.partitions.to.txn.retry.backoff.ms=1", set: duration(func(c *config) *time.Duration { return &c.CommitEvery }, 0, time.Second)},
 	{name: "redis", only: needRedis, preset: "redis://127.0.0.1:6379/0", secret: true, help: "Redis as redis://user:password@host:port/db, or rediss:// for TLS", set: redisURL},
 	{name: "redis-ca", only: needRedis, help: "PEM file of the authorities that signed the Redis server's certificate (default: those of the system)", set: file(func(c *config) *string { return &c.RedisCA })},
-	{name: "pseudonym-key", only: needIngest, secret: true, filled: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters, at random; never change it while visits are open", set: pseudonymKey},
+	{name: "pseudonym-key", only: needIngest | needPseudonyms, secret: true, filled: true, help: "key of the pseudonyms of patients, visits and events, at least 32 characters, at random; how to change it is in administration.md", set: pseudonymKey},
+	{name: "pseudonym-key-old", only: needIngest | needPseudonyms, secret: true, help: "earlier keys, one a line, while the key is changed; how is in administration.md", set: olderKeys(func(c *config) *[]string { return &c.PseudonymsOld })},
 	{name: "secrets-key", only: needIngest | needNotify | needSecrets, secret: true, filled: true, help: "key that seals signing secrets, telephone numbers and addresses of webhooks and alerts, at least 32 characters, at random; without it none can be set", set: secretsKey},
-	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: secretsKeyOld},
+	{name: "secrets-key-old", only: needIngest | needNotify | needSecrets, secret: true, help: "earlier keys, one a line, that still open what they sealed; how to change the key is in administration.md", set: olderKeys(func(c *config) *[]string { return &c.SecretsKeyOld })},
 	{name: "egress-allow", only: needIngest | needNotify, help: "private networks that endpoints of a hospital may lie in, as HOSPITAL=NETWORK[:PORT[+PORT]], separated by commas (default: public addresses only, ports 443 and 8443)", set: egressAllow},
 	{name: "egress-ca-file", only: needNotify, help: "PEM file of authorities that may have signed the certificates of endpoints, beside those of the system", set: egressRoots},
 	{name: "public-url", only: needNotify | needHTTP, help: "address at which people and providers of SMS reach this service, for the links in alerts; without it there are none", set: publicURL},
@@ -362,20 +365,23 @@ func secretsKey(c *config, value string) error {
 	return seal.Check(value)
 }
 
-// secretsKeyOld takes keys as they were in SVC_SECRETS_KEY, where blanks are part of one.
-func secretsKeyOld(c *config, value string) error {
-	c.SecretsKeyOld = nil
-	for line := range strings.Lines(value) {
-		key := strings.TrimRight(line, "\r\n")
-		if key == "" {
-			continue
+// olderKeys takes keys as they were given before, where blanks are part of one.
+func olderKeys(field func(*config) *[]string) func(*config, string) error {
+	return func(c *config, value string) error {
+		keys := field(c)
+		*keys = nil
+		for line := range strings.Lines(value) {
+			key := strings.TrimRight(line, "\r\n")
+			if key == "" {
+				continue
+			}
+			if len(key) < seal.LeastKey {
+				return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
+			}
+			*keys = append(*keys, key)
 		}
-		if len(key) < seal.LeastKey {
-			return fmt.Errorf("each must have at least %d characters", seal.LeastKey)
-		}
-		c.SecretsKeyOld = append(c.SecretsKeyOld, key)
+		return nil
 	}
-	return nil
 }
 
 func egressAllow(c *config, value string) (err error) {

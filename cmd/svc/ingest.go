@@ -36,7 +36,7 @@ func wireIngest(_ context.Context, h *house) error {
 		View:       shown{h.follow},
 		DeadLetter: h.deadLetters().observation, DeadLetterRetried: h.deadLetters().retried,
 		Zone:       h.settings.register.Zone,
-		Pseudonyms: ingest.NewPseudonyms([]byte(h.config.PseudonymKey)),
+		Pseudonyms: h.keyCheck.pseudonyms,
 		Sender:     h.settings.sender,
 		Settings:   hospitals{h.settings},
 		Audit:      h.audit.record,

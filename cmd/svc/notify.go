@@ -24,6 +24,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
+	h.keyCheck.needs[installedSecrets] = true
 	hooks := webhook.New(webhook.Config{Guard: h.config.guard(), Roots: h.config.EgressRoots, Now: h.now})
 
 	lists := h.redis.Deliveries()
@@ -47,7 +48,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	share := stream.ShareConfig{
 		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance,
 		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
-		Leave: h.leaves,
+		Leave: func() bool { return h.leaves() || h.keyCheck.healthy(ctx) != nil },
 	}
 	h.run("notify", func(ctx context.Context) error {
 		defer ledger.appender.Close()
@@ -57,12 +58,9 @@ func wireNotify(ctx context.Context, h *house) error {
 		life, stop := context.WithCancel(context.WithoutCancel(ctx))
 		done := make(chan error, 1)
 		go func() { done <- n.Run(life) }()
-		var err error
-		select { // without the endpoints there is nobody to tell
-		case <-h.settings.table.Ready():
-			err = h.cluster.Share(ctx, share, member{n, h})
-		case <-ctx.Done():
-		}
+		// Without the endpoints, and the key that opens what is sealed of them, there is
+		// nobody to tell: others take up the partitions then.
+		err := h.keyCheck.while(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, member{n, h}) })
 		stop()
 		return errors.Join(err, <-done)
 	})

@@ -48,6 +48,7 @@ type house struct {
 	cluster  *stream.Cluster
 	redis    *board.Board
 	settings *settings
+	keyCheck *keyCheck
 	shell    *api.Shell
 	audit    *auditLog
 	letters  *deadLetters // once a role asks for them
@@ -210,9 +211,14 @@ func (h *house) open(ctx context.Context, names []string) error {
 		return err
 	}
 	h.settings = followSettings(h.cluster, c.TopicPrefix, seals, h.now, h.log)
+	if h.keyCheck, err = newKeyCheck(c, h.settings, h.now); err != nil {
+		return err
+	}
 	h.run("settings", h.settings.table.Run)
+	h.run("keys", h.keyCheck.run)
+	h.health.add("keys", h.keyCheck.healthy)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
-	h.ready = append(h.ready, h.settings.table.Ready())
+	h.ready = append(h.ready, h.settings.table.Ready(), h.keyCheck.ready)
 	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()

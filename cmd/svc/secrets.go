@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 	"svc/schemas"
 )
 
-// secretsCommand is svc secrets, for who changes SVC_SECRETS_KEY: what is sealed by
-// which key, and to seal it anew. The steps are in docs/administration.md.
+// secretsCommand is svc secrets, for who changes SVC_SECRETS_KEY or SVC_PSEUDONYM_KEY:
+// what is sealed by which key, and to seal it anew. The steps are in
+// docs/administration.md.
 func secretsCommand(w world) *cobra.Command {
 	verb := func(use, short string, do func(*settings, context.Context, *admin, *keys.Ring) error) *cobra.Command {
 		a := newAdmin(w, needSecrets)
@@ -32,9 +34,66 @@ func secretsCommand(w world) *cobra.Command {
 			return a.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error { return do(s, ctx, a, ring) })
 		})
 	}
-	return group("secrets", "change the key that seals secrets and addresses",
+	lost := false
+	reseal := verb("reseal", "make the newest key that of the installation, and seal with it what an older one sealed",
+		func(s *settings, ctx context.Context, a *admin, ring *keys.Ring) error {
+			return s.reseal(ctx, a, ring, lost)
+		})
+	reseal.Flags().BoolVar(&lost, "lost", false, "the key that the installation has is lost; what it sealed has to be set anew")
+	return group("secrets", "change the keys that seal secrets and addresses, and what makes pseudonyms",
 		verb("status", "tell what is sealed with which key; exit code 1 unless all is with the newest", (*settings).tellSealed),
-		verb("reseal", "seal with the newest key what an older one sealed", (*settings).reseal))
+		reseal, rewrapCommand(w))
+}
+
+// install makes the newest key of a ring that of the installation: from then on all
+// processes that have it seal with it. One that has not is not ready any more.
+func (s *settings) install(ctx context.Context, id string, ring *seal.Keyring, lost bool, sealed []byte, now time.Time) error {
+	for {
+		seen := s.Seen()
+		known, is := s.installedKey(id)
+		made := &schemas.InstalledKey{ID: id, Sealed: sealed, Version: 1, ChangedAt: now}
+		switch {
+		case is && fingerprintOf(known) == ring.Fingerprint():
+			return nil
+		case is && !lost && !ring.Use(fingerprintOf(known)):
+			return differs("the installation has another %s (%s): give it as --%s-key-old", installedNames[id], fingerprintOf(known), id)
+		case is:
+			made.Version = known.Version + 1
+		}
+		err := s.putInstalledKey(ctx, seen, made, ring)
+		if !errors.Is(err, access.ErrOvertaken) {
+			return err
+		}
+		if err = pause(ctx, overtakenPause); err != nil {
+			return err
+		}
+	}
+}
+
+// rewrapCommand is svc secrets rewrap: it changes the pseudonym key. What pseudonyms
+// are made with stays, so they stay, too: it is sealed with the new key in place of
+// the old one.
+func rewrapCommand(w world) *cobra.Command {
+	a := newAdmin(w, needPseudonyms)
+	return a.command("rewrap", "make a new pseudonym key that of the installation; pseudonyms stay as they are", func(ctx context.Context, _ []string) error {
+		ring, err := a.config.pseudonymRing()
+		if err != nil {
+			return err
+		}
+		return a.connected(ctx, func(ctx context.Context, s *settings, _ *keys.Ring) error {
+			data, err := s.openPseudonyms(ring)
+			if err != nil {
+				return fmt.Errorf("%w; the one in use belongs into --pseudonym-key-old", err)
+			}
+			ring.Use(ring.Fingerprint())
+			sealed := ring.Seal(installedName(installedPseudonyms), data)
+			if err = s.install(ctx, installedPseudonyms, ring, false, sealed, a.Now()); err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(a.Stdout, "the pseudonym key of the installation is %s; pseudonyms are as they were\n", ring.Fingerprint())
+			return err
+		})
+	})
 }
 
 // sealedBy says with which key a setting is sealed.
@@ -59,6 +118,9 @@ type sealedRow struct {
 // sealed lists the webhooks and recipients.
 func (s *settings) sealed() (rows []sealedRow, err error) {
 	s.table.Range("", func(name string, value []byte) bool {
+		if strings.HasPrefix(name, schemas.InstalledKeys) {
+			return true
+		}
 		var key schemas.Key
 		if key, err = schemas.ParseKey([]byte(name)); err != nil {
 			return false
@@ -122,6 +184,9 @@ func (s *settings) tellSealed(_ context.Context, a *admin, _ *keys.Ring) error {
 		err = cli.PrintItems(a.Stdout, append([]sealedRow{}, rows...))
 	} else {
 		table := tabwriter.NewWriter(a.Stdout, 0, 4, 2, ' ', 0)
+		if known, is := s.installedKey(installedSecrets); is && fingerprintOf(known) != s.seals.Fingerprint() {
+			fmt.Fprintf(table, "The installation seals with another key (%s) than the newest here (%s).\n", fingerprintOf(known), s.seals.Fingerprint())
+		}
 		fmt.Fprintf(table, "SEALED WITH\tWEBHOOKS AND RECIPIENTS\n")
 		for _, key := range []sealedBy{sealedNewest, sealedOlder, sealedUnknown} {
 			fmt.Fprintf(table, "the %s key\t%d\n", key, count[key])
@@ -166,7 +231,11 @@ func (s *settings) putAgain(ctx context.Context, r *sealedRow) error {
 
 // reseal seals with the newest key what an older one sealed. The settings stay as
 // they are, to the version.
-func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring) error {
+func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring, lost bool) error {
+	if err := s.install(ctx, installedSecrets, s.seals, lost, nil, a.Now()); err != nil {
+		return err
+	}
+	s.seals.Use(s.seals.Fingerprint())
 	rows, err := s.sealed()
 	if err != nil {
 		return err

@@ -53,6 +53,12 @@ func followSettings(cluster *stream.Cluster, prefix string, seals *seal.Keyring,
 
 // take brings the registers in line with one record.
 func (s *settings) take(key string, value []byte) error {
+	if strings.HasPrefix(key, schemas.InstalledKeys) { // who needs one looks it up
+		if known, is := s.installedKey(installedSecrets); is && s.seals != nil {
+			s.seals.Use(fingerprintOf(known))
+		}
+		return nil
+	}
 	hospital, rest, _ := strings.Cut(key, "/")
 	kind, id, _ := strings.Cut(rest, "/")
 	switch {

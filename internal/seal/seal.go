@@ -12,8 +12,11 @@ import (
 	"crypto/cipher"
 	"crypto/hkdf"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 )
 
 // What can be wrong with a sealed value. Neither tells a value.
@@ -32,14 +35,39 @@ const (
 )
 
 // Keyring seals and opens. It is safe for concurrent use.
-type Keyring struct{ keys []key } // the newest first
-
-type key struct {
-	mark [markSize]byte
-	aead cipher.AEAD
+type Keyring struct {
+	keys    []key // the newest first
+	sealing atomic.Int32
 }
 
-// NewKeyring returns a ring that seals with the first key and opens with all. A
+type key struct {
+	mark        [markSize]byte
+	fingerprint Fingerprint
+	aead        cipher.AEAD
+}
+
+// Fingerprint tells keys apart. It is derived of a key one way, so it may be read by
+// anybody.
+type Fingerprint [16]byte
+
+// String is what operators compare: the first four bytes.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:4]) }
+
+// Fingerprint is that of the newest key.
+func (r *Keyring) Fingerprint() Fingerprint { return r.keys[0].fingerprint }
+
+// Use has the ring seal with the key of a fingerprint. It reports whether the ring has
+// that key; if not, it goes on as before.
+func (r *Keyring) Use(f Fingerprint) bool {
+	at := slices.IndexFunc(r.keys, func(k key) bool { return k.fingerprint == f })
+	if at >= 0 {
+		r.sealing.Store(int32(at)) //nolint:gosec // a handful
+	}
+	return at >= 0
+}
+
+// NewKeyring returns a ring that opens with all keys, and seals with the first until
+// [Keyring.Use] says otherwise. A
 // key is any text of at least [LeastKey] characters; what encrypts is derived from
 // it (HKDF-SHA-256, RFC 5869), so a key may be words as well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
@@ -70,6 +98,11 @@ func derive(text string) (k key, err error) {
 		return k, fmt.Errorf("derive a mark: %w", err)
 	}
 	copy(k.mark[:], mark)
+	fingerprint, err := hkdf.Key(sha256.New, []byte(text), nil, "svc.v1 fingerprint", len(k.fingerprint))
+	if err != nil {
+		return k, fmt.Errorf("derive a fingerprint: %w", err)
+	}
+	copy(k.fingerprint[:], fingerprint)
 	block, err := aes.NewCipher(secret)
 	if err != nil {
 		return k, fmt.Errorf("derive a key: %w", err)
@@ -87,7 +120,7 @@ func (r *Keyring) Seal(name string, clear []byte) []byte {
 	if len(clear) == 0 {
 		return nil
 	}
-	k := &r.keys[0]
+	k := &r.keys[r.sealing.Load()]
 	sealed := make([]byte, 0, header+k.aead.Overhead()+len(clear))
 	sealed = append(append(sealed, version), k.mark[:]...)
 	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // no nonce: this AEAD draws its own

@@ -1,0 +1,311 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"svc/ingest"
+	"svc/internal/access"
+	"svc/internal/seal"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// The keys that all processes of an installation share. What one of them makes with
+// another key the rest cannot read, or take for the same patient.
+const (
+	installedSecrets    = "secrets"
+	installedPseudonyms = "pseudonym"
+)
+
+// installedNames is how messages call them.
+var installedNames = map[string]string{installedSecrets: "secrets key", installedPseudonyms: "pseudonym key"}
+
+// otherKey says that a key is not the one that was used here.
+type otherKey string
+
+func (e otherKey) Error() string { return string(e) }
+
+func differs(format string, args ...any) error { return otherKey(fmt.Sprintf(format, args...)) }
+
+// keyCheck holds the keys of this process against those of its installation, of which
+// fingerprints lie in the settings since its first start. A process with another key
+// does not become ready.
+type keyCheck struct {
+	settings   *settings
+	now        func() time.Time
+	rings      map[string]*seal.Keyring // by key, those that this process has
+	needs      map[string]bool          // those without which it must not begin; others are checked where they are given
+	strict     bool                     // svc dev: nobody puts another key there while it runs
+	firstData  []byte                   // of a first start: what pseudonyms are made with
+	pseudonyms ingest.Pseudonyms
+
+	changed chan struct{} // holds a token while there is something new to check
+	ready   chan struct{} // closed once all keys have been the right ones
+
+	mu    sync.Mutex
+	fault error
+	moved chan struct{} // closed and replaced when fault changes
+}
+
+func newKeyCheck(c *config, s *settings, now func() time.Time) (*keyCheck, error) {
+	k := &keyCheck{
+		settings: s, now: now, strict: c.Outbox != nil, rings: map[string]*seal.Keyring{}, needs: map[string]bool{},
+		changed: make(chan struct{}, 1), ready: make(chan struct{}), fault: errUnchecked, moved: make(chan struct{}),
+	}
+	if s.seals != nil {
+		k.rings[installedSecrets] = s.seals
+	}
+	if c.PseudonymKey != "" {
+		ring, err := c.pseudonymRing()
+		if err != nil {
+			return nil, err
+		}
+		k.rings[installedPseudonyms] = ring
+		k.pseudonyms = ingest.NewPseudonyms(nil)
+		// Who changes the key while an older release still runs has used the older.
+		k.firstData = []byte(append(c.PseudonymsOld, c.PseudonymKey)[0])
+	}
+	s.table.OnChange(func(string, []byte) { k.look() })
+	return k, nil
+}
+
+// pseudonymRing is the ring of the keys that what makes pseudonyms is sealed with.
+func (c *config) pseudonymRing() (*seal.Keyring, error) {
+	ring, err := seal.NewKeyring(append([]string{c.PseudonymKey}, c.PseudonymsOld...)...)
+	if err != nil {
+		return nil, fmt.Errorf("pseudonym key: %w", err)
+	}
+	return ring, nil
+}
+
+func (k *keyCheck) look() {
+	select {
+	case k.changed <- struct{}{}:
+	default:
+	}
+}
+
+// errUnchecked is the fault before the first check.
+var errUnchecked = errors.New("not checked yet")
+
+// keyCheckEvery is how often a check is made again that could not be made.
+const keyCheckEvery = time.Second
+
+// run checks until ctx ends, first when the settings are read, then whenever they
+// change.
+func (k *keyCheck) run(ctx context.Context) error {
+	select {
+	case <-k.settings.table.Ready():
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	begun := false
+	for {
+		err := k.check(ctx)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && !begun {
+			if err = k.begin(); err == nil {
+				begun = true
+				close(k.ready)
+			}
+		}
+		k.set(err)
+		if of := otherKey(""); k.strict && errors.As(err, &of) {
+			return fmt.Errorf("%w; put back the file of the key that this data was made with", of)
+		}
+		again := time.NewTimer(keyCheckEvery)
+		select {
+		case <-ctx.Done():
+			again.Stop()
+			return ctx.Err()
+		case <-k.changed:
+		case <-again.C:
+		}
+		again.Stop()
+	}
+}
+
+func (k *keyCheck) set(err error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if fmt.Sprint(k.fault) != fmt.Sprint(err) {
+		k.fault = err
+		close(k.moved)
+		k.moved = make(chan struct{})
+	}
+}
+
+// healthy is the check of /readyz: which key differs, or why that is not known. Before
+// the first check the process is still starting, which has a reason of its own.
+func (k *keyCheck) healthy(context.Context) error {
+	if _, fault := k.state(); fault != errUnchecked { //nolint:errorlint // that very one
+		return fault
+	}
+	return nil
+}
+
+func (k *keyCheck) state() (moved <-chan struct{}, fault error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.moved, k.fault
+}
+
+// while has work done for as long as the keys are the right ones, again and again
+// until ctx ends or the work has failed.
+func (k *keyCheck) while(ctx context.Context, work func(context.Context) error) error {
+	for ctx.Err() == nil {
+		moved, fault := k.state()
+		if fault == nil {
+			within, stop := context.WithCancel(ctx)
+			go func() {
+				defer stop()
+				for fault == nil {
+					select {
+					case <-moved:
+						moved, fault = k.state()
+					case <-within.Done():
+						return
+					}
+				}
+			}()
+			err := work(within)
+			stop()
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// check compares each key with that of the installation, and makes it the
+// installation's if there is none.
+func (k *keyCheck) check(ctx context.Context) error {
+	var faults []error
+	for _, id := range []string{installedSecrets, installedPseudonyms} {
+		ring, has := k.rings[id]
+		switch known, is := k.settings.installedKey(id); {
+		case !has && is && k.needs[id]:
+			faults = append(faults, differs("there is no %s, and the installation has one (%s)", installedNames[id], fingerprintOf(known)))
+		case !has:
+		case !is:
+			faults = append(faults, k.claim(ctx, id, ring))
+		case !ring.Use(fingerprintOf(known)):
+			faults = append(faults, differs("the %s (%s) is not that of the installation (%s)", installedNames[id], ring.Fingerprint(), fingerprintOf(known)))
+		}
+	}
+	return errors.Join(faults...)
+}
+
+func fingerprintOf(known *schemas.InstalledKey) (f seal.Fingerprint) {
+	copy(f[:], known.Fingerprint)
+	return f
+}
+
+// claim makes a key that of the installation. Of several processes that start at once
+// one does, and the others compare.
+func (k *keyCheck) claim(ctx context.Context, id string, ring *seal.Keyring) error {
+	seen := k.settings.Seen()
+	if _, is := k.settings.installedKey(id); is { // meanwhile
+		k.look()
+		return nil
+	}
+	made := &schemas.InstalledKey{ID: id, Version: 1, ChangedAt: k.now()}
+	switch id {
+	case installedSecrets: // of a release that kept no fingerprint there may be more than one
+		rows, err := k.settings.sealed()
+		if err != nil {
+			return err
+		}
+		for i := range rows {
+			if rows[i].Key == sealedUnknown {
+				return differs("the %s (%s) does not open what lies in the settings", installedNames[id], ring.Fingerprint())
+			}
+		}
+	case installedPseudonyms:
+		made.Sealed = ring.Seal(installedName(id), k.firstData)
+	}
+	err := k.settings.putInstalledKey(ctx, seen, made, ring)
+	if errors.Is(err, access.ErrOvertaken) {
+		k.look()
+		return errors.New("another process has just said which key it is")
+	}
+	if err != nil {
+		return fmt.Errorf("tell the others of the %s: %w", installedNames[id], err)
+	}
+	return nil
+}
+
+// begin takes up what only the right keys open.
+func (k *keyCheck) begin() error {
+	ring, has := k.rings[installedPseudonyms]
+	if !has {
+		return nil
+	}
+	data, err := k.settings.openPseudonyms(ring)
+	if err == nil {
+		k.pseudonyms.Begin(data)
+	}
+	return err
+}
+
+// installedName is where a key of the installation lies, and the name under which it
+// is sealed.
+func installedName(id string) string { return schemas.InstalledKeys + id }
+
+// openPseudonyms returns what pseudonyms are made with.
+func (s *settings) openPseudonyms(ring *seal.Keyring) ([]byte, error) {
+	known, is := s.installedKey(installedPseudonyms)
+	if !is {
+		return nil, errors.New("no process has told its pseudonym key yet")
+	}
+	data, err := ring.Open(installedName(installedPseudonyms), known.Sealed)
+	if err == nil && len(data) == 0 {
+		err = seal.ErrBroken
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open what makes pseudonyms with the pseudonym key (%s): %w", ring.Fingerprint(), err)
+	}
+	return data, nil
+}
+
+// installedKey is what the settings say of a key.
+func (s *settings) installedKey(id string) (*schemas.InstalledKey, bool) {
+	value, is := s.table.Get(installedName(id))
+	if !is {
+		return nil, false
+	}
+	known, err := schemas.DecodeInstalledKey(value)
+	if err != nil { // of a newer release: no key of ours is that one
+		return &schemas.InstalledKey{ID: id}, true
+	}
+	return known, true
+}
+
+// putInstalledKey makes the newest key of a ring that of the installation. The error
+// may be [access.ErrOvertaken].
+func (s *settings) putInstalledKey(ctx context.Context, seen int64, made *schemas.InstalledKey, ring *seal.Keyring) error {
+	fingerprint := ring.Fingerprint()
+	made.Fingerprint = fingerprint[:]
+	value, err := schemas.EncodeInstalledKey(nil, made)
+	if err != nil {
+		return fmt.Errorf("encode installed key: %w", err)
+	}
+	name := installedName(made.ID)
+	err = s.table.Replace(ctx, name, seen, stream.Entry{Key: name, Value: value})
+	if errors.Is(err, stream.ErrOvertaken) {
+		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
+	}
+	return err
+}

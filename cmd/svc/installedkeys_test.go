@@ -1,0 +1,333 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/internal/board"
+	"svc/internal/outbound"
+	"svc/internal/stream"
+)
+
+const (
+	oneKey     = "one key of the tests, of 32 characters and more"
+	anotherKey = "another key of the tests, of 32 characters and more"
+)
+
+// installation is a fresh embedded Kafka and Redis, on which processes start.
+type installation struct {
+	t            *testing.T
+	kafka, redis string
+}
+
+func newInstallation(t *testing.T) *installation {
+	t.Helper()
+	kafka, err := stream.Embed("", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(kafka.Close)
+	redis, err := board.Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(redis.Close)
+	return &installation{t, kafka.Addr(), redis.URL()}
+}
+
+// start runs some roles until the test ends, or until stop.
+func (i *installation) start(names string, change func(*config)) (h *house, stop func()) {
+	i.t.Helper()
+	c := &config{
+		Instance: names, Kafka: []string{i.kafka}, Partitions: 1, Redis: i.redis,
+		PseudonymKey: oneKey, SecretsKey: oneKey, ShutdownWithin: time.Second, Leave: true,
+	}
+	if names == "notify" {
+		c.PseudonymKey = ""
+	}
+	if change != nil {
+		change(c)
+	}
+	h = newHouse(c, slog.New(slog.DiscardHandler), time.Now)
+	if err := h.build(i.t.Context(), strings.Split(names, ",")); err != nil {
+		i.t.Fatal(err)
+	}
+	h.opened.Store(true)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- runAll(ctx, 2*time.Minute, nil, h.loops) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		if err := <-ended; err != nil {
+			i.t.Error(err)
+		}
+		h.close()
+	})
+	i.t.Cleanup(stop)
+	return h, stop
+}
+
+// await waits until the keys of a process are checked and judged so.
+func (i *installation) await(h *house, want string) {
+	i.t.Helper()
+	var fault error
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		var moved <-chan struct{}
+		if moved, fault = h.keyCheck.state(); want == "" && fault == nil || want != "" && fault != nil && strings.Contains(fault.Error(), want) {
+			return
+		}
+		select {
+		case <-moved:
+		case <-time.After(time.Second):
+		}
+	}
+	i.t.Fatalf("the keys: %v, want %q", fault, want)
+}
+
+// allReady reports whether the public port would open.
+func (h *house) allReady() bool {
+	for _, ready := range h.ready {
+		select {
+		case <-ready:
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// TestKeysOfAnInstallation: the first start says which keys the installation has. A
+// process with another one does not become ready, and says which.
+func TestKeysOfAnInstallation(t *testing.T) {
+	i := newInstallation(t)
+	first, _ := i.start("ingest", nil)
+	i.await(first, "")
+	for name, tt := range map[string]struct {
+		role   string
+		change func(*config)
+		want   string
+	}{
+		"the same":                  {"ingest", nil, ""},
+		"another secrets key":       {"ingest", func(c *config) { c.SecretsKey = anotherKey }, "the secrets key ("},
+		"another pseudonym key":     {"ingest", func(c *config) { c.PseudonymKey = anotherKey }, "the pseudonym key ("},
+		"both":                      {"ingest", func(c *config) { c.PseudonymKey, c.SecretsKey = anotherKey, anotherKey }, "the pseudonym key ("},
+		"the right one as an older": {"ingest", func(c *config) { c.SecretsKey, c.SecretsKeyOld = anotherKey, []string{oneKey} }, ""},
+		"no secrets key to set any": {"ingest", func(c *config) { c.SecretsKey = "" }, ""},
+		"notify":                    {"notify", nil, ""},
+		"notify with another":       {"notify", func(c *config) { c.SecretsKey = anotherKey }, "the secrets key ("},
+		"notify with none":          {"notify", func(c *config) { c.SecretsKey = "" }, "there is no secrets key"},
+		"process needs none":        {"process", func(c *config) { c.SecretsKey, c.PseudonymKey = "", "" }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			one := &installation{t, i.kafka, i.redis}
+			h, stop := one.start(tt.role, tt.change)
+			one.await(h, tt.want)
+			if tt.want != "" && (h.allReady() || strings.Contains(fmt.Sprint(h.health.lines(t.Context(), nil)), "key of the tests")) {
+				t.Errorf("its port opens, or it tells the key: %v", h.health.lines(t.Context(), nil))
+			}
+			if lines := strings.Join(h.health.lines(t.Context(), nil), "\n"); (tt.want != "") != strings.Contains(lines, "keys: ") {
+				t.Errorf("/readyz says %s", lines)
+			}
+			stop()
+		})
+	}
+}
+
+// TestFirstStartsAtOnce: of processes with different keys that meet an empty
+// installation at once, one says which it is, and all others that they differ.
+func TestFirstStartsAtOnce(t *testing.T) {
+	for range 3 {
+		i := newInstallation(t)
+		const n = 6
+		houses := make([]*house, n)
+		for at := range houses {
+			houses[at], _ = i.start("ingest", func(c *config) {
+				c.Instance = fmt.Sprint(at)
+				c.SecretsKey = fmt.Sprintf("%s %d", oneKey, at)
+				c.PseudonymKey = fmt.Sprintf("%s %d", anotherKey, at)
+			})
+		}
+		for _, id := range []string{installedSecrets, installedPseudonyms} {
+			differ := 0
+			for _, h := range houses {
+				i.settled(h, id)
+				_, fault := h.keyCheck.state()
+				if fault != nil && strings.Contains(fault.Error(), "the "+installedNames[id]+" (") {
+					differ++
+				}
+			}
+			if differ != n-1 {
+				t.Fatalf("%d of %d processes have another %s", differ, n, installedNames[id])
+			}
+		}
+	}
+}
+
+// settled waits until a process knows how its keys stand to those of the installation.
+func (i *installation) settled(h *house, id string) {
+	i.t.Helper()
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		moved, fault := h.keyCheck.state()
+		known, is := h.settings.installedKey(id)
+		_, both := h.settings.installedKey(installedPseudonyms)
+		ours := is && fingerprintOf(known) == h.keyCheck.rings[id].Fingerprint()
+		says := fault != nil && strings.Contains(fault.Error(), "the "+installedNames[id]+" (")
+		if is && both && ours != says && (fault == nil || strings.Contains(fault.Error(), "is not that of the installation")) {
+			return
+		}
+		select {
+		case <-moved:
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	_, fault := h.keyCheck.state()
+	i.t.Fatalf("it does not settle: %v", fault)
+}
+
+// TestNotifyWithAnotherKeyTakesNothing: so that one with the right key does.
+func TestNotifyWithAnotherKeyTakesNothing(t *testing.T) {
+	i := newInstallation(t)
+	front, _ := i.start("ingest", nil)
+	i.await(front, "")
+	wrong, _ := i.start("notify", func(c *config) { c.Instance, c.SecretsKey = "wrong", anotherKey })
+	i.await(wrong, "the secrets key (")
+	right, _ := i.start("notify", func(c *config) { c.Instance = "right" })
+	took := func(h *house) bool {
+		return !strings.Contains(strings.Join(h.health.lines(t.Context(), nil), "\n"), "no partition was taken up")
+	}
+	for end := time.Now().Add(time.Minute); !took(right); {
+		if time.Now().After(end) {
+			t.Fatal("the right one takes up nothing")
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-t.Context().Done():
+		}
+	}
+	if took(wrong) {
+		t.Error("the wrong one has taken up a partition")
+	}
+}
+
+// TestPseudonymKeyIsWrapped: what pseudonyms are made with outlives the key.
+func TestPseudonymKeyIsWrapped(t *testing.T) {
+	i := newInstallation(t)
+	first, stop := i.start("ingest", nil)
+	i.await(first, "")
+	before := first.keyCheck.pseudonyms.Of("north", "visit", "VN1")
+	stop()
+	h, stop := i.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
+	i.await(h, "")
+	if got := h.keyCheck.pseudonyms.Of("north", "visit", "VN1"); got != before {
+		t.Errorf("one visit is %s and %s", before, got)
+	}
+	stop()
+}
+
+// secrets runs a verb of svc secrets on the installation.
+func (i *installation) secrets(verb string, env ...string) (code int, said string) {
+	i.t.Helper()
+	var out bytes.Buffer
+	code = run(i.t.Context(), append([]string{"secrets"}, strings.Fields(verb)...), world{
+		Env: environment(append(env, "SVC_KAFKA", i.kafka)...), Stdout: &out, Stderr: &out, Now: time.Now,
+	})
+	return code, out.String()
+}
+
+// TestRotationOfTheSecretsKey: with both keys everywhere all goes on, a command makes
+// the new one the installation's and seals anew what lies there, and then the old one
+// is of no use.
+func TestRotationOfTheSecretsKey(t *testing.T) {
+	i := newInstallation(t)
+	address := func(h *house) string {
+		p, ok := h.settings.subscribers.Recipient("north", "rcp_1")
+		if !ok {
+			return "none"
+		}
+		return p.Email
+	}
+	both := func(c *config) { c.Instance, c.SecretsKey, c.SecretsKeyOld = "both", anotherKey, []string{oneKey} }
+	before, _ := i.start("ingest", nil)
+	i.await(before, "")
+	if err := before.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
+		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "charge@north.example", EmailShown: "c***", Version: 1, CreatedAt: time.UnixMilli(1),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	during, _ := i.start("ingest", both)
+	i.await(during, "")
+	// What it seals the others open, who do not have the new key yet.
+	if err := during.settings.PutRecipient(t.Context(), math.MaxInt64, &outbound.Recipient{
+		ID: "rcp_1", Hospital: "north", Label: "Charge nurse", Email: "nurse@north.example", EmailShown: "n***", Version: 2, CreatedAt: time.UnixMilli(1),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	third, stop := i.start("ingest", func(c *config) { c.Instance = "third" })
+	i.await(third, "")
+	if got := address(third); got != "nurse@north.example" {
+		t.Errorf("without the new key it reads %q", got)
+	}
+	stop()
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey); code == 0 || !strings.Contains(said, "give it as --secrets-key-old") {
+		t.Errorf("without the old key: %d, %s", code, said)
+	}
+	if code, said := i.secrets("reseal", "SVC_SECRETS_KEY", anotherKey, "SVC_SECRETS_KEY_OLD", oneKey); code != 0 || said != "sealed anew: 1 of 1 webhooks and recipients\n" {
+		t.Fatalf("%d, %s", code, said)
+	}
+	if code, said := i.secrets("status", "SVC_SECRETS_KEY", anotherKey); code != 0 {
+		t.Errorf("%d, %s", code, said)
+	}
+	i.await(before, "the secrets key (")
+	i.await(during, "")
+	after, _ := i.start("ingest", func(c *config) { c.Instance, c.SecretsKey = "after", anotherKey })
+	i.await(after, "")
+	if got := address(after); got != "nurse@north.example" {
+		t.Errorf("with the new key alone it reads %q", got)
+	}
+	// The key is lost: another takes its place, and what it sealed is set anew.
+	const lastKey = "a third key of the tests, of 32 characters and more"
+	if code, said := i.secrets("reseal --lost", "SVC_SECRETS_KEY", lastKey); code != 1 || !strings.Contains(said, "1 are sealed with a key that is not configured") {
+		t.Errorf("lost: %d, %s", code, said)
+	}
+	lost, _ := i.start("ingest", func(c *config) { c.Instance, c.SecretsKey = "lost", lastKey })
+	i.await(lost, "")
+	i.await(after, "the secrets key (")
+	if p, ok := lost.settings.subscribers.Recipient("north", "rcp_1"); !ok || p.Email != "" || p.EmailShown != "n***" {
+		t.Errorf("recipient %+v", p)
+	}
+}
+
+// TestRotationOfThePseudonymKey: pseudonyms stay as they are, so that a visit that was
+// told before and after is one.
+func TestRotationOfThePseudonymKey(t *testing.T) {
+	i := newInstallation(t)
+	visit := func(h *house) string { return h.keyCheck.pseudonyms.Of("north", "visit", "VN1") }
+	before, _ := i.start("ingest", nil)
+	i.await(before, "")
+	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "belongs into --pseudonym-key-old") {
+		t.Errorf("without the old key: %d, %s", code, said)
+	}
+	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey, "SVC_PSEUDONYM_KEY_OLD", oneKey); code != 0 || strings.Contains(said, "tests") {
+		t.Fatalf("%d, %s", code, said)
+	}
+	i.await(before, "the pseudonym key (") // it goes on making the right ones until it is restarted
+	after, _ := i.start("ingest", func(c *config) { c.Instance, c.PseudonymKey = "after", anotherKey })
+	i.await(after, "")
+	if visit(before) != visit(after) {
+		t.Errorf("one visit is %s and %s", visit(before), visit(after))
+	}
+	// An older release that used a key since before there was a fingerprint of it.
+	old := newInstallation(t)
+	upgraded, _ := old.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
+	old.await(upgraded, "")
+	if visit(upgraded) != visit(before) {
+		t.Error("a first start with both keys takes the new one for what was used before")
+	}
+}
