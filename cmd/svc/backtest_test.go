@@ -31,7 +31,7 @@ func TestBacktestSources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	broker, err := stream.Embed("", 0, true)
+	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 // TestObservationOfADeadLetter reads records back from a real log: one that was
 // rejected by an older release and is understood now, and others that are not.
 func TestObservationOfADeadLetter(t *testing.T) {
-	broker, err := stream.Embed("", 0, true)
+	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -123,7 +123,7 @@ type metric struct{ help, labels string }
 // of svc verify, by name.
 func registeredMetrics(t *testing.T) map[string]metric {
 	t.Helper()
-	kafka, err := stream.Embed(t.TempDir(), 0, true)
+	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,8 +45,9 @@ var rooms = map[string]room{
 	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
 	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds", "internal/outbound"}, goroutines: true},
 	"internal/feeds":           {},
+	"internal/stream/logfiles": {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
 	"internal/stream": {
-		imports:    []string{"github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
+		imports:    []string{"internal/stream/logfiles", "github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
 	"acuity/forecast":      {imports: []string{"acuity"}, std: forecastStd},

@@ -28,7 +28,7 @@ const partitions = 3
 
 func newBed(tb testing.TB) *bed {
 	tb.Helper()
-	broker, err := stream.Embed("", 0, true)
+	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}

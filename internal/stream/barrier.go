@@ -49,9 +49,23 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	return at, nil
 }
 
+// fill appends barriers to a partition until it ends at an offset or behind it, and
+// returns where it ends.
+func (c *Cluster) fill(ctx context.Context, topic string, partition int32, until int64) (end int64, err error) {
+	for end < until {
+		at, err := c.barriers(ctx, topic, []int32{partition})
+		if err != nil {
+			return end, err
+		}
+		end = at[partition] + 1
+	}
+	return end, nil
+}
+
 // readTo reads committed records of partitions up to barriers that it appends,
-// each partition in order, different ones in parallel. The bytes of a record are
-// those of the next one once each has returned.
+// each partition in order, different ones in parallel. An offset in from that lies
+// behind the barrier is taken out of it, and that partition is read from its start.
+// The bytes of a record are those of the next one once each has returned.
 func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64, partitions []int32, each func(Record) error) error {
 	until, err := c.barriers(ctx, topic, partitions)
 	if err != nil {
@@ -60,7 +74,10 @@ func (c *Cluster) readTo(ctx context.Context, topic string, from map[int32]int64
 	begin := make(map[int32]kgo.Offset, len(partitions))
 	for _, n := range partitions {
 		begin[n] = kgo.NewOffset().AtStart()
-		if at := from[n]; at > 0 && at <= until[n] {
+		switch at := from[n]; {
+		case at > until[n]:
+			delete(from, n)
+		case at > 0:
 			begin[n] = kgo.NewOffset().At(at)
 		}
 	}

@@ -1,34 +1,75 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"syscall"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"svc/internal/stream/logfiles"
 )
 
 // embeddedID is the cluster id by which a client knows an embedded broker.
 const embeddedID = "svc-embedded"
 
+// reserveBytes must be free on the disk for a record to be taken: several of the
+// largest, and the end of each transaction under way.
+const reserveBytes = 32 << 20
+
+// BrokerOptions say how to start a [Broker]. None is required.
+type BrokerOptions struct {
+	Dir    string // keeps the data; the caller holds its lock; empty: nothing is kept
+	Port   int    // to listen on; 0: any
+	Repair bool   // go on without what is damaged
+	Log    *slog.Logger
+
+	free func(dir string) (uint64, error) // bytes on the disk; nil: asks the system
+}
+
 // Broker is a Kafka within this process, for development: one node, on
 // 127.0.0.1 only, without replication.
 type Broker struct {
 	cluster *kfake.Cluster
+	dir     string
+	log     *slog.Logger
+	free    func(dir string) (uint64, error)
+	full    atomic.Bool           // as last logged
+	failed  atomic.Pointer[error] // of the first write that failed
+	sealed  bool                  // the list of topics is; of the broker's goroutine
 }
 
-// Embed starts a broker that keeps its data in dir and listens on port; 0: any.
-// Ephemeral: it keeps nothing and dir is not used. The caller holds the lock of
-// the folder. A record is acknowledged once the operating system has it: it
-// survives the death of the process, not that of the machine.
-func Embed(dir string, port int, ephemeral bool) (*Broker, error) {
-	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(port)}
-	if !ephemeral {
-		opts = append(opts, kfake.DataDir(dir))
+// Embed starts a broker. A record is acknowledged once the operating system has
+// it: it survives the death of the process, not that of the machine. Files that
+// are damaged are a [logfiles.DamageError].
+func Embed(o BrokerOptions) (*Broker, error) {
+	b := &Broker{dir: o.Dir, log: o.Log, free: o.free}
+	if b.log == nil {
+		b.log = slog.New(slog.DiscardHandler)
+	}
+	if b.free == nil {
+		b.free = freeBytes
+	}
+	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b})}
+	if o.Dir != "" {
+		if err := logfiles.Mend(logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}); err != nil {
+			return nil, err //nolint:wrapcheck // names the file
+		}
+		opts = append(opts, kfake.DataDir(o.Dir))
 	}
 	cluster, err := kfake.NewCluster(opts...)
 	if err != nil {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
-	return &Broker{cluster: cluster}, nil
+	b.cluster = cluster
+	if o.Dir != "" {
+		cluster.Fault(b.faults()...)
+	}
+	return b, nil
 }
 
 // Addr is where the broker listens, host:port.
@@ -36,3 +77,80 @@ func (b *Broker) Addr() string { return b.cluster.ListenAddrs()[0] }
 
 // Close stops the broker.
 func (b *Broker) Close() { b.cluster.Close() }
+
+// Full says why nothing is taken: there is no space, or a write has failed. Then
+// what is in memory is more than what is kept, until the process starts again.
+func (b *Broker) Full() error {
+	if b.dir == "" {
+		return nil
+	}
+	if err := b.failed.Load(); err != nil {
+		return fmt.Errorf("a write to %s failed, start again: %w", b.dir, *err)
+	}
+	free, err := b.free(b.dir)
+	switch full := err == nil && free < reserveBytes; {
+	case err != nil:
+		return fmt.Errorf("look at the disk: %w", err)
+	case full:
+		err = fmt.Errorf("no space: %d MiB are free for %s, %d are needed", free>>20, b.dir, reserveBytes>>20)
+		if !b.full.Swap(true) {
+			b.log.Error("no space", "dir", b.dir, "free_bytes", free, "needed_bytes", reserveBytes)
+		}
+		return err
+	case b.full.Swap(false):
+		b.log.Info("there is space again", "dir", b.dir, "free_bytes", free)
+	}
+	return nil
+}
+
+// faults are where we stand between a client and the files. The broker would
+// acknowledge the end of a transaction that it could not write.
+func (b *Broker) faults() []kfake.Fault {
+	return []kfake.Fault{
+		{Keys: []kmsg.Key{kmsg.Produce}, Err: kerr.KafkaStorageError, Count: -1, When: func(kmsg.Request) bool { return b.Full() != nil }},
+		{
+			Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.KafkaStorageError, TopLevel: true, Count: -1,
+			When: func(kmsg.Request) bool { return b.failed.Load() != nil },
+		},
+		{
+			Keys: []kmsg.Key{kmsg.CreateTopics, kmsg.DeleteTopics, kmsg.CreatePartitions, kmsg.AlterConfigs, kmsg.IncrementalAlterConfigs},
+			When: func(kmsg.Request) bool { return b.seal(false) }, Observe: true, Count: -1,
+		},
+		{Keys: []kmsg.Key{kmsg.Metadata, kmsg.Produce}, When: func(kmsg.Request) bool { return b.seal(true) }, Observe: true, Count: -1},
+	}
+}
+
+// seal notes that the list of topics is as it should be, or is about to change. It
+// returns false: no request is answered otherwise.
+func (b *Broker) seal(as bool) bool {
+	if b.sealed == as {
+		return false
+	}
+	change := logfiles.Unseal
+	if as {
+		change = logfiles.Seal
+	}
+	if err := change(b.dir); err != nil {
+		b.log.Warn("the list of topics is not sealed", "error", err)
+	}
+	b.sealed = as
+	return false
+}
+
+// brokerLog passes on what the broker complains of, and notes a write that failed.
+type brokerLog struct{ *Broker }
+
+// Logf implements [kfake.Logger].
+func (l brokerLog) Logf(level kfake.LogLevel, format string, args ...any) {
+	if level > kfake.LogLevelWarn {
+		return
+	}
+	l.log.Warn("embedded kafka", "event", fmt.Sprintf(format, args...))
+	for _, arg := range args {
+		if err, ok := arg.(error); ok {
+			if _, system := errors.AsType[syscall.Errno](err); system && l.failed.CompareAndSwap(nil, &err) {
+				l.log.Error("a write failed, nothing is taken any more", "dir", l.dir, "error", err)
+			}
+		}
+	}
+}

@@ -19,7 +19,7 @@ const childEnv = "STREAM_TEST_BROKER_DIR"
 // embedded starts a broker in dir with its topics.
 func embedded(tb testing.TB, dir string) (*Broker, *Cluster) {
 	tb.Helper()
-	b, err := Embed(dir, 0, false)
+	b, err := Embed(BrokerOptions{Dir: dir})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 // dies by SIGKILL in the midst.
 func child(dir string) {
 	ctx := context.Background()
-	b, err := Embed(dir, 0, false)
+	b, err := Embed(BrokerOptions{Dir: dir})
 	if err != nil {
 		panic(err)
 	}

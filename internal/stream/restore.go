@@ -97,8 +97,11 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 		if err != nil {
 			break
 		}
+		if from[n] == 0 {
+			p.mark = mark{log: l.generation} // beyond the end: what it names was lost
+		}
 		end, _ := ends.Lookup(l.cfg.Input, n)
-		err = l.begin(p, n, want[n].committed, end.Offset)
+		err = l.begin(ctx, p, n, want[n].committed, end.Offset)
 	}
 	if err != nil {
 		for _, p := range parts {
@@ -121,17 +124,29 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 }
 
 // begin finds where a restored partition goes on: at the larger of what the
-// group has committed and what the changelog has seen.
-func (l *loop) begin(p *part, partition int32, committed, end int64) error {
+// group has committed and what the changelog has seen. An embedded broker keeps
+// what it was given through the death of the process, not of the machine: of the
+// end of each log something else may be lost then, and it goes on all the same.
+func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
 		return fmt.Errorf("partition %d: %w", partition, err)
+	}
+	if committed > seen && !l.cfg.Sparse && l.cluster.embedded {
+		l.log.WarnContext(ctx, "the end of the changelog was lost and is made anew", "partition", partition, "seen", seen, "committed", committed)
+		committed = seen
 	}
 	if committed > seen && !l.cfg.Sparse {
 		return fmt.Errorf("%w: partition %d of %s is committed up to %d, its changelog %s ends at %d: was it deleted?",
 			ErrAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
 	}
 	p.next = max(seen, committed, 0)
+	if p.next > end && l.cluster.embedded {
+		l.log.ErrorContext(ctx, "the end of the input was lost, what came of it is kept", "partition", partition, "end", end, "seen", p.next)
+		if end, err = l.cluster.fill(ctx, l.cfg.Input, partition, p.next); err != nil {
+			return err
+		}
+	}
 	if p.next > end {
 		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
 			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)

@@ -1,0 +1,140 @@
+package logfiles
+
+import (
+	"encoding/binary"
+	"hash/crc32"
+	"math"
+
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+// Where the fields of a record batch lie. The checksum covers all from the
+// attributes on; what stands before it is known from the batch's place in the log.
+const (
+	atLength     = 8
+	atEpoch      = 12
+	atMagic      = 16
+	atChecksum   = 17
+	atAttributes = 21
+	atLastDelta  = 23
+	atMaxTime    = 35
+	atCount      = 57
+	headerBytes  = 61
+
+	beforeLength = 12 // bytes that the length does not count
+	magic        = 2
+
+	transactional = 1 << 4
+	control       = 1 << 5
+)
+
+// leaderEpoch is that of every batch: there is one broker, and it never changes.
+const leaderEpoch = 0
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// batch is the bytes of a record batch as they lie in a file.
+type batch []byte
+
+func (b batch) first() int64        { return int64(binary.BigEndian.Uint64(b)) }            //nolint:gosec // as stored
+func (b batch) size() int           { return beforeLength + int(b.number(atLength)) }       // claimed
+func (b batch) end() int64          { return b.first() + int64(b.number(atLastDelta)) + 1 } // offset behind its last record
+func (b batch) number(at int) int32 { return int32(binary.BigEndian.Uint32(b[at:])) }       //nolint:gosec // as stored
+func (b batch) attributes() uint16  { return binary.BigEndian.Uint16(b[atAttributes:]) }
+func (b batch) time() int64         { return int64(binary.BigEndian.Uint64(b[atMaxTime:])) } //nolint:gosec // as stored
+
+// pending says that its records count only once their transaction has ended.
+func (b batch) pending() bool {
+	return b.attributes()&transactional != 0 && b.attributes()&control == 0
+}
+
+// sums says that checksum and content agree, taken that the batch ends where b does.
+func (b batch) sums() bool {
+	return len(b) >= headerBytes &&
+		binary.BigEndian.Uint32(b[atChecksum:]) == crc32.Checksum(b[atAttributes:], castagnoli) &&
+		b.counts() > 0
+}
+
+// counts is how many records the batch claims to have, 0 if its two claims differ.
+func (b batch) counts() int64 {
+	n := b.number(atCount)
+	if n <= 0 || n != b.number(atLastDelta)+1 {
+		return 0
+	}
+	return int64(n)
+}
+
+// intact returns the whole batch at the start of raw.
+func intact(raw []byte) (batch, bool) {
+	if len(raw) < headerBytes || raw[atMagic] != magic || batch(raw).number(atEpoch) != leaderEpoch {
+		return nil, false
+	}
+	size := batch(raw).size()
+	if size < headerBytes || size > len(raw) {
+		return nil, false
+	}
+	b := batch(raw[:size])
+	return b, b.sums()
+}
+
+// resume returns where in raw, behind its start, the next intact batch lies, with
+// an offset that may follow on next; -1: nowhere.
+func resume(raw []byte, next int64) int {
+	for at := 1; at+headerBytes <= len(raw); at++ {
+		if raw[at+atMagic] != magic {
+			continue
+		}
+		if first := batch(raw[at:]).first(); first < next || first-next > math.MaxInt32 {
+			continue
+		}
+		if _, ok := intact(raw[at:]); ok {
+			return at
+		}
+	}
+	return -1
+}
+
+// reheaded returns raw as the batch at an offset, if only the bytes before its
+// checksum are damaged: all of them are known.
+func reheaded(raw []byte, first int64) (batch, bool) {
+	if !batch(raw).sums() {
+		return nil, false
+	}
+	b := append(batch(nil), raw...)
+	binary.BigEndian.PutUint64(b, uint64(first))                            //nolint:gosec // not negative
+	binary.BigEndian.PutUint32(b[atLength:], uint32(len(raw)-beforeLength)) //nolint:gosec // of a file in memory
+	binary.BigEndian.PutUint32(b[atEpoch:], leaderEpoch)
+	b[atMagic] = magic
+	return b, true
+}
+
+// fillAtOnce is how many records a batch of a filling has.
+const fillAtOnce = 10_000
+
+// filling returns batches for the offsets from first up to end, whose records have
+// a key that every reader passes over, so that no offset is missing.
+func filling(key []byte, first, end, time int64) (raw []byte) {
+	for first < end {
+		n := min(end-first, fillAtOnce)
+		var records []byte
+		for i := range n {
+			r := kmsg.NewRecord()
+			r.OffsetDelta, r.Key = int32(i), key //nolint:gosec // few
+			body := r.AppendTo(nil)[1:]          // behind a length of 0
+			records = binary.AppendVarint(records, int64(len(body)))
+			records = append(records, body...)
+		}
+		b := kmsg.NewRecordBatch()
+		b.FirstOffset, b.PartitionLeaderEpoch, b.Magic = first, leaderEpoch, magic
+		b.LastOffsetDelta, b.NumRecords = int32(n-1), int32(n) //nolint:gosec // few
+		b.FirstTimestamp, b.MaxTimestamp = time, time
+		b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
+		b.Records = records
+		b.Length = int32(min(headerBytes-beforeLength+len(records), math.MaxInt32)) //nolint:gosec // bounded
+		one := b.AppendTo(nil)
+		binary.BigEndian.PutUint32(one[atChecksum:], crc32.Checksum(one[atAttributes:], castagnoli))
+		raw = append(raw, one...)
+		first += n
+	}
+	return raw
+}

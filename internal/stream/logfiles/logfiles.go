@@ -1,0 +1,216 @@
+// Package logfiles makes the files of the embedded Kafka fit to be opened. The broker
+// is a library for tests: it believes its files, cuts off all that lies behind a
+// damaged byte, and after a kill may show what belongs to no ended transaction. So
+// before it opens them everything is read here, and only if nothing is damaged that
+// cannot be mended, anything is changed:
+//
+//   - partitions/TOPIC-N/BASE.dat are the records, in batches with checksums. A damaged
+//     header is restored from its place. An end that was not written whole is cut off
+//     and kept. Anything else is a [DamageError]: with Repair what is damaged is left
+//     out, its offsets are filled, and what was derived is derived again.
+//   - BASE.idx says of each batch whether it belongs to a transaction; the batches say
+//     it too, so it is made anew where it differs.
+//   - groups.log is positions of consumers, each with a checksum: damaged ones are left
+//     out, and earlier ones stand.
+//   - topics.json has no checksum; [Seal] keeps a second one that has.
+//   - meta.json says what is known. All other files are of use to a broker that was
+//     closed in order, or to its clients; a checksum they do not have. They are removed:
+//     so the broker always starts as after a kill.
+//
+// Whatever is lost by a change is kept in the folder kept.
+package logfiles
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	partitionsDir = "partitions"
+	keptDir       = "kept"
+)
+
+// passing are the files of the broker that a start does without.
+var passing = map[string]bool{
+	"snapshot.json": true, "session_state.json": true, "seq_windows.json": true, "pids.log": true,
+	"acls.json": true, "sasl.json": true, "quotas.json": true, "broker_configs.json": true,
+}
+
+// Options say what to mend.
+type Options struct {
+	Dir       string
+	ClusterID string
+	Filler    []byte // key of records that every reader passes over
+	Repair    bool   // go on without what is damaged
+	Log       *slog.Logger
+}
+
+// DamageError is damage that nothing mends without losing something.
+type DamageError struct {
+	File  string
+	Byte  int
+	Lost  string // what cannot be read
+	Final bool   // Repair does not help
+	More  int    // further places
+}
+
+// Error names file, place and remedy, in one line.
+func (e *DamageError) Error() string {
+	more := ""
+	if e.More > 0 {
+		more = fmt.Sprintf(" (and %d more places)", e.More)
+	}
+	remedy := "start once with --repair, which keeps a copy and goes on without them"
+	if e.Final {
+		remedy = "move the folder away, which starts with an empty one"
+	}
+	return fmt.Sprintf("%s is damaged at byte %d%s: %s cannot be read. Nothing was changed. Put back a copy of the folder, or %s",
+		e.File, e.Byte, more, e.Lost, remedy)
+}
+
+// mender is one look at the files.
+type mender struct {
+	Options
+	stamp string
+	names []string // of the partitions
+	found []*DamageError
+	tasks []func() error // what to change, once all is read
+}
+
+func (m *mender) path(name string) string  { return filepath.Join(m.Dir, name) }
+func (m *mender) todo(change func() error) { m.tasks = append(m.tasks, change) }
+
+// Mend makes the files fit to be opened, or returns a [DamageError], or what the
+// file system says.
+func Mend(o Options) error {
+	m := &mender{Options: o, stamp: time.Now().UTC().Format("20060102T150405.000000Z")}
+	if err := m.look(); err != nil {
+		return fmt.Errorf("look through the log: %w", err)
+	}
+	if len(m.found) > 0 {
+		first := m.found[0]
+		for _, d := range m.found {
+			if d.Final {
+				first = d
+			}
+		}
+		if first.More = len(m.found) - 1; first.Final || !m.Repair {
+			return first
+		}
+	}
+	for _, change := range m.tasks {
+		if err := change(); err != nil {
+			return fmt.Errorf("mend the log: %w", err)
+		}
+	}
+	return nil
+}
+
+// look reads everything and changes nothing.
+func (m *mender) look() error {
+	dirs, err := os.ReadDir(m.path(partitionsDir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err //nolint:wrapcheck // names the file
+	}
+	for _, d := range dirs {
+		if d.IsDir() {
+			m.names = append(m.names, d.Name())
+		}
+	}
+	known, err := m.topics()
+	if err != nil || !known {
+		return err
+	}
+	if err := errors.Join(m.sweep(), m.meta(), m.groups()); err != nil {
+		return err
+	}
+	for _, name := range m.names {
+		p, err := m.read(name)
+		if err != nil {
+			return err
+		}
+		if p.sound() {
+			continue
+		}
+		found := p.damages(m)
+		m.found = append(m.found, found...)
+		if len(found) > 0 && p.derived {
+			m.todo(m.forget)
+		}
+		m.todo(func() error {
+			p, err := m.read(name) // not all are held at once
+			if err != nil {
+				return err
+			}
+			return m.mend(p)
+		})
+	}
+	return nil
+}
+
+// sweep has files removed that a start does without, and all be their owner's alone.
+func (m *mender) sweep() error {
+	return filepath.WalkDir(m.Dir, func(path string, d fs.DirEntry, err error) error { //nolint:wrapcheck // names the file
+		if err != nil {
+			return err
+		}
+		if !d.IsDir() && (passing[d.Name()] || strings.HasSuffix(d.Name(), ".tmp")) && !strings.HasPrefix(path, m.path(keptDir)) {
+			m.todo(func() error { return os.Remove(path) })
+			return nil
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err //nolint:wrapcheck // names the file
+		}
+		mode := os.FileMode(0o600)
+		if d.IsDir() {
+			mode = 0o700
+		}
+		if info.Mode().Perm() != mode {
+			m.todo(func() error { return os.Chmod(path, mode) })
+		}
+		return nil
+	})
+}
+
+// forget removes committed positions: with them stands from where a derived log is
+// read, which may be in what is made anew.
+func (m *mender) forget() error {
+	raw, err := m.load(groupsFile)
+	if err != nil || raw == nil {
+		return err
+	}
+	if _, err := m.keep(groupsFile, raw); err != nil {
+		return err
+	}
+	return os.Remove(m.path(groupsFile)) //nolint:wrapcheck // names the file
+}
+
+// keep stores what is about to be lost and returns where.
+func (m *mender) keep(name string, raw []byte) (string, error) {
+	kept := filepath.Join(keptDir, m.stamp, name)
+	if err := os.MkdirAll(filepath.Dir(m.path(kept)), 0o700); err != nil {
+		return "", err //nolint:wrapcheck // names the file
+	}
+	return m.path(kept), m.write(kept, raw)
+}
+
+// write replaces a file whole, or not at all.
+func (m *mender) write(name string, raw []byte) (err error) {
+	temp := m.path(name) + ".tmp"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600) //nolint:gosec // in the folder that the user named
+	if err != nil {
+		return err //nolint:wrapcheck // names the file
+	}
+	_, err = f.Write(raw)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	return os.Rename(temp, m.path(name)) //nolint:wrapcheck // names the file
+}

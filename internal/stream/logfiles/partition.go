@@ -1,0 +1,311 @@
+package logfiles
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	segmentExt = ".dat"
+	indexExt   = ".idx"
+)
+
+// partition is the files of one partition as they were found.
+type partition struct {
+	name     string // TOPIC-NUMBER
+	segments []*segment
+	derived  bool  // written in transactions: made of another log
+	end      int64 // offset behind its last record
+}
+
+// segment is one file of batches.
+type segment struct {
+	file     string // from the folder on, without its ending
+	base     int64  // its name, and the offset of its first record
+	end      int64  // offset behind its last record, damaged ones counted
+	raw      []byte
+	batches  []batch // intact, or restored to that
+	reheaded bool    // one of them was restored
+	torn     int     // bytes at the end that were never written whole
+	damage   []damage
+	indexed  bool // the index agrees with the batches
+}
+
+// damage is a place in a segment that cannot be read.
+type damage struct {
+	at         int   // byte
+	before     int   // batches before it
+	first, end int64 // offsets that are lost; equal: it is not known how many
+}
+
+// read reads all batches of a partition.
+func (m *mender) read(name string) (*partition, error) {
+	p := &partition{name: name}
+	dir := filepath.Join(partitionsDir, name)
+	entries, err := os.ReadDir(m.path(dir))
+	if err != nil {
+		return nil, err //nolint:wrapcheck // names the file
+	}
+	for _, entry := range entries {
+		if base, err := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64); err == nil {
+			p.segments = append(p.segments, &segment{file: filepath.Join(dir, strconv.FormatInt(base, 10)), base: base})
+		}
+	}
+	slices.SortFunc(p.segments, func(a, b *segment) int { return int(a.base - b.base) })
+	for i, s := range p.segments {
+		if s.raw, err = os.ReadFile(m.path(s.file + segmentExt)); err != nil {
+			return nil, err //nolint:wrapcheck // names the file
+		}
+		following := int64(-1)
+		if i+1 < len(p.segments) {
+			following = p.segments[i+1].base
+		}
+		s.parse(following)
+		index, err := os.ReadFile(m.path(s.file + indexExt))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err //nolint:wrapcheck // names the file
+		}
+		s.indexed = s.agrees(index)
+		p.end = s.end
+		p.derived = p.derived || slices.ContainsFunc(s.batches, func(b batch) bool { return b.attributes()&transactional != 0 })
+	}
+	return p, nil
+}
+
+// parse finds the batches of a segment and what lies between them. following is the
+// base of the next segment, -1: none.
+func (s *segment) parse(following int64) {
+	next := s.base
+	for at := 0; at < len(s.raw); {
+		rest := s.raw[at:]
+		if b, ok := intact(rest); ok && b.first() == next {
+			s.batches, next, at = append(s.batches, b), b.end(), at+len(b)
+			continue
+		}
+		until := resume(rest, next)
+		whole, then := rest, following
+		if until >= 0 {
+			whole, then = rest[:until], batch(rest[until:]).first()
+		}
+		if b, ok := reheaded(whole, next); ok && (then < 0 || b.end() == then) {
+			s.batches, s.reheaded, next, at = append(s.batches, b), true, b.end(), at+len(b)
+			continue
+		}
+		if then < 0 && torn(rest) {
+			s.torn = len(rest)
+			break
+		}
+		if then < 0 {
+			then = next + claimed(rest)
+		}
+		s.damage = append(s.damage, damage{at: at, before: len(s.batches), first: next, end: then})
+		next, at = then, at+len(whole)
+	}
+	if following >= 0 && following != next { // one is not there, or two say the same offsets
+		s.damage = append(s.damage, damage{at: len(s.raw), before: len(s.batches), first: next, end: following})
+		next = following
+	}
+	s.end = next
+}
+
+// torn says that the end of a file is a batch that was not written whole: process or
+// machine stopped meanwhile, and nobody was told that it is stored.
+func torn(rest []byte) bool {
+	return len(rest) < headerBytes || batch(rest).size() > len(rest) || len(bytes.Trim(rest, "\x00")) == 0
+}
+
+// claimed is how many records a damaged batch says that it has, 0 if it contradicts itself.
+func claimed(raw []byte) int64 {
+	if len(raw) < headerBytes {
+		return 0
+	}
+	return batch(raw).counts()
+}
+
+// sound says that nothing is to be done.
+func (p *partition) sound() bool {
+	return !slices.ContainsFunc(p.segments, func(s *segment) bool {
+		return len(s.damage) > 0 || s.torn > 0 || s.reheaded || !s.indexed
+	})
+}
+
+// damages lists what cannot be mended without losing it.
+func (p *partition) damages(m *mender) (all []*DamageError) {
+	for _, s := range p.segments {
+		for _, d := range s.damage {
+			lost := "records from offset " + strconv.FormatInt(d.first, 10) + " on"
+			if d.end > d.first {
+				lost = fmt.Sprintf("the records at offsets %d to %d", d.first, d.end-1)
+			}
+			all = append(all, &DamageError{File: m.path(s.file + segmentExt), Byte: d.at, Lost: lost + " of " + p.name})
+		}
+	}
+	return all
+}
+
+// mend makes the files of a partition what they must be. Without damage nothing is
+// lost by it; else what is damaged is, and the offsets of that are filled.
+func (m *mender) mend(p *partition) error {
+	hit := slices.IndexFunc(p.segments, func(s *segment) bool { return len(s.damage) > 0 })
+	switch {
+	case hit >= 0 && p.derived:
+		if err := m.takeBack(p, hit); err != nil {
+			return err
+		}
+	default:
+		for _, s := range p.segments {
+			if err := m.replace(s, m.mended(s)); err != nil {
+				return err
+			}
+		}
+	}
+	p, err := m.read(p.name)
+	if err != nil {
+		return err
+	}
+	for _, s := range p.segments {
+		if err := m.write(s.file+indexExt, s.index()); err != nil {
+			return err
+		}
+	}
+	if found := p.damages(m); len(found) > 0 {
+		return found[0]
+	}
+	return nil
+}
+
+// mended is what a segment is to hold.
+func (m *mender) mended(s *segment) []byte {
+	raw := make([]byte, 0, len(s.raw))
+	done := 0
+	for _, d := range s.damage {
+		for _, b := range s.batches[done:d.before] {
+			raw = append(raw, b...)
+		}
+		raw = append(raw, filling(m.Filler, d.first, d.end, s.timeAt(d.before))...)
+		done = d.before
+	}
+	for _, b := range s.batches[done:] {
+		raw = append(raw, b...)
+	}
+	return raw
+}
+
+// timeAt is the latest time before a batch, or about that.
+func (s *segment) timeAt(i int) int64 {
+	switch {
+	case i > 0:
+		return s.batches[i-1].time()
+	case len(s.batches) > 0:
+		return s.batches[0].time()
+	}
+	return 0
+}
+
+// takeBack leaves of a derived log what stands before its first damage; all offsets
+// behind that are filled, and what they held is made anew from the log it is derived
+// from. Is the beginning of the log gone already, nothing of it is left.
+func (m *mender) takeBack(p *partition, hit int) error {
+	at := hit
+	if p.segments[0].base > 0 {
+		at = 0
+	}
+	emptied := func(s *segment, keep int) []byte {
+		var raw []byte
+		first := s.base
+		for _, b := range s.batches[:keep] {
+			raw, first = append(raw, b...), b.end()
+		}
+		return append(raw, filling(m.Filler, first, s.end, s.timeAt(keep))...)
+	}
+	// The damaged one is the last: if the process ends meanwhile, it is found again.
+	for i, s := range p.segments {
+		if i >= at && i != hit {
+			if err := m.replace(s, emptied(s, 0)); err != nil {
+				return err
+			}
+		}
+	}
+	s := p.segments[hit]
+	keep := 0
+	if at == hit {
+		keep = s.damage[0].before
+	}
+	return m.replace(s, emptied(s, keep))
+}
+
+// replace gives a segment another content and keeps what is lost by that.
+func (m *mender) replace(s *segment, raw []byte) error {
+	name := s.file + segmentExt
+	switch {
+	case bytes.Equal(raw, s.raw):
+		return nil
+	case len(s.damage) == 0 && bytes.HasPrefix(s.raw, raw):
+		kept, err := m.keep(name+"."+strconv.Itoa(len(raw)), s.raw[len(raw):])
+		if err != nil {
+			return err
+		}
+		m.Log.Warn("a log ends with what was not written whole: cut off", "file", m.path(name), "byte", len(raw), "kept", kept)
+		return os.Truncate(m.path(name), int64(len(raw))) //nolint:wrapcheck // names the file
+	}
+	kept, err := m.keep(name, s.raw)
+	if err != nil {
+		return err
+	}
+	if len(s.damage) == 0 && s.reheaded {
+		m.Log.Warn("a damaged header of a log is restored, nothing is lost", "file", m.path(name), "kept", kept)
+	} else {
+		m.Log.Warn("a damaged log is repaired", "file", m.path(name), "kept", kept)
+	}
+	return m.write(name, raw)
+}
+
+// The index has an entry of 15 bytes for each batch: version, the low byte of a
+// checksum of what follows, epoch, the latest time before (the broker makes it anew),
+// and whether the batch waits for the end of a transaction.
+const (
+	indexEntry   = 15
+	indexVersion = 1
+)
+
+// index is the index that agrees with the batches. The broker appends to it after
+// the batch: killed between the two, it would later take the entry of each batch for
+// that of the one before, and show what belongs to a transaction that never ended.
+func (s *segment) index() []byte {
+	all := make([]byte, 0, indexEntry*len(s.batches))
+	for _, b := range s.batches {
+		entry := [indexEntry]byte{0: indexVersion}
+		binary.LittleEndian.PutUint32(entry[2:], leaderEpoch)
+		binary.LittleEndian.PutUint64(entry[6:], uint64(b.time())) //nolint:gosec // as stored
+		if b.pending() {
+			entry[14] = 1
+		}
+		entry[1] = byte(crc32.Checksum(entry[2:], castagnoli))
+		all = append(all, entry[:]...)
+	}
+	return all
+}
+
+// agrees says whether an index is right.
+func (s *segment) agrees(index []byte) bool {
+	if len(index) != indexEntry*len(s.batches) {
+		return false
+	}
+	for i, b := range s.batches {
+		entry := index[i*indexEntry:][:indexEntry]
+		if entry[0] != indexVersion || entry[1] != byte(crc32.Checksum(entry[2:], castagnoli)) ||
+			binary.LittleEndian.Uint32(entry[2:]) != leaderEpoch || entry[14]&1 != 0 != b.pending() {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,138 @@
+package logfiles
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"os"
+)
+
+const (
+	metaFile   = "meta.json"
+	topicsFile = "topics.json"
+	sealedFile = "topics.sealed"
+	groupsFile = "groups.log"
+)
+
+// Seal keeps the list of topics once more, with a checksum: the broker's own has
+// none. It is called when the list is as it should be.
+func Seal(dir string) error {
+	m := &mender{Options: Options{Dir: dir}}
+	list, err := os.ReadFile(m.path(topicsFile))
+	if err != nil {
+		return err //nolint:wrapcheck // names the file
+	}
+	return m.write(sealedFile, sealed(list))
+}
+
+// Unseal is called before the list of topics changes.
+func Unseal(dir string) error {
+	err := os.Remove((&mender{Options: Options{Dir: dir}}).path(sealedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err //nolint:wrapcheck // names the file
+}
+
+func sealed(list []byte) []byte {
+	return append(fmt.Appendf(nil, "%08x\n", crc32.Checksum(list, castagnoli)), list...)
+}
+
+// topics restores the list of topics from its sealed copy if it is another, and
+// says whether there is a list.
+func (m *mender) topics() (bool, error) {
+	list, err := m.load(topicsFile)
+	if err != nil {
+		return false, err
+	}
+	copied, err := m.load(sealedFile)
+	if err != nil {
+		return false, err
+	}
+	if _, whole, ok := bytes.Cut(copied, []byte("\n")); ok && bytes.Equal(copied, sealed(whole)) {
+		if !bytes.Equal(list, whole) {
+			m.todo(func() error {
+				kept, err := m.keep(topicsFile, list)
+				if err != nil {
+					return err
+				}
+				m.Log.Warn("the list of topics was damaged and is restored, nothing is lost", "file", m.path(topicsFile), "kept", kept)
+				return m.write(topicsFile, whole)
+			})
+		}
+		return true, nil
+	}
+	var known struct {
+		Topics []struct{ Name string }
+	}
+	if json.Unmarshal(list, &known) != nil && (list != nil || len(m.names) > 0) {
+		m.found = append(m.found, &DamageError{File: m.path(topicsFile), Lost: "the list of topics", Final: true})
+	}
+	return list != nil, nil
+}
+
+// meta makes the broker know its folder; there is nothing else in that file.
+func (m *mender) meta() error {
+	want := fmt.Appendf(nil, `{"version":1,"cluster_id":%q}`, m.ClusterID)
+	have, err := m.load(metaFile)
+	if err != nil || bytes.Equal(have, want) {
+		return err
+	}
+	m.todo(func() error { return m.write(metaFile, want) })
+	return nil
+}
+
+// groups leaves out what is damaged of the committed positions. A group without its
+// last position goes on at an earlier one, and passes over what it has done.
+func (m *mender) groups() error {
+	raw, err := m.load(groupsFile)
+	if err != nil {
+		return err
+	}
+	whole, lost := entries(raw)
+	if lost > 0 {
+		m.todo(func() error {
+			kept, err := m.keep(groupsFile, raw)
+			if err != nil {
+				return err
+			}
+			m.Log.Warn("committed positions were damaged: earlier ones stand", "file", m.path(groupsFile), "places", lost, "kept", kept)
+			return m.write(groupsFile, whole)
+		})
+	}
+	return nil
+}
+
+// entries returns the intact entries of a log of the broker's state, and in how many
+// places others were. An entry is its length, a checksum of the rest, version and JSON.
+func entries(raw []byte) (whole []byte, lost int) {
+	const header, version = 10, 1
+	for at, was := 0, true; at < len(raw); {
+		rest := raw[at:]
+		if len(rest) > header && binary.LittleEndian.Uint16(rest[8:]) == version && rest[header] == '{' {
+			if end := 8 + int64(binary.LittleEndian.Uint32(rest)); end > header && end <= int64(len(rest)) &&
+				binary.LittleEndian.Uint32(rest[4:]) == crc32.Checksum(rest[8:end], castagnoli) {
+				whole, at, was = append(whole, rest[:end]...), at+int(end), true
+				continue
+			}
+		}
+		if was {
+			lost++
+		}
+		at, was = at+1, false
+	}
+	return whole, lost
+}
+
+// load reads a file; nil: there is none.
+func (m *mender) load(name string) ([]byte, error) {
+	raw, err := os.ReadFile(m.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return raw, err //nolint:wrapcheck // names the file
+}
