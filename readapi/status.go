@@ -34,6 +34,7 @@ type Pipeline struct {
 	Heartbeat   time.Time // of the processor that has the hospital; zero: none was ever seen
 	DeadLetters int       // of the hospital
 	LogAway     bool      // Kafka does not answer, so lags are not known
+	LogFull     bool      // its disk is full
 }
 
 // Topic is one topic of the pipeline.
@@ -63,6 +64,7 @@ const (
 var statusReasons = []struct{ reason, status string }{
 	{reasonAway, statusDown},           // Redis does not answer, or says what is not understood
 	{"log_away", statusDown},           // Kafka does not answer: nothing can be taken in
+	{"log_full", statusDown},           // the disk of svc dev is full: nothing can be taken in
 	{"processor_silent", statusDown},   // no processor has had the hospital for five seconds
 	{"feed_stale", statusStale},        // a feed is silent for longer than is usual for it
 	{"nothing_recorded", statusStale},  // no record was ever applied
@@ -159,6 +161,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	p, err := s.health.Pipeline(ctx, hospital)
 	away(err)
 	blame(p.LogAway, "log_away")
+	blame(p.LogFull, "log_full")
 	a.Pipeline = pipelineStatus{Topics: []topicStatus{}, Heartbeat: api.Time(p.Heartbeat), DeadLetters: p.DeadLetters}
 	for _, t := range p.Topics {
 		waits := int64(0)

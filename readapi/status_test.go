@@ -80,6 +80,7 @@ func TestStatus(t *testing.T) {
 		"no processor ever":  {func(_ *house, s *sick) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
 		"behind":             {func(_ *house, s *sick) { s.pipeline.Topics[0].Oldest = now.Add(-2001 * time.Millisecond) }, "degraded", []string{"processing_behind"}},
 		"dead letters":       {func(_ *house, s *sick) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
+		"no space":           {func(_ *house, s *sick) { s.pipeline.LogFull = true }, "down", []string{"log_full"}},
 		"no Kafka":           {func(_ *house, s *sick) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
 		"no Redis":           {func(h *house, s *sick) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
 		"a view behind":      {func(h *house, _ *sick) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},

@@ -34,6 +34,7 @@ type config struct {
 	KafkaSASL      string
 	KafkaUser      string
 	KafkaPassword  string
+	KafkaFull      func() error // of svc dev: why the embedded Kafka takes nothing; nil: it is not asked
 	Partitions     int
 	Replicas       int
 	CommitEvery    time.Duration

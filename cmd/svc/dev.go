@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -38,6 +39,7 @@ const (
 type devOptions struct {
 	data      string
 	ephemeral bool
+	repair    bool
 	listen    string
 	kafkaPort int
 	logLevel  string
@@ -54,6 +56,7 @@ const devBallast = 32 << 20
 // Redis. Its promises are those of one process: what it acknowledged survives
 // a crash of the process, there is no replication.
 func runDev(ctx context.Context, o *devOptions, w world) error {
+	ownersAlone()
 	unlock, err := lockData(o.data)
 	if err != nil {
 		return err
@@ -83,7 +86,8 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 	if err != nil {
 		return err
 	}
-	kafka, err := stream.Embed(filepath.Join(o.data, "kafka"), o.kafkaPort, o.ephemeral)
+	log := newLog(w.Stderr, o.logLevel)
+	kafka, err := o.embed(log)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		return fmt.Errorf("port %d is in use; choose another with --kafka-port", o.kafkaPort)
 	} else if err != nil {
@@ -100,15 +104,16 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 	caught := newOutbox(w.Now, address)
 	h := newHouse(&config{
 		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
-		Instance: "dev", Kafka: []string{kafka.Addr()}, Partitions: devPartitions,
+		Instance: "dev", Kafka: []string{kafka.Addr()}, KafkaFull: kafka.Full, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
 		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: address + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,
 		},
-	}, newLog(w.Stderr, o.logLevel), w.Now)
+	}, log, w.Now)
 	defer h.close()
+	h.health.add("disk", func(context.Context) error { return kafka.Full() })
 	private := h.private()
 	private.listener = metrics
 	return h.live(ctx, private, func(ctx context.Context) ([]func(context.Context) error, error) {
@@ -136,6 +141,15 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 		}
 		return []func(context.Context) error{public.run, front.run}, nil
 	})
+}
+
+// embed starts the embedded Kafka.
+func (o *devOptions) embed(log *slog.Logger) (*stream.Broker, error) {
+	options := stream.BrokerOptions{Port: o.kafkaPort, Repair: o.repair, Log: log}
+	if !o.ephemeral {
+		options.Dir = filepath.Join(o.data, "kafka")
+	}
+	return stream.Embed(options)
 }
 
 // runDemo keeps the unit of --demo moving once its hospital is there.
@@ -169,6 +183,7 @@ func devCommand(w world) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&o.data, "data", cli.DefaultData, "`folder` of the data and of dev.json")
 	flags.BoolVar(&o.ephemeral, "ephemeral", false, "keep nothing but dev.json")
+	flags.BoolVar(&o.repair, "repair", false, "go on without what of the embedded Kafka's files is damaged; a copy of it is kept")
 	flags.StringVar(&o.listen, "listen", "127.0.0.1:8080", "`address` of the API, on this machine; port 0 takes a free one")
 	flags.IntVar(&o.kafkaPort, "kafka-port", 0, "`port` of the embedded Kafka (default: a free one)")
 	flags.BoolVar(&o.demo, "demo", false, "keep a made-up unit moving, with 28 days behind it")
@@ -227,7 +242,20 @@ func lockData(dir string) (unlock func(), err error) {
 	if !ours {
 		return nil, fmt.Errorf("another svc dev runs on %s; stop it, or choose another folder with --data", dir)
 	}
+	if err = writable(dir); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot write in the data folder %s: %w", dir, reason(err)), lock.Close())
+	}
 	return func() { lock.Close() }, nil //nolint:errcheck // the process ends, and with it the lock
+}
+
+// writable fails if nothing can be stored in a folder: a lock can be taken all the same.
+func writable(dir string) error {
+	f, err := os.CreateTemp(dir, "try-*")
+	if err != nil {
+		return err //nolint:wrapcheck // the caller names the folder
+	}
+	_, err = f.Write(make([]byte, 1<<12))
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(f.Name()))
 }
 
 // reason is the cause of a file error without its path, which the caller names.

@@ -30,6 +30,7 @@ var healthChecks = []healthCheck{
 	{"stop", "every role", "the process was asked to stop", "requests are answered until `--drain` is over, those that are open then get `--shutdown-within`"},
 	{"kafka", "every role", "no broker answers", "writes: 503 at once; reads: 503 `processing_behind` after five seconds"},
 	{"keys", "every role", "the secrets key or the pseudonym key is not that of the installation; the line says which", "ingest: its public port is shut; notify: takes up no partition, so that others do"},
+	{"disk", "`svc dev`", "the disk of the embedded Kafka is full, or a write to it has failed", "writes: 503 at once; reads go on"},
 	{"redis", "read", "Redis does not answer", "reads: 503 `view_away` at once"},
 	{"view", "process", "what is committed cannot be written to Redis", "reads: 503 `processing_behind` after five seconds"},
 	{"view", "read", "a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two", "reads of its hospitals: 503 `view_incomplete` or `processing_behind`"},

@@ -16,7 +16,7 @@ import (
 // it runs yet.
 func built(t *testing.T, names ...string) *house {
 	t.Helper()
-	kafka, err := stream.Embed("", 0, true)
+	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

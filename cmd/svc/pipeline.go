@@ -39,6 +39,7 @@ const behindWithin = time.Second
 // Pipeline implements [readapi.Health].
 func (s pipeline) Pipeline(ctx context.Context, hospital string) (p readapi.Pipeline, err error) {
 	p.DeadLetters = s.letters.open(hospital)
+	p.LogFull = s.house.config.KafkaFull != nil && s.house.config.KafkaFull() != nil
 	at, err := s.house.redis.Progress(ctx, hospital)
 	p.Heartbeat = at.Pulse
 	if err != nil {

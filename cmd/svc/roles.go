@@ -302,5 +302,6 @@ func (c *config) kafka(log *slog.Logger) stream.Options {
 		Brokers: c.Kafka, ClientID: "svc", Log: log, Replicas: c.Replicas,
 		TLS: c.KafkaTLS, CAFile: c.KafkaTLSCA, CertFile: c.KafkaTLSCert, KeyFile: c.KafkaTLSKey,
 		Mechanism: c.KafkaSASL, User: c.KafkaUser, Password: c.KafkaPassword,
+		Full: c.KafkaFull,
 	}
 }

@@ -49,19 +49,6 @@ func (c *Cluster) barriers(ctx context.Context, topic string, partitions []int32
 	return at, nil
 }
 
-// fill appends barriers to a partition until it ends at an offset or behind it, and
-// returns where it ends.
-func (c *Cluster) fill(ctx context.Context, topic string, partition int32, until int64) (end int64, err error) {
-	for end < until {
-		at, err := c.barriers(ctx, topic, []int32{partition})
-		if err != nil {
-			return end, err
-		}
-		end = at[partition] + 1
-	}
-	return end, nil
-}
-
 // readTo reads committed records of partitions up to barriers that it appends,
 // each partition in order, different ones in parallel. An offset in from that lies
 // behind the barrier is taken out of it, and that partition is read from its start.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"sync/atomic"
 	"syscall"
 
@@ -45,7 +46,7 @@ type Broker struct {
 
 // Embed starts a broker. A record is acknowledged once the operating system has
 // it: it survives the death of the process, not that of the machine. Files that
-// are damaged are a [logfiles.DamageError].
+// are damaged are a [logfiles.DamageError], a disk that is full is an error too.
 func Embed(o BrokerOptions) (*Broker, error) {
 	b := &Broker{dir: o.Dir, log: o.Log, free: o.free}
 	if b.log == nil {
@@ -56,6 +57,12 @@ func Embed(o BrokerOptions) (*Broker, error) {
 	}
 	opts := []kfake.Opt{kfake.ClusterID(embeddedID), kfake.Ports(o.Port), kfake.WithLogger(brokerLog{b})}
 	if o.Dir != "" {
+		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
+			return nil, err //nolint:wrapcheck // names the folder
+		}
+		if err := b.Full(); err != nil {
+			return nil, err
+		}
 		if err := logfiles.Mend(logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}); err != nil {
 			return nil, err //nolint:wrapcheck // names the file
 		}

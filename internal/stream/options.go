@@ -38,6 +38,10 @@ type Options struct {
 	// Dial replaces the network, for tests on a virtual one.
 	Dial func(ctx context.Context, network, host string) (net.Conn, error)
 
+	// Full says why the cluster takes nothing for now, if whoever starts it knows that;
+	// nil: nobody knows. Publishers ask it first.
+	Full func() error
+
 	// Late says that the process takes what others leave of the processor, and may be
 	// late itself: a request has half a minute, where others have 2 s.
 	Late bool

@@ -38,11 +38,16 @@ func (c *Cluster) Publisher(topic string) *Publisher {
 
 // Append stores one record and returns its position once it is acknowledged. A
 // nil value is a tombstone. It returns [ErrAway] within 5 s, or at once while no
-// broker is known to answer, and [ErrTooLarge]; after ErrAway or an ended ctx
+// broker is known to answer or the cluster is known to be full, and [ErrTooLarge]; after ErrAway or an ended ctx
 // the record may be stored all the same.
 func (p *Publisher) Append(ctx context.Context, key, value []byte, partition int32) (Position, error) {
 	if p.cluster.health.away.Load() != 0 {
 		return Position{}, fmt.Errorf("append to %s: %w", p.topic, ErrAway)
+	}
+	if p.cluster.full != nil {
+		if err := p.cluster.full(); err != nil {
+			return Position{}, fmt.Errorf("append to %s: %w: %w", p.topic, ErrAway, err)
+		}
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()

@@ -125,8 +125,8 @@ func (l *loop) restore(ctx context.Context, want map[int32]start) (map[int32]*pa
 
 // begin finds where a restored partition goes on: at the larger of what the
 // group has committed and what the changelog has seen. An embedded broker keeps
-// what it was given through the death of the process, not of the machine: of the
-// end of each log something else may be lost then, and it goes on all the same.
+// what it was given through the death of the process, not of the machine: then the
+// end of a changelog may be lost, and it is made anew.
 func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, end int64) error {
 	seen, err := p.task.Restored()
 	if err != nil {
@@ -141,12 +141,6 @@ func (l *loop) begin(ctx context.Context, p *part, partition int32, committed, e
 			ErrAlarm, partition, l.cfg.Input, committed, l.cfg.Changelog, seen)
 	}
 	p.next = max(seen, committed, 0)
-	if p.next > end && l.cluster.embedded {
-		l.log.ErrorContext(ctx, "the end of the input was lost, what came of it is kept", "partition", partition, "end", end, "seen", p.next)
-		if end, err = l.cluster.fill(ctx, l.cfg.Input, partition, p.next); err != nil {
-			return err
-		}
-	}
 	if p.next > end {
 		return fmt.Errorf("%w: partition %d of %s ends at %d, its changelog %s has seen %d: was it recreated?",
 			ErrAlarm, partition, l.cfg.Input, end, l.cfg.Changelog, p.next)

@@ -61,6 +61,7 @@ type Cluster struct {
 	client *kgo.Client // administration and the publishers
 	admin  *kadm.Client
 	health *health
+	full   func() error // nil: nobody knows
 
 	limits sync.Map // topic -> int32: max.message.bytes as Ensure knows it
 
@@ -78,7 +79,7 @@ func Dial(ctx context.Context, o Options) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cluster{opts: opts, log: o.Log, exact: o.Replicas > 0, wanted: o.Replicas}
+	c := &Cluster{opts: opts, log: o.Log, full: o.Full, exact: o.Replicas > 0, wanted: o.Replicas}
 	if !c.exact {
 		c.wanted = min(len(slices.Compact(slices.Sorted(slices.Values(o.Brokers)))), maxReplicas)
 	}

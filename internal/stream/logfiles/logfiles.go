@@ -11,7 +11,8 @@
 //   - BASE.idx says of each batch whether it belongs to a transaction; the batches say
 //     it too, so it is made anew where it differs.
 //   - groups.log is positions of consumers, each with a checksum: damaged ones are left
-//     out, and earlier ones stand.
+//     out, and earlier ones stand. A log that ends before one of them has lost its end
+//     with the machine: those offsets are filled, or new records would be taken for old.
 //   - topics.json has no checksum; [Seal] keeps a second one that has.
 //   - meta.json says what is known. All other files are of use to a broker that was
 //     closed in order, or to its clients; a checksum they do not have. They are removed:
@@ -127,14 +128,20 @@ func (m *mender) look() error {
 	if err != nil || !known {
 		return err
 	}
-	if err := errors.Join(m.sweep(), m.meta(), m.groups()); err != nil {
+	committed, err := m.groups()
+	if err = errors.Join(err, m.sweep(), m.meta()); err != nil {
 		return err
+	}
+	reach := map[string]int64{}
+	for at, offset := range committed {
+		reach[at.partition] = max(reach[at.partition], offset)
 	}
 	for _, name := range m.names {
 		p, err := m.read(name)
 		if err != nil {
 			return err
 		}
+		p.reach = reach[name]
 		if p.sound() {
 			continue
 		}
@@ -148,6 +155,7 @@ func (m *mender) look() error {
 			if err != nil {
 				return err
 			}
+			p.reach = reach[name]
 			return m.mend(p)
 		})
 	}

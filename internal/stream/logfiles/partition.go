@@ -25,6 +25,7 @@ type partition struct {
 	segments []*segment
 	derived  bool  // written in transactions: made of another log
 	end      int64 // offset behind its last record
+	reach    int64 // offset up to which somebody has read
 }
 
 // segment is one file of batches.
@@ -133,7 +134,7 @@ func claimed(raw []byte) int64 {
 
 // sound says that nothing is to be done.
 func (p *partition) sound() bool {
-	return !slices.ContainsFunc(p.segments, func(s *segment) bool {
+	return p.end >= p.reach && !slices.ContainsFunc(p.segments, func(s *segment) bool {
 		return len(s.damage) > 0 || s.torn > 0 || s.reheaded || !s.indexed
 	})
 }
@@ -168,9 +169,20 @@ func (m *mender) mend(p *partition) error {
 			}
 		}
 	}
+	reach := p.reach
 	p, err := m.read(p.name)
 	if err != nil {
 		return err
+	}
+	if p.end < reach && len(p.segments) > 0 {
+		m.Log.Error("the end of a log was lost with the machine", "partition", p.name, "end", p.end, "read_up_to", reach)
+		s := p.segments[len(p.segments)-1]
+		if err := m.write(s.file+segmentExt, append(s.raw, filling(m.Filler, p.end, reach, s.timeAt(len(s.batches)))...)); err != nil {
+			return err
+		}
+		if p, err = m.read(p.name); err != nil {
+			return err
+		}
 	}
 	for _, s := range p.segments {
 		if err := m.write(s.file+indexExt, s.index()); err != nil {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io/fs"
+	"net/url"
 	"os"
 )
 
@@ -86,12 +87,13 @@ func (m *mender) meta() error {
 	return nil
 }
 
-// groups leaves out what is damaged of the committed positions. A group without its
-// last position goes on at an earlier one, and passes over what it has done.
-func (m *mender) groups() error {
+// groups leaves out what is damaged of the committed positions, and returns the
+// others. A group without its last position goes on at an earlier one, and passes
+// over what it has done.
+func (m *mender) groups() (map[position]int64, error) {
 	raw, err := m.load(groupsFile)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	whole, lost := entries(raw)
 	if lost > 0 {
@@ -104,17 +106,51 @@ func (m *mender) groups() error {
 			return m.write(groupsFile, whole)
 		})
 	}
-	return nil
+	return positions(whole), nil
 }
+
+// position is whose it is and where.
+type position struct {
+	group, partition string
+}
+
+// positions are the last ones of each group.
+func positions(whole []byte) map[position]int64 {
+	all := map[position]int64{}
+	for len(whole) > 0 {
+		end := 8 + int(binary.LittleEndian.Uint32(whole))
+		var e struct {
+			Type      string `json:"type"`
+			Group     string `json:"g"`
+			Topic     string `json:"t"`
+			Partition int32  `json:"p"`
+			Offset    int64  `json:"o"`
+		}
+		if json.Unmarshal(whole[entryHeader:end], &e) == nil {
+			at := position{e.Group, fmt.Sprintf("%s-%d", url.PathEscape(e.Topic), e.Partition)}
+			switch e.Type {
+			case "commit":
+				all[at] = e.Offset
+			case "delete":
+				delete(all, at)
+			}
+		}
+		whole = whole[end:]
+	}
+	return all
+}
+
+// entryHeader is length, checksum and version of an entry.
+const entryHeader = 10
 
 // entries returns the intact entries of a log of the broker's state, and in how many
 // places others were. An entry is its length, a checksum of the rest, version and JSON.
 func entries(raw []byte) (whole []byte, lost int) {
-	const header, version = 10, 1
+	const version = 1
 	for at, was := 0, true; at < len(raw); {
 		rest := raw[at:]
-		if len(rest) > header && binary.LittleEndian.Uint16(rest[8:]) == version && rest[header] == '{' {
-			if end := 8 + int64(binary.LittleEndian.Uint32(rest)); end > header && end <= int64(len(rest)) &&
+		if len(rest) > entryHeader && binary.LittleEndian.Uint16(rest[8:]) == version && rest[entryHeader] == '{' {
+			if end := 8 + int64(binary.LittleEndian.Uint32(rest)); end > entryHeader && end <= int64(len(rest)) &&
 				binary.LittleEndian.Uint32(rest[4:]) == crc32.Checksum(rest[8:end], castagnoli) {
 				whole, at, was = append(whole, rest[:end]...), at+int(end), true
 				continue

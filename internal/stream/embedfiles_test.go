@@ -1,0 +1,203 @@
+package stream
+
+import (
+	"encoding/binary"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+
+	"github.com/twmb/franz-go/pkg/kfake"
+
+	"svc/internal/stream/logfiles"
+)
+
+// onDisk starts a broker with so many bytes free on its disk.
+func onDisk(t *testing.T, free *atomic.Uint64) (*Broker, *Cluster, *lines) {
+	t.Helper()
+	out := &lines{}
+	b, err := Embed(BrokerOptions{
+		Dir: filepath.Join(t.TempDir(), "kafka"), Log: slog.New(slog.NewTextHandler(out, nil)),
+		free: func(string) (uint64, error) { return free.Load(), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(b.Close)
+	c, err := Dial(t.Context(), Options{Brokers: []string{b.Addr()}, Log: slog.New(slog.DiscardHandler), Full: b.Full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	if err := c.Ensure(t.Context(), Topic{Name: inTopic, Partitions: 1}); err != nil {
+		t.Fatal(err)
+	}
+	return b, c, out
+}
+
+// On a full disk nothing is taken, at once and with the reason, by those that ask and
+// by the broker itself; once there is space again everything goes on by itself.
+func TestFullDisk(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(reserveBytes)
+	b, c, out := onDisk(t, &free)
+	in := c.Publisher(inTopic)
+	if _, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0); err != nil || b.Full() != nil {
+		t.Fatal(err, b.Full())
+	}
+	free.Store(reserveBytes - 1)
+	if _, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0); !errors.Is(err, ErrAway) || !strings.Contains(err.Error(), "no space") {
+		t.Errorf("on a full disk: %v", err)
+	}
+	c.full = nil // a client that does not ask: the broker refuses it for as long as it tries
+	done := make(chan error, 1)
+	go func() {
+		_, err := in.Append(t.Context(), []byte("k"), []byte("late"), 0)
+		done <- err
+	}()
+	if err := <-done; !errors.Is(err, ErrAway) {
+		t.Errorf("by the broker: %v", err)
+	}
+	free.Store(1 << 40)
+	at, err := in.Append(t.Context(), []byte("k"), []byte("v"), 0)
+	if err != nil || b.Full() != nil {
+		t.Fatalf("with space again: %v, %v", err, b.Full())
+	}
+	if at.Offset != 1 {
+		t.Errorf("the record is at %d: one that was refused is stored", at.Offset)
+	}
+	for _, line := range []string{`level=ERROR msg="no space"`, `msg="there is space again"`} {
+		if n := strings.Count(out.String(), line); n != 1 {
+			t.Errorf("%d lines with %s in\n%s", n, line, out)
+		}
+	}
+}
+
+func TestFullDiskAtStart(t *testing.T) {
+	b, err := Embed(BrokerOptions{Dir: t.TempDir(), free: func(string) (uint64, error) { return 1 << 20, nil }})
+	if err == nil {
+		b.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "no space") || strings.Contains(err.Error(), "\n") {
+		t.Error(err)
+	}
+}
+
+// After a write has failed memory and disk may differ, so nothing is taken until the
+// process starts again.
+func TestFailedWrite(t *testing.T) {
+	var free atomic.Uint64
+	free.Store(1 << 40)
+	b, c, out := onDisk(t, &free)
+	brokerLog{b}.Logf(kfake.LogLevelWarn, "persist batch %s-%d: %v", inTopic, 0, &os.PathError{Op: "write", Path: "0.dat", Err: syscall.EIO})
+	if err := b.Full(); err == nil || !strings.Contains(err.Error(), "start again") || !errors.Is(err, syscall.EIO) {
+		t.Error(err)
+	}
+	if _, err := c.Publisher(inTopic).Append(t.Context(), nil, nil, 0); !errors.Is(err, ErrAway) {
+		t.Error(err)
+	}
+	if !strings.Contains(out.String(), "a write failed") {
+		t.Error(out)
+	}
+}
+
+// cut takes the last batches from the newest file of a partition.
+func cut(t *testing.T, dir, partition string, batches int) {
+	t.Helper()
+	name := filepath.Join(dir, "partitions", partition, "0.dat")
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []int{0}
+	for at := 0; at < len(raw); ends = append(ends, at) {
+		at += 12 + int(binary.BigEndian.Uint32(raw[at+8:]))
+	}
+	if len(ends) <= batches+1 {
+		t.Fatalf("%s has %d batches", partition, len(ends)-1)
+	}
+	if err := os.Truncate(name, int64(ends[len(ends)-1-batches])); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// When the machine dies each log may lose another part of its end. The changelog is
+// made anew from the input; of an input that was lost what came of it is kept, and
+// its offsets are not given to others.
+func TestLostEnds(t *testing.T) {
+	for name, lost := range map[string]map[string]int{
+		"of the changelog": {"log-0": 1, "log-1": 2},
+		"of the input":     {"in-0": 3, "in-2": 9},
+		"of both":          {"in-0": 2, "log-1": 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "kafka")
+			b, c := embedded(t, dir)
+			r := &rig{t: t, cluster: c, log: slog.New(slog.DiscardHandler), lines: &lines{}}
+			stop := r.process(c, Config{Instance: "dev"})
+			const before, after = 60, 30
+			r.send(before)
+			r.await("applied", int64(before), r.applied)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			c.Close()
+			b.Close()
+			for partition, batches := range lost {
+				cut(t, dir, partition, batches)
+			}
+			b, c = embedded(t, dir)
+			defer b.Close()
+			defer c.Close()
+			r.cluster = c
+			r.send(after) // before anybody has looked at what is lost
+			stop = r.process(c, Config{Instance: "dev"})
+			r.await("applied", int64(before+after), r.applied)
+			if err := stop(); err != nil {
+				t.Fatal(err)
+			}
+			applied, _ := r.changes()
+			for partition, inputs := range applied {
+				known := map[int64]bool{}
+				for _, input := range inputs {
+					if known[input] {
+						t.Errorf("partition %d: input %d is applied twice", partition, input)
+					}
+					known[input] = true
+				}
+			}
+		})
+	}
+}
+
+// What damages the files is an error that names the file, through the broker too.
+func TestEmbedNamesDamage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kafka")
+	b, c := embedded(t, dir)
+	r := &rig{t: t, cluster: c}
+	r.send(9)
+	c.Close()
+	b.Close()
+	name := filepath.Join(dir, "partitions", "in-1", "0.dat")
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw[70]++
+	if err := os.WriteFile(name, raw, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Embed(BrokerOptions{Dir: dir})
+	if damage, ok := errors.AsType[*logfiles.DamageError](err); !ok || damage.File != name {
+		t.Fatal(err)
+	}
+	b, err = Embed(BrokerOptions{Dir: dir, Repair: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Close()
+}
