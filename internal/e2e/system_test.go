@@ -59,7 +59,7 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 // refuses each command for which refuse returns an error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
-	kafka, err := stream.Embed(t.TempDir(), 0, true)
+	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
