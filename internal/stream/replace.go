@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -38,50 +39,65 @@ func (t *Table) Seen(key string) int64 {
 // It is exact however many processes write: all of them write in transactions of
 // one transactional id, the name of the topic. To begin one ends that of whoever was
 // at it, who cannot commit any more, so between the comparison and the commit
-// nobody's record can come. Whoever was ended so begins anew. A process that dies
+// nobody's record can come. Whoever was ended so begins anew after a random while. A process that dies
 // within a transaction holds up the readers no longer than until the next one writes.
 func (t *Table) Replace(ctx context.Context, prefix string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, replaceWithin, ErrAway)
+	defer cancel()
+	for tries := 1; ; tries++ {
+		err := t.attempt(ctx, prefix, seen, entries)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errEnded):
+			return fmt.Errorf("replace in %s: %w", t.topic, err)
+		}
+		select {
+		case <-time.After(rand.N(2 * backoff(tries+replaceCrowd))): //nolint:gosec // no secret
+		case <-ctx.Done():
+			return fmt.Errorf("replace in %s: %w", t.topic, context.Cause(ctx))
+		}
+	}
+}
+
+const (
+	// replaceWithin bounds a change while other processes write, each of which
+	// answers: Kafka is not away then. One attempt has appendTimeout.
+	replaceWithin = 4 * appendTimeout
+	// replaceCrowd has the first wait be as long as a few transactions. Waits are
+	// random: of many who begin anew at the same moment each would end the one before
+	// it, again and again.
+	replaceCrowd = 3
+)
+
+// attempt replaces once; errEnded if another process ends it.
+func (t *Table) attempt(ctx context.Context, prefix string, seen int64, entries []Entry) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
 	select {
 	case <-t.writing: // one at a time here: they would but end each other
 	case <-ctx.Done():
-		return fmt.Errorf("replace in %s: %w", t.topic, context.Cause(ctx))
+		return context.Cause(ctx)
 	}
 	// The client does not give up what it may have sent, whatever ctx says.
 	done := make(chan error, 1)
 	go func() {
 		defer func() { t.writing <- struct{}{} }()
-		done <- t.insist(ctx, prefix, seen, entries)
+		done <- t.replace(ctx, prefix, seen, entries)
 	}()
 	var err error
 	select {
 	case err = <-done:
+		if err == nil || errors.Is(err, errEnded) && ctx.Err() == nil {
+			return err
+		}
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("replace in %s: %w", t.topic, t.publisher.judge(ctx, err))
-}
-
-// insist replaces, as often as another process ends it.
-func (t *Table) insist(ctx context.Context, prefix string, seen int64, entries []Entry) error {
-	for tries := 1; ; tries++ {
-		err := t.replace(ctx, prefix, seen, entries)
-		if !errors.Is(err, errEnded) {
-			return err
-		}
-		select {
-		case <-time.After(backoff(tries)):
-		case <-ctx.Done():
-			return err
-		}
-	}
+	return t.publisher.judge(ctx, err)
 }
 
 // errEnded says that a transaction did not come about: another process has begun one.

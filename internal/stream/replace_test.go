@@ -77,6 +77,32 @@ func TestReplaceLosesNothing(t *testing.T) {
 	})
 }
 
+// Many processes that change something at the same moment wait for each other: none
+// of them fails.
+func TestReplaceWaitsForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		const processes = 24
+		tables := make([]*Table, processes)
+		for n := range tables {
+			table, stop := r.settings()
+			defer stop()
+			tables[n] = table
+		}
+		var all sync.WaitGroup
+		for n, table := range tables {
+			all.Go(func() {
+				key := strconv.Itoa(n) + "/"
+				if err := table.Replace(t.Context(), key, table.Seen(key), Entry{key + "x", []byte("y")}); err != nil {
+					t.Errorf("process %d: %v", n, err)
+				}
+			})
+		}
+		all.Wait()
+	})
+}
+
 // What was not seen is not overwritten, be it gone; what others own is of no account.
 func TestReplaceComparesThePrefix(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
