@@ -26,8 +26,9 @@ type admin struct {
 	json   bool
 	data   string
 	config *config
-	needs  need // of further options of the configuration
-	isDev  bool // the Kafka is that of a running svc dev
+	needs  need          // of further options of the configuration
+	within time.Duration // for all of it
+	isDev  bool          // the Kafka is that of a running svc dev
 
 	check   func() []error // what else is wrong with the flags; nil: nothing can be
 	offline func() bool    // the flags ask for nothing of a Kafka; nil: they always do
@@ -36,7 +37,9 @@ type admin struct {
 // adminWithin bounds one administrative command.
 const adminWithin = 20 * time.Second
 
-func newAdmin(w world, needs need) *admin { return &admin{world: w, needs: needs, config: &config{}} }
+func newAdmin(w world, needs need) *admin {
+	return &admin{world: w, needs: needs, within: adminWithin, config: &config{}}
+}
 
 // command returns a command that works on a Kafka.
 func (a *admin) command(use, short string, run func(ctx context.Context, args []string) error) *cobra.Command {
@@ -94,7 +97,7 @@ func group(use, short string, below ...*cobra.Command) *cobra.Command {
 
 // connected runs do with the settings read whole.
 func (a *admin) connected(ctx context.Context, do func(context.Context, *settings, *keys.Ring) error) error {
-	ctx, cancel := context.WithTimeout(ctx, adminWithin)
+	ctx, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	log := slog.New(slog.NewTextHandler(a.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	cluster, err := stream.Dial(ctx, a.config.kafka(log))

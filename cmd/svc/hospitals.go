@@ -16,7 +16,7 @@ import (
 
 // hospitalsCommand is svc hospitals: it administers hospitals.
 func hospitalsCommand(w world) *cobra.Command {
-	return group("hospitals", "administer hospitals", createHospitalCommand(w), listHospitalsCommand(w))
+	return group("hospitals", "administer hospitals", createHospitalCommand(w), importHospitalsCommand(w), listHospitalsCommand(w))
 }
 
 func createHospitalCommand(w world) *cobra.Command {

@@ -30,7 +30,7 @@ type keyOptions struct {
 	rate                            float64
 	burst                           int
 
-	key      access.Key // made of them
+	key      access.Key // scopes and limits, made of them
 	lifetime time.Duration
 }
 
@@ -42,19 +42,23 @@ func mintKeyCommand(w world) *cobra.Command {
 	f := c.Flags()
 	f.StringVar(&o.hospital, "hospital", "", "`id` of the hospital that the key belongs to")
 	f.StringVar(&o.name, "name", "", "what the integration is called, for `people`")
-	f.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
-	f.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
-	f.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
-	f.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
+	o.addFlags()
 	cli.Require(f, "hospital", "name", "scopes")
 	o.check = o.faults
 	return c
 }
 
+// addFlags adds what can be said of keys that are made together.
+func (o *keyOptions) addFlags() {
+	o.flags.StringVar(&o.scopes, "scopes", "", "`scopes`, separated by commas; all: every one but admin")
+	o.flags.StringVar(&o.expires, "expires", "", "`lifetime`, such as 90d or 12h (default: for ever)")
+	o.flags.Float64Var(&o.rate, "rate", access.DefaultRate, "`requests` per second; 0: no limit")
+	o.flags.IntVar(&o.burst, "burst", 0, "`requests` at once (default: four seconds of the rate)")
+}
+
 // faults reads what the flags say, and returns what is wrong with it.
 func (o *keyOptions) faults() (faults []error) {
 	var err error
-	o.key = access.Key{Hospital: o.hospital, Name: o.name}
 	if o.scopes != "" {
 		if o.key.Scopes, err = access.ParseScopes(o.scopes); err != nil {
 			faults = append(faults, fmt.Errorf("--scopes: %w", err))
@@ -71,14 +75,21 @@ func (o *keyOptions) faults() (faults []error) {
 	return faults
 }
 
+// template is a key of a hospital, made now.
+func (o *keyOptions) template(hospital, name string) access.Key {
+	key := o.key
+	key.Hospital, key.Name = hospital, name
+	if o.lifetime > 0 {
+		key.ExpiresAt = o.Now().Add(o.lifetime).UTC().Truncate(time.Millisecond)
+	}
+	return key
+}
+
 func (o *keyOptions) mint(ctx context.Context, s *settings, ring *keys.Ring) error {
 	if _, known := s.register.Hospital(o.hospital); !known {
 		return noHospital(o.hospital)
 	}
-	if o.lifetime > 0 {
-		o.key.ExpiresAt = o.Now().Add(o.lifetime).UTC().Truncate(time.Millisecond)
-	}
-	key, token, err := ring.Mint(ctx, audit.CommandLine, o.key)
+	key, token, err := ring.Mint(ctx, audit.CommandLine, o.template(o.hospital, o.name))
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,16 @@ func (s *settings) Seen() int64 { return s.table.Seen("") }
 // after what was seen: then [access.ErrOvertaken]. When it returns, this process
 // honours them.
 func (s *settings) write(ctx context.Context, hospital string, seen int64, entries ...stream.Entry) error {
-	err := s.table.Replace(ctx, hospital+"/", seen, entries...)
+	return s.writeAll(ctx, []string{hospital}, seen, entries...)
+}
+
+// writeAll is write for several hospitals: all of it in one transaction, or none.
+func (s *settings) writeAll(ctx context.Context, hospitals []string, seen int64, entries ...stream.Entry) error {
+	prefixes := make([]string, len(hospitals))
+	for i, id := range hospitals {
+		prefixes[i] = id + "/"
+	}
+	err := s.table.ReplaceAll(ctx, prefixes, seen, entries...)
 	if errors.Is(err, stream.ErrOvertaken) {
 		return fmt.Errorf("%w: %w", access.ErrOvertaken, err)
 	}
@@ -102,20 +111,37 @@ func (s *settings) write(ctx context.Context, hospital string, seen int64, entri
 func (s *settings) putKeys(ctx context.Context, seen int64, keys ...*access.Key) error {
 	entries := make([]stream.Entry, len(keys))
 	for i, key := range keys {
-		value, err := schemas.EncodeKey(nil, key)
-		if err != nil {
-			return fmt.Errorf("encode key: %w", err)
+		var err error
+		if entries[i], err = keyEntry(key); err != nil {
+			return err
 		}
-		entries[i] = stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}
 	}
 	return s.write(ctx, keys[0].Hospital, seen, entries...)
 }
 
 // putHospital writes a hospital.
 func (s *settings) putHospital(ctx context.Context, seen int64, h *access.Hospital) error {
+	entry, err := hospitalEntry(h)
+	if err != nil {
+		return err
+	}
+	return s.write(ctx, h.ID, seen, entry)
+}
+
+// keyEntry is a key as a record of the settings.
+func keyEntry(key *access.Key) (stream.Entry, error) {
+	value, err := schemas.EncodeKey(nil, key)
+	if err != nil {
+		return stream.Entry{}, fmt.Errorf("encode key: %w", err)
+	}
+	return stream.Entry{Key: schemas.Key{Hospital: key.Hospital, Kind: kindKey, ID: key.ID}.String(), Value: value}, nil
+}
+
+// hospitalEntry is a hospital as a record of the settings.
+func hospitalEntry(h *access.Hospital) (stream.Entry, error) {
 	value, err := schemas.EncodeHospital(nil, h)
 	if err != nil {
-		return fmt.Errorf("encode hospital: %w", err)
+		return stream.Entry{}, fmt.Errorf("encode hospital: %w", err)
 	}
-	return s.write(ctx, h.ID, seen, stream.Entry{Key: schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), Value: value})
+	return stream.Entry{Key: schemas.Key{Hospital: h.ID, Kind: kindHospital, ID: h.ID}.String(), Value: value}, nil
 }

@@ -101,43 +101,7 @@ type csvRow struct {
 
 // readRows reads a file; the second result is what is wrong, one text a line.
 func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
-	reader := csv.NewReader(in)
-	reader.FieldsPerRecord = -1
-	reader.TrimLeadingSpace = true
-	head, err := reader.Read()
-	if errors.Is(err, io.EOF) {
-		return nil, nil, errors.New("the file is empty")
-	} else if err != nil {
-		return nil, nil, err
-	}
-	place := map[string]int{}
-	for i, name := range head {
-		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
-		if !slices.Contains(csvColumns, name) {
-			return nil, nil, fmt.Errorf("line 1: there is no column %q; the columns are %s", name, strings.Join(csvColumns, ", "))
-		}
-		place[name] = i
-	}
-	for _, name := range []string{"system", "code", "factorId"} {
-		if _, ok := place[name]; !ok {
-			return nil, nil, fmt.Errorf("line 1: the column %s is missing", name)
-		}
-	}
-	for {
-		record, err := reader.Read()
-		if errors.Is(err, io.EOF) {
-			return rows, faults, nil
-		}
-		line, _ := reader.FieldPos(0)
-		if err != nil {
-			return nil, nil, err // names its line
-		}
-		field := func(name string) string {
-			if i, ok := place[name]; ok && i < len(record) {
-				return spreadsheet.Unescape(strings.TrimSpace(record[i]))
-			}
-			return ""
-		}
+	err = ReadCSV(in, csvColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
 		row := csvRow{line: line, mappingRow: mappingRow{
 			System: field("system"), Code: field("code"), FactorID: field("factorId"), Comment: field("comment"),
 		}}
@@ -147,12 +111,13 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 		if op, than := field("op"), field("than"); op != "" || than != "" {
 			if _, err := strconv.ParseFloat(than, 64); err != nil || !json.Valid([]byte(than)) { // "nan" is none of JSON
 				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
-				continue
+				return
 			}
 			row.Value = &mappingLimit{op, json.Number(than)}
 		}
 		rows = append(rows, row)
-	}
+	})
+	return rows, faults, err
 }
 
 // listPath is the beginning of the path of a fault: which row of the request.

@@ -39,16 +39,23 @@ func (t *Table) Seen(key string) int64 {
 // It is exact however many processes write: all of them write in transactions of
 // one transactional id, the name of the topic. To begin one ends that of whoever was
 // at it, who cannot commit any more, so between the comparison and the commit
-// nobody's record can come. Whoever was ended so begins anew after a random while. A process that dies
-// within a transaction holds up the readers no longer than until the next one writes.
+// nobody's record can come. Whoever was ended so begins anew after a random while. A
+// process that dies within a transaction holds up the readers no longer than until the
+// next one writes.
 func (t *Table) Replace(ctx context.Context, prefix string, seen int64, entries ...Entry) error {
+	return t.ReplaceAll(ctx, []string{prefix}, seen, entries...)
+}
+
+// ReplaceAll is [Table.Replace] of keys that begin with one of several prefixes: all of
+// them in one transaction, or none.
+func (t *Table) ReplaceAll(ctx context.Context, prefixes []string, seen int64, entries ...Entry) error {
 	if t.cluster.health.away.Load() != 0 {
 		return fmt.Errorf("replace in %s: %w", t.topic, ErrAway)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, replaceWithin, ErrAway)
 	defer cancel()
 	for tries := 1; ; tries++ {
-		err := t.attempt(ctx, prefix, seen, entries)
+		err := t.attempt(ctx, prefixes, seen, entries)
 		switch {
 		case err == nil:
 			return nil
@@ -74,7 +81,7 @@ const (
 )
 
 // attempt replaces once; errEnded if another process ends it.
-func (t *Table) attempt(ctx context.Context, prefix string, seen int64, entries []Entry) error {
+func (t *Table) attempt(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, appendTimeout, ErrAway)
 	defer cancel()
 	select {
@@ -86,7 +93,7 @@ func (t *Table) attempt(ctx context.Context, prefix string, seen int64, entries 
 	done := make(chan error, 1)
 	go func() {
 		defer func() { t.writing <- struct{}{} }()
-		done <- t.replace(ctx, prefix, seen, entries)
+		done <- t.replace(ctx, prefixes, seen, entries)
 	}()
 	var err error
 	select {
@@ -107,7 +114,7 @@ var errEnded = errors.New("ended by another transaction")
 // has ended.
 const replaceTimeout = 2 * appendTimeout
 
-func (t *Table) replace(ctx context.Context, prefix string, seen int64, entries []Entry) error {
+func (t *Table) replace(ctx context.Context, prefixes []string, seen int64, entries []Entry) error {
 	partition := t.partition(entries[0].Key)
 	writer, err := kgo.NewClient(t.cluster.with(
 		kgo.TransactionalID(t.topic),
@@ -127,7 +134,7 @@ func (t *Table) replace(ctx context.Context, prefix string, seen int64, entries 
 	if err := t.catchUp(ctx, partition); err != nil {
 		return err
 	}
-	if t.overtaken(prefix, seen) {
+	if t.overtaken(prefixes, seen) {
 		return ErrOvertaken
 	}
 	if err := writer.BeginTransaction(); err != nil {
@@ -175,12 +182,13 @@ func (t *Table) shows(at Position) bool {
 	return there
 }
 
-// overtaken reports whether a key of a prefix has a record at or after an offset.
-func (t *Table) overtaken(prefix string, seen int64) bool {
+// overtaken reports whether a key with one of the prefixes has a record at or after an
+// offset.
+func (t *Table) overtaken(prefixes []string, seen int64) bool {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	for key, at := range t.last {
-		if at >= seen && strings.HasPrefix(key, prefix) {
+		if at >= seen && slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(key, prefix) }) {
 			return true
 		}
 	}

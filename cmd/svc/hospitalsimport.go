@@ -1,0 +1,299 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
+
+	"svc/internal/access"
+	"svc/internal/audit"
+	"svc/internal/cli"
+	"svc/internal/keys"
+	"svc/internal/spreadsheet"
+	"svc/internal/stream"
+)
+
+const (
+	importAtOnce  = 100 // hospitals in one transaction
+	importActs    = 64  // acts that are put on record at once
+	importWithin  = 15 * time.Minute
+	importKeys    = 200 // of one hospital
+	importMaxName = 100 // characters, as the API has it
+)
+
+// hospitalColumns are those of a file of hospitals.
+var hospitalColumns = []string{"id", "name", "timezone", "keys"}
+
+// hospitalImport is one run of svc hospitals import.
+type hospitalImport struct {
+	keyOptions
+	out *csv.Writer
+
+	made struct {
+		Hospitals int       `json:"hospitals"`
+		There     int       `json:"there"` // hospitals that there were
+		Keys      []madeKey `json:"items"`
+	}
+}
+
+// madeKey is a key that was just made: the only time its token is seen.
+type madeKey struct {
+	Hospital string `json:"hospitalId"`
+	Name     string `json:"name"`
+	ID       string `json:"id"`
+	Token    string `json:"key"`
+}
+
+// importedHospital is a line of the file.
+type importedHospital struct {
+	access.Hospital
+	keys []string // names
+	line int
+}
+
+func importHospitalsCommand(w world) *cobra.Command {
+	o := &hospitalImport{keyOptions: keyOptions{admin: newAdmin(w, 0)}}
+	o.within = importWithin
+	c := o.command("import FILE", "make the hospitals of a file of CSV, and print their keys: this is the only time they are shown", func(ctx context.Context, args []string) error {
+		return o.run(ctx, args[0])
+	})
+	c.Long = `The file has the columns id, name, timezone and keys, named in its first line; keys
+are the names of the keys of a hospital, separated by semicolons, and may be left out.
+All of them have the scopes and limits of the flags. - is standard input.
+
+A file with a fault changes nothing. What there is already stays as it is and is not
+printed, so an import that broke off is begun again with the same file. The keys are
+printed as CSV: hospital, name, id, key.`
+	o.addFlags()
+	o.check = o.faults
+	return c
+}
+
+func (o *hospitalImport) run(ctx context.Context, file string) error {
+	rows, faults, err := o.read(ctx, file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	err = o.refuse(faults)
+	if err == nil && o.scopes == "" && slices.ContainsFunc(rows, func(r importedHospital) bool { return len(r.keys) > 0 }) {
+		err = usageError(errors.New("--scopes: must be given, the file names keys"))
+	}
+	if err != nil {
+		return err
+	}
+	o.out = csv.NewWriter(o.Stdout)
+	return o.connected(ctx, func(ctx context.Context, s *settings, ring *keys.Ring) error {
+		if err := o.refuse(differences(s, rows)); err != nil {
+			return err
+		}
+		err := o.makeAll(ctx, s, ring, rows)
+		if o.json {
+			return errors.Join(err, o.printJSON(&o.made))
+		}
+		fmt.Fprintf(o.Stderr, "%d hospitals made, %d were there; %d keys made\n", o.made.Hospitals, o.made.There, len(o.made.Keys))
+		return err
+	})
+}
+
+// refuse tells the faults of a file.
+func (o *hospitalImport) refuse(faults []string) error {
+	if len(faults) == 0 {
+		return nil
+	}
+	for _, fault := range faults {
+		fmt.Fprintln(o.Stderr, fault)
+	}
+	return fmt.Errorf("nothing was imported: %d faults", len(faults))
+}
+
+// read reads the file, and what is wrong with its lines.
+func (o *hospitalImport) read(ctx context.Context, file string) (rows []importedHospital, faults []string, err error) {
+	in := io.Reader(os.Stdin)
+	if file != "-" {
+		f, err := os.Open(file) //nolint:gosec // the file that the user named
+		if err != nil {
+			return nil, nil, reason(err)
+		}
+		defer f.Close() //nolint:errcheck // it was only read
+		in = f
+	}
+	text := cli.Interruptible(ctx, in)
+	defer text.Close() //nolint:errcheck // it was only read
+	return readHospitals(text)
+}
+
+func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err error) {
+	lines := map[string]int{}
+	err = cli.ReadCSV(in, hospitalColumns, hospitalColumns[:3], func(line int, field func(string) string) {
+		row := importedHospital{Hospital: access.Hospital{ID: field("id"), Name: field("name"), Zone: field("timezone")}, line: line}
+		fault := func(place, rule string) {
+			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))
+		}
+		if err := (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check(); err != nil {
+			fault("id", "must be lower-case letters, digits and hyphens, 64 at most, and no word that is reserved")
+		} else if before := lines[row.ID]; before > 0 {
+			fault("id", fmt.Sprintf("is that of line %d", before))
+		} else {
+			lines[row.ID] = line
+		}
+		if !isLabel(row.Name) {
+			fault("name", "must be 1 to 100 characters")
+		}
+		if err := (&access.Hospital{ID: "a", Zone: row.Zone}).Check(); err != nil {
+			fault("timezone", "must be an IANA name such as America/Chicago")
+		}
+		for name := range strings.SplitSeq(field("keys"), ";") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+			case !isLabel(name):
+				fault("keys", "each must be 1 to 100 characters")
+			case slices.Contains(row.keys, name):
+				fault("keys", "a name is there twice")
+			default:
+				row.keys = append(row.keys, name)
+			}
+		}
+		if len(row.keys) > importKeys {
+			fault("keys", fmt.Sprintf("must be %d at most", importKeys))
+		}
+		rows = append(rows, row)
+	})
+	return rows, faults, err
+}
+
+// isLabel reports whether a text can be shown as a name.
+func isLabel(text string) bool {
+	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= importMaxName && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// differences names the lines whose hospital there is already, with another name or
+// zone: which is right nobody knows.
+func differences(s *settings, rows []importedHospital) (faults []string) {
+	for i := range rows {
+		known, exists := s.register.Hospital(rows[i].ID)
+		if exists && known.Name != rows[i].Name {
+			faults = append(faults, fmt.Sprintf("line %d: name: the hospital is there with another name", rows[i].line))
+		}
+		if exists && known.Zone != rows[i].Zone {
+			faults = append(faults, fmt.Sprintf("line %d: timezone: the hospital is there with another time zone", rows[i].line))
+		}
+	}
+	return faults
+}
+
+// makeAll makes what there is not yet, so many hospitals in each transaction.
+func (o *hospitalImport) makeAll(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
+	if !o.json {
+		o.out.Write([]string{"hospital", "name", "id", "key"}) //nolint:errcheck // the flush of each transaction tells
+	}
+	for chunk := range slices.Chunk(rows, importAtOnce) {
+		err := access.ErrOvertaken
+		for errors.Is(err, access.ErrOvertaken) { // somebody else changes one of them: look again
+			err = o.makeChunk(ctx, s, ring, chunk)
+		}
+		if err != nil {
+			return fmt.Errorf("from line %d on nothing was made: %w", chunk[0].line, err)
+		}
+	}
+	return nil
+}
+
+// makeChunk makes some hospitals with their keys, or nothing.
+func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.Ring, rows []importedHospital) error {
+	seen := s.Seen()
+	var hospitals []string // that change
+	var entries []stream.Entry
+	var acts []audit.Act
+	var made []madeKey
+	fresh := 0
+	for i := range rows {
+		row := &rows[i]
+		before := len(entries)
+		if _, exists := s.register.Hospital(row.ID); !exists {
+			fresh++
+			h := row.Hospital
+			h.CreatedAt = o.Now().UTC().Truncate(time.Millisecond)
+			entry, err := hospitalEntry(&h)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, entry)
+			acts = append(acts, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID})
+		}
+		for _, name := range o.missing(s, row) {
+			key, token := access.Mint(o.template(row.ID, name), o.Now())
+			entry, err := keyEntry(&key)
+			if err != nil {
+				return err
+			}
+			entries = append(entries, entry)
+			acts = append(acts, audit.Act{Hospital: row.ID, At: o.Now(), By: audit.CommandLine, Action: keys.ActMint, Subject: key.ID, After: keys.Version(&key)})
+			made = append(made, madeKey{row.ID, name, key.ID, token})
+		}
+		if len(entries) > before {
+			hospitals = append(hospitals, row.ID)
+		}
+	}
+	if len(entries) > 0 {
+		if err := record(ctx, ring.Audit, acts); err != nil {
+			return err
+		}
+		if err := s.writeAll(ctx, hospitals, seen, entries...); err != nil {
+			return err
+		}
+	}
+	o.made.Hospitals += fresh
+	o.made.There += len(rows) - fresh
+	o.made.Keys = append(o.made.Keys, made...)
+	return o.print(made)
+}
+
+// missing are the names of keys that a hospital has no valid key of.
+func (o *hospitalImport) missing(s *settings, row *importedHospital) (names []string) {
+	known := s.register.Keys(row.ID)
+	for _, name := range row.keys {
+		if !slices.ContainsFunc(known, func(k access.Key) bool { return k.Name == name && k.Valid(o.Now()) }) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// record puts acts on record, in any order.
+func record(ctx context.Context, put audit.Record, acts []audit.Act) error {
+	g, ctx := errgroup.WithContext(ctx)
+	g.SetLimit(importActs)
+	for i := range acts {
+		g.Go(func() error { return put(ctx, acts[i]) })
+	}
+	if err := g.Wait(); err != nil {
+		return fmt.Errorf("record the acts: %w", err)
+	}
+	return nil
+}
+
+// print prints keys as soon as they are valid.
+func (o *hospitalImport) print(made []madeKey) error {
+	if o.json {
+		return nil
+	}
+	for _, k := range made {
+		o.out.Write([]string{k.Hospital, spreadsheet.Escape(k.Name), k.ID, k.Token}) //nolint:errcheck // the flush tells
+	}
+	o.out.Flush()
+	if err := o.out.Error(); err != nil {
+		return fmt.Errorf("keys were made and could not be printed, svc keys list and rotate help: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"svc/internal/stream"
+)
+
+// hospitalsFile writes a file of hospitals with two keys each.
+func hospitalsFile(t *testing.T, rows ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "hospitals.csv")
+	if err := os.WriteFile(path, []byte("id,name,timezone,keys\n"+strings.Join(rows, "\n")+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func manyHospitals(n int) (rows []string) {
+	for i := range n {
+		rows = append(rows, fmt.Sprintf(`h-%04d,"Hospital, %d",America/Chicago,ADT;Board`, i, i))
+	}
+	return rows
+}
+
+// TestImportHospitals: hundreds at once, each key shown once; the second time nothing
+// is made, and what was added to the file alone the third.
+func TestImportHospitals(t *testing.T) {
+	broker, err := stream.Embed("", 0, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer broker.Close()
+	kafka := []string{"--kafka", broker.Addr(), "--topic-prefix", "p-"}
+	do := func(args ...string) (string, string) {
+		t.Helper()
+		code, stdout, stderr := say(t, append(args, kafka...)...)
+		if code != 0 {
+			t.Fatalf("%v: code %d, says %q", args, code, stderr)
+		}
+		return stdout, stderr
+	}
+	const many = 250
+	rows := manyHospitals(many)
+	printed, said := do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "ingest:hl7,read:status", "--rate", "7")
+	lines, err := csv.NewReader(strings.NewReader(printed)).ReadAll()
+	if err != nil || len(lines) != 1+2*many || strings.Join(lines[0], ",") != "hospital,name,id,key" || !strings.Contains(said, "250 hospitals made, 0 were there; 500 keys made") {
+		t.Fatalf("%v: %d lines, says %q", err, len(lines), said)
+	}
+	tokens := map[string]bool{}
+	for _, l := range lines[1:] {
+		if !strings.HasPrefix(l[3], "svc_") || tokens[l[3]] {
+			t.Fatalf("no key, or one twice: %q", l[0])
+		}
+		tokens[l[3]] = true
+	}
+	listed, _ := do("keys", "list", "--hospital", "h-0249", "--json")
+	var keys struct{ Items []keyRow }
+	if err := json.Unmarshal([]byte(listed), &keys); err != nil || len(keys.Items) != 2 || keys.Items[0].Rate != 7 || strings.Join(keys.Items[1].Scopes, ",") != "ingest:hl7,read:status" {
+		t.Errorf("%v: %+v", err, keys)
+	}
+	if all, _ := do("hospitals", "list"); strings.Count(all, "America/Chicago") != many {
+		t.Errorf("%d are listed", strings.Count(all, "America/Chicago"))
+	}
+
+	printed, said = do("hospitals", "import", hospitalsFile(t, rows...), "--scopes", "all")
+	if strings.Count(printed, "\n") != 1 || !strings.Contains(said, "0 hospitals made, 250 were there; 0 keys made") {
+		t.Errorf("the second time: %q, %q", printed, said)
+	}
+	rows[7] += ";Lab"
+	printed, _ = do("hospitals", "import", hospitalsFile(t, append(rows, "new,New,UTC,")...), "--scopes", "read:status", "--json")
+	var made struct {
+		Hospitals, There int
+		Items            []madeKey
+	}
+	if err := json.Unmarshal([]byte(printed), &made); err != nil || made.Hospitals != 1 || made.There != many || len(made.Items) != 1 || made.Items[0].Name != "Lab" || made.Items[0].Hospital != "h-0007" {
+		t.Errorf("%v: %+v", err, made)
+	}
+
+	// Of a hospital that is there with another name or zone nothing is guessed.
+	code, stdout, stderr := say(t, append([]string{"hospitals", "import", hospitalsFile(t, "other,Other,UTC,", "h-0001,Another,UTC,"), "--scopes", "all"}, kafka...)...)
+	if code != 1 || stdout != "" || !strings.Contains(stderr, "line 3: name:") || !strings.Contains(stderr, "line 3: timezone:") || !strings.Contains(stderr, "nothing was imported: 2 faults") {
+		t.Errorf("code %d, says %q, %q", code, stdout, stderr)
+	}
+	if all, _ := do("hospitals", "list"); strings.Contains(all, "other") {
+		t.Error("a file with a fault has made a hospital")
+	}
+}
+
+// TestImportHospitalsFaults names each fault by its line and its rule, without a value.
+func TestImportHospitalsFaults(t *testing.T) {
+	rows, faults, err := readHospitals(strings.NewReader("\ufeffname, id,timezone,keys\n" +
+		"Good,good,UTC,A; B ;\n" +
+		"Bad Id,Bad Secret,UTC,\n" +
+		",good,Mars/Base,A;A\n" +
+		"\"A\x07\",unknown,Local,\"" + strings.Repeat("x", 101) + "\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 4 || strings.Join(rows[0].keys, "|") != "A|B" || rows[0].Zone != "UTC" {
+		t.Errorf("%+v", rows)
+	}
+	got := strings.Join(faults, "\n")
+	for _, want := range []string{
+		"line 3: id: must be", "line 4: id: is that of line 2", "line 4: name: must be", "line 4: timezone: must be", "line 4: keys: a name is there twice",
+		"line 5: id: must be", "line 5: name: must be", "line 5: timezone: must be", "line 5: keys: each must be",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("missing %q in\n%s", want, got)
+		}
+	}
+	if len(faults) != 9 || strings.Contains(got, "Secret") || strings.Contains(got, "Mars") {
+		t.Errorf("%d faults, or one with a value:\n%s", len(faults), got)
+	}
+	for name, text := range map[string]string{"no zone": "id,name\n", "strange column": "id,name,timezone,colour\n", "empty": ""} {
+		if _, _, err := readHospitals(bytes.NewBufferString(text)); err == nil {
+			t.Errorf("%s: was taken", name)
+		}
+	}
+	nowhere := filepath.Join(t.TempDir(), "none")
+	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--data", nowhere, "--scopes", "fly"); code != 2 || !strings.Contains(stderr, "--scopes: no such scope") || !strings.Contains(stderr, "--kafka") {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+	if code, _, stderr := say(t, "hospitals", "import", hospitalsFile(t, "a,A,UTC,K"), "--kafka", "127.0.0.1:1"); code != 2 || !strings.Contains(stderr, "--scopes: must be given") {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+}

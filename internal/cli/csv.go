@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"svc/internal/spreadsheet"
+)
+
+// ReadCSV hands out the rows of a file whose first line names its columns: those that
+// there are, in any order, of which some must be there. A field of a column that is
+// missing is empty.
+func ReadCSV(in io.Reader, columns, required []string, each func(line int, field func(column string) string)) error {
+	reader := csv.NewReader(in)
+	reader.FieldsPerRecord = -1
+	reader.TrimLeadingSpace = true
+	head, err := reader.Read()
+	if errors.Is(err, io.EOF) {
+		return errors.New("the file is empty")
+	} else if err != nil {
+		return err
+	}
+	place := map[string]int{}
+	for i, name := range head {
+		name = strings.TrimSpace(strings.TrimPrefix(name, "\ufeff"))
+		if !slices.Contains(columns, name) {
+			return fmt.Errorf("line 1: there is no column %q; the columns are %s", name, strings.Join(columns, ", "))
+		}
+		place[name] = i
+	}
+	for _, name := range required {
+		if _, ok := place[name]; !ok {
+			return fmt.Errorf("line 1: the column %s is missing", name)
+		}
+	}
+	for {
+		record, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err // names its line
+		}
+		line, _ := reader.FieldPos(0)
+		each(line, func(column string) string {
+			if i, ok := place[column]; ok && i < len(record) {
+				return spreadsheet.Unescape(strings.TrimSpace(record[i]))
+			}
+			return ""
+		})
+	}
+}
