@@ -170,7 +170,7 @@ func (b *backtestCommand) hours(ctx context.Context) ([]*acuity.Snapshot, error)
 func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error) {
 	var in io.Reader = os.Stdin
 	if b.source != "-" {
-		f, err := os.Open(b.source) //nolint:gosec // the file that the user named
+		f, err := os.Open(b.source)
 		if err != nil {
 			return nil, err
 		}
@@ -231,7 +231,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 
 // write puts the report into its folder, and its short form on the terminal.
 func (b *backtestCommand) write(r *backtest.Report) error {
-	if err := os.MkdirAll(b.out, 0o750); err != nil { //nolint:gosec // the folder that the user named
+	if err := os.MkdirAll(b.out, 0o750); err != nil {
 		return err
 	}
 	for name, to := range map[string]func(io.Writer) error{
@@ -247,7 +247,7 @@ func (b *backtestCommand) write(r *backtest.Report) error {
 		if err := to(&content); err != nil {
 			return fmt.Errorf("write %s: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(b.out, name), content.Bytes(), 0o600); err != nil { //nolint:gosec // the folder that the user named
+		if err := os.WriteFile(filepath.Join(b.out, name), content.Bytes(), 0o600); err != nil {
 			return err
 		}
 	}

@@ -59,7 +59,7 @@ func newDemo(o *devOptions, w world) (*demo, error) {
 	now := w.Now().Truncate(time.Second)
 	if !o.ephemeral {
 		d.file = filepath.Join(o.data, "demo.json")
-		content, err := os.ReadFile(d.file) //nolint:gosec // the folder that the operator named
+		content, err := os.ReadFile(d.file)
 		if err == nil {
 			err = json.Unmarshal(content, &d.state)
 		}

@@ -27,7 +27,7 @@ func importCommand(w world) *cobra.Command {
 }
 
 func (c *logCommand) importFrom(ctx context.Context, dir string) error {
-	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil { //nolint:gosec // the folder that the operator named: what --out named
+	if _, err := os.Stat(filepath.Join(dir, "observations")); err == nil {
 		dir = filepath.Join(dir, "observations")
 	}
 	if err := c.connect(ctx); err != nil {

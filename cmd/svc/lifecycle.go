@@ -32,18 +32,18 @@ func (h *house) live(ctx context.Context, private *server, start func(context.Co
 	all.Go(func() error { return private.run(failed) })
 	all.Go(func() error {
 		defer stop()
-		ctx, cancel := context.WithCancel(ctx)
+		work, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(failed, cancel)()
-		servers, err := start(ctx)
-		if ctx.Err() != nil { // asked to stop before it began: whatever start was about to do
-			return nil //nolint:nilerr // as above
+		servers, err := start(work)
+		if work.Err() != nil { // asked to stop before it began: whatever start was about to do
+			return nil
 		}
 		if err != nil {
 			return err
 		}
 		h.opened.Store(true)
-		return runAll(ctx, h.config.ShutdownWithin+endWithin, servers, h.loops)
+		return runAll(work, h.config.ShutdownWithin+endWithin, servers, h.loops)
 	})
 	return all.Wait()
 }

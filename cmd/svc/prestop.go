@@ -94,7 +94,7 @@ func (k *kubernetes) scaledDown(ctx context.Context, pod string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("ask Kubernetes: %w", err)
 	}
-	defer answer.Body.Close()
+	defer answer.Body.Close() //nolint:errcheck // only read
 	if answer.StatusCode == http.StatusNotFound {
 		return true, nil
 	}

@@ -60,7 +60,7 @@ func (s *server) run(ctx context.Context) error {
 	}
 	if err := s.open(ctx); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to stop
+			return nil // asked to stop
 		}
 		return err
 	}

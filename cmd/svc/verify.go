@@ -91,7 +91,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 // verifier connects to what is compared; closes is never nil.
 func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes func(), err error) {
 	closes = c.close
-	if err := c.connect(ctx); err != nil {
+	if err = c.connect(ctx); err != nil {
 		return nil, closes, err
 	}
 	partitions, err := c.cluster.Partitions(ctx, c.topic(schemas.Verdicts()))

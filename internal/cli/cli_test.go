@@ -36,18 +36,9 @@ func run(ctx context.Context, args []string, w World) int {
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
-	code = run(context.Background(), args, World{Env: environment(), Stdout: &out, Stderr: &faults, Now: time.Now})
+	code = run(context.Background(), args, World{Env: noEnvironment, Stdout: &out, Stderr: &faults, Now: time.Now})
 	return code, out.String(), faults.String()
 }
 
-// environment is one of these variables and no others.
-func environment(pairs ...string) func(string) (string, bool) {
-	return func(name string) (string, bool) {
-		for i := 0; i < len(pairs); i += 2 {
-			if pairs[i] == name {
-				return pairs[i+1], true
-			}
-		}
-		return "", false
-	}
-}
+// noEnvironment is one without variables.
+func noEnvironment(string) (string, bool) { return "", false }

@@ -253,7 +253,7 @@ func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 		_, err = o.Stdout.Write(text.Bytes())
 		return err
 	}
-	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil { //nolint:gosec // the user names the file
+	if err = os.WriteFile(o.file, text.Bytes(), 0o600); err != nil {
 		return fmt.Errorf("%s: %w", o.file, withoutPath(err))
 	}
 	return nil

@@ -34,7 +34,7 @@ func freshRig(t *testing.T, options func(*Options), ports ...int) (*Cluster, *kf
 
 // unknown answers a question for topics as a broker does that has not heard of them.
 func unknown(req *kmsg.MetadataRequest, code int16) *kmsg.MetadataResponse {
-	resp, _ := req.ResponseKind().(*kmsg.MetadataResponse)
+	resp := req.ResponseKind().(*kmsg.MetadataResponse) //nolint:forcetypeassert,errcheck // of this request
 	for _, asked := range req.Topics {
 		t := kmsg.NewMetadataResponseTopic()
 		t.Topic, t.TopicID, t.ErrorCode = asked.Topic, asked.TopicID, code
@@ -55,7 +55,7 @@ func TestEnsureChecksTopicsThatAppear(t *testing.T) {
 		}
 		var denied atomic.Bool
 		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
-			ask, _ := req.(*kmsg.MetadataRequest)
+			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // asked for by its key
 			if len(ask.Topics) == 0 || !denied.CompareAndSwap(false, true) {
 				broker.KeepControl()
 				return nil, nil, false
@@ -80,7 +80,7 @@ func TestEnsureWaitsForEveryBroker(t *testing.T) {
 		hears := time.Now().Add(7 * time.Second)
 		broker.ControlKey(int16(kmsg.Metadata), func(req kmsg.Request) (kmsg.Response, error, bool) {
 			broker.KeepControl()
-			ask, _ := req.(*kmsg.MetadataRequest)
+			ask := req.(*kmsg.MetadataRequest) //nolint:forcetypeassert,errcheck // asked for by its key
 			if len(ask.Topics) == 0 || broker.CurrentNode() != late || time.Now().After(hears) {
 				return nil, nil, false
 			}

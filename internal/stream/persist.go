@@ -42,8 +42,7 @@ func (c *Cluster) persist(ctx context.Context, what string, try func() error) er
 // passing says that an error may go away by itself: of the network, and what a
 // broker answers while it starts, elects or is short of other brokers.
 func passing(err error) bool {
-	var answer *kerr.Error
-	if errors.As(err, &answer) {
+	if answer, is := errors.AsType[*kerr.Error](err); is {
 		return answer.Retriable || errors.Is(answer, kerr.InvalidReplicationFactor)
 	}
 	if errors.Is(err, kgo.ErrClientClosed) {

@@ -37,13 +37,13 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 		}
 	}
 	var misfits error
-	err := c.persist(ctx, "make sure of the topics", func() error {
+	failed := c.persist(ctx, "make sure of the topics", func() error {
 		have, err := c.admin.ListTopics(ctx, names...)
 		if err != nil {
 			return fmt.Errorf("list topics: %w", err)
 		}
 		for _, t := range topics {
-			if err := c.createMissing(ctx, t, have[t.Name]); err != nil {
+			if err = c.createMissing(ctx, t, have[t.Name]); err != nil {
 				return err
 			}
 		}
@@ -53,7 +53,7 @@ func (c *Cluster) Ensure(ctx context.Context, topics ...Topic) error {
 		misfits, err = c.fit(ctx, topics, have)
 		return err
 	})
-	return errors.Join(err, misfits)
+	return errors.Join(failed, misfits)
 }
 
 // createMissing creates the topic unless the cluster has it. Another role that starts
@@ -313,9 +313,9 @@ func (c *Cluster) Partitions(ctx context.Context, topic string) (int32, error) {
 // look returns what the cluster says of a topic that exists.
 func (c *Cluster) look(ctx context.Context, topic string) (have kadm.TopicDetail, err error) {
 	err = c.persist(ctx, "look at topic "+topic, func() error {
-		all, err := c.admin.ListTopics(ctx, topic)
+		all, fault := c.admin.ListTopics(ctx, topic)
 		have = all[topic]
-		return errors.Join(err, all.Error())
+		return errors.Join(fault, all.Error())
 	})
 	return have, err
 }
