@@ -33,7 +33,7 @@ func manyHospitals(n int) (rows []string) {
 // TestImportHospitals: hundreds at once, each key shown once; the second time nothing
 // is made, and what was added to the file alone the third.
 func TestImportHospitals(t *testing.T) {
-	broker, err := stream.Embed("", 0, true)
+	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

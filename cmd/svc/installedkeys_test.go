@@ -29,7 +29,7 @@ type installation struct {
 
 func newInstallation(t *testing.T) *installation {
 	t.Helper()
-	kafka, err := stream.Embed("", 0, true)
+	kafka, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
