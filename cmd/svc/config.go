@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"svc/internal/api"
 	"svc/internal/cli"
 	"svc/internal/seal"
 	"svc/notifier/egress"
@@ -51,6 +53,8 @@ type config struct {
 	EgressLoopback bool // of svc dev
 	MLLP           mllpConfig
 	DocsURL        string
+	Proxies        []netip.Prefix
+	StrangersRate  int
 	PublicURL      string
 	SMTP           smtpConfig
 	SMS            smsConfig
@@ -137,7 +141,9 @@ var options = []option{
 	{name: "mllp-idle", only: needIngest, preset: "1h", help: "an MLLP connection without a message for so long is closed", set: duration(func(c *config) *time.Duration { return &c.MLLP.Idle }, time.Second, 7*24*time.Hour)},
 	{name: "instance", only: needProcess | needNotify, help: "name of this process in its consumer group, one per process (default: the host name)", set: text(func(c *config) *string { return &c.Instance })},
 	{name: "leave", only: needProcess | needNotify, preset: "false", help: "give up the place in the consumer group at a stop, for an instance that does not come back; else its partitions wait 10 s for it", set: boolean(func(c *config) *bool { return &c.Leave })},
-	{name: "docs-url", only: needHTTP, preset: "/docs", help: "address of the documentation in error answers", set: text(func(c *config) *string { return &c.DocsURL })},
+	{name: "docs-url", only: needHTTP, help: "address of the documentation in error answers (default: /docs under --public-url, else under the address that the request was sent to)", set: docsURL},
+	{name: "trusted-proxies", only: needHTTP, help: "networks of the proxies in front, as 10.0.0.0/8, separated by commas: from them X-Forwarded-For is believed (default: none)", set: proxies},
+	{name: "unauthorized-rate", only: needHTTP, preset: "20", help: "requests per second without a valid key that an address may send, 30 seconds of them at once; those above are answered 429; 0 for no limit", set: count(func(c *config) *int { return &c.StrangersRate }, 0, 100_000)},
 	{name: "cors-origins", only: needHTTP, help: "origins whose pages may call the API from a browser, such as https://board.example, separated by commas (default: none)", set: origins},
 	{name: "shutdown-within", only: needHTTP | needNotify, preset: "10s", help: "time for open requests at a graceful stop; half of it for those to webhooks, at most 5s", set: duration(func(c *config) *time.Duration { return &c.ShutdownWithin }, 0, 5*time.Minute)},
 	{name: "drain", only: needHTTP, preset: "0", help: "time at a graceful stop in which requests are still taken while /readyz says that the process ends: as long as whoever balances load takes to notice", set: duration(func(c *config) *time.Duration { return &c.Drain }, 0, 5*time.Minute)},
@@ -289,6 +295,41 @@ func origins(c *config, value string) error {
 			return errors.New("must be origins such as https://board.example, without a path, separated by commas")
 		}
 		c.CORSOrigins = append(c.CORSOrigins, origin)
+	}
+	return nil
+}
+
+// docsURL takes an absolute address: a client shows it to a developer, who is nowhere.
+func docsURL(c *config, value string) error {
+	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "") {
+		return errors.New("must be as in https://docs.example/svc")
+	}
+	c.DocsURL = value
+	return nil
+}
+
+// docs is the address of the documentation; "": that of a request.
+func (c *config) docs() string {
+	if c.DocsURL == "" && c.PublicURL != "" {
+		return c.PublicURL + api.DocsPath
+	}
+	return c.DocsURL
+}
+
+func proxies(c *config, value string) error {
+	c.Proxies = nil
+	for text := range strings.SplitSeq(value, ",") {
+		if text = strings.TrimSpace(text); text == "" {
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if address, fault := netip.ParseAddr(text); err != nil && fault == nil {
+			network, err = address.Prefix(address.BitLen())
+		}
+		if err != nil {
+			return errors.New("must be networks such as 10.0.0.0/8, separated by commas")
+		}
+		c.Proxies = append(c.Proxies, network)
 	}
 	return nil
 }

@@ -182,3 +182,35 @@ func holdPage(t *testing.T, path, name, want string) {
 		t.Fatal(err)
 	}
 }
+
+// TestDocsAddress: errors lead to an absolute address: as configured, else the public
+// one, else that of the request.
+func TestDocsAddress(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{nil, ""},
+		{[]string{"--public-url", "https://svc.example/"}, "https://svc.example/docs"},
+		{[]string{"--public-url", "https://svc.example", "--docs-url", "https://docs.example/svc"}, "https://docs.example/svc"},
+	} {
+		c, err := parseConfig("run", everything, tt.args, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+		if err != nil || c.docs() != tt.want {
+			t.Errorf("%v: %q, %v; want %q", tt.args, c.docs(), err, tt.want)
+		}
+	}
+}
+
+// TestFrontOptions: what is no address, network or rate is named.
+func TestFrontOptions(t *testing.T) {
+	c, err := parseConfig("run", everything, []string{"--trusted-proxies", "10.0.0.0/8, 192.0.2.1,fd00::/8"}, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	if err != nil || fmt.Sprint(c.Proxies) != "[10.0.0.0/8 192.0.2.1/32 fd00::/8]" || c.StrangersRate != 20 {
+		t.Errorf("%v %d %v", c.Proxies, c.StrangersRate, err)
+	}
+	_, err = parseConfig("run", everything, []string{"--docs-url", "/docs", "--trusted-proxies", "gateway", "--unauthorized-rate", "-1"}, environment("SVC_PSEUDONYM_KEY", key32), &bytes.Buffer{})
+	for _, want := range []string{"--docs-url: must be as in https://", "--trusted-proxies: must be networks", "--unauthorized-rate: must be a whole number"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+}

@@ -106,7 +106,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 		PublicURL: address, Outbox: caught, SMS: smsConfig{Driver: sms.DriverHTTP, URL: address + outboxPath, Token: devSMSToken},
 		Instance: "dev", Kafka: []string{kafka.Addr()}, KafkaFull: kafka.Full, Partitions: devPartitions,
 		Redis: redis.URL(), Listen: o.listen, PrivateListen: metrics.Addr().String(),
-		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, DocsURL: address + "/docs", LogLevel: o.logLevel, ShutdownWithin: time.Second,
+		PseudonymKey: pseudonyms, SecretsKey: secrets, EgressLoopback: true, LogLevel: o.logLevel, ShutdownWithin: time.Second,
 		MLLP: mllpConfig{
 			Senders:     []mllpSender{{addr: hl7.Addr().String()}}, // with the key that greet makes
 			Connections: devConnections, PerPeer: devConnections, Idle: time.Hour,

@@ -18,10 +18,17 @@ func (h *house) limits() {
 	h.metrics.counter("svc_rate_limited_requests_total", "Requests refused, or messages made to wait, because their key had sent too many.", limits.Limited)
 	h.metrics.gauge("svc_rate_limited_keys", "Keys that were refused at least once lately.", limits.Clients)
 
+	strangers := limit.NewStrangers(limit.Rate{PerSecond: float64(h.config.StrangersRate), Burst: strangersBurst * h.config.StrangersRate}, h.now)
+	h.shell.Strangers = strangers
+	h.metrics.counter("svc_unauthorized_limited_total", "Requests without a valid key that were too many from their address.", strangers.Limited)
+
 	used := &lastUse{redis: h.redis, now: h.now, pending: map[string]time.Time{}, written: map[string]time.Time{}}
 	h.shell.Used = used.note
 	h.run("last use", used.run)
 }
+
+// strangersBurst is so many seconds of their rate.
+const strangersBurst = 30
 
 // lastUse notes in Redis when keys were used, each at most once a minute. It is
 // best effort: what cannot be written is written with the next use.

@@ -219,7 +219,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.health.add("keys", h.keyCheck.healthy)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready(), h.keyCheck.ready)
-	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.DocsURL, Log: h.log, Origins: c.CORSOrigins, Answered: h.metrics.requests()}
+	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })

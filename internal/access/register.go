@@ -30,16 +30,17 @@ func NewRegister(now func() time.Time) *Register {
 	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, lineages: map[string][]*Key{}, hospitals: map[string]tenant{}}
 }
 
-// Lookup returns the key of a token if it may be used now.
+// Lookup returns the key of a token, and whether it may be used now; the zero Key if
+// there is none.
 func (r *Register) Lookup(token string) (Key, bool) {
 	hash := Hash(token)
 	r.mu.RLock()
 	key := r.byHash[hash]
 	r.mu.RUnlock()
-	if key == nil || !key.Valid(r.now()) {
+	if key == nil {
 		return Key{}, false
 	}
-	return *key, true
+	return *key, key.Valid(r.now())
 }
 
 // SetKey takes in a key, new or changed.

@@ -3,6 +3,7 @@ package api_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -263,6 +264,31 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 	if text := log.String(); strings.Contains(text, "/readyz") || !strings.Contains(text, `"level":"ERROR","msg":"request","method":"GET","route":"/other"`) {
 		t.Errorf("log: %s", text)
+	}
+}
+
+// TestLogOfRefusedKeys: who came, and with which key if it was one once; the answer
+// tells neither.
+func TestLogOfRefusedKeys(t *testing.T) {
+	for token, want := range map[string]string{
+		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",
+		"svc_narrow": "192.0.2.1 north key_2 403", "svc_good": "192.0.2.1 north key_1 200",
+	} {
+		var log bytes.Buffer
+		w, _ := ask(t, house(&log), http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
+		var line struct {
+			Address, Hospital, Key_ID string //nolint:revive,staticcheck // the key of the log
+			Status                    int
+		}
+		if err := json.Unmarshal(log.Bytes(), &line); err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(line.Address, " ", line.Hospital, " ", line.Key_ID, " ", line.Status); got != want {
+			t.Errorf("%s: %q, want %q", token, got, want)
+		}
+		if w.Code == http.StatusUnauthorized && strings.Contains(w.Body.String(), "key_") {
+			t.Errorf("%s: %s", token, w.Body)
+		}
 	}
 }
 

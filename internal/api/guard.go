@@ -19,7 +19,7 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			key, ok := s.Lookup(bearer(r))
 			if !ok {
-				Fail(w, r, Problem{Kind: Unauthorized})
+				s.refuse(w, r, key)
 				return
 			}
 			from(r.Context()).key = key
@@ -36,6 +36,24 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 		})
 	}
+}
+
+// refuse answers a request without a valid key. An address from which too many come
+// is told to come later, and no more; a valid key passes from there all the same.
+func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
+	q := from(r.Context())
+	q.former = former
+	if s.Strangers != nil {
+		if ok, retry := s.Strangers.Allow(s.address(r)); !ok {
+			q.many = true
+			Fail(w, r, Problem{
+				Kind: RateLimited, RetryAfter: retry,
+				Message: "Too many requests without a valid API key came from this address; see the header Retry-After.",
+			})
+			return
+		}
+	}
+	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
 // bearer returns the token of the request, "" if there is none or more than one.

@@ -139,7 +139,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 		return
 	}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
-		Code: row.code, Message: p.Message, Docs: q.docs, Details: p.Details, HL7: p.HL7,
+		Code: row.code, Message: p.Message, Docs: q.shell.docsURL(r), Details: p.Details, HL7: p.HL7,
 	}})
 	if err != nil { // strings alone always encode
 		panic(err)

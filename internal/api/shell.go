@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -17,13 +18,19 @@ import (
 
 // Shell is what surrounds the handlers of a role.
 type Shell struct {
-	Now     func() time.Time // the clock
-	Lookup  func(token string) (access.Key, bool)
-	DocsURL string // carried in every error
+	Now func() time.Time // the clock
+	// Lookup returns the key of a token, and whether it may be used now. One that may not
+	// is returned for the log alone.
+	Lookup func(token string) (access.Key, bool)
+	// DocsURL is carried in every error; "": that of the address which a request is sent to.
+	DocsURL string
 	Log     *slog.Logger
-	Limits  *limit.Limiter     // of the rates of keys; nil: none
-	Used    func(keyID string) // told of each request with a valid key; nil: nobody is
-	Origins []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
+	Limits  *limit.Limiter // of the rates of keys; nil: none
+	// Strangers limits requests without a valid key, by address; nil: nobody does.
+	Strangers *limit.Strangers
+	Proxies   []netip.Prefix     // whose X-Forwarded-For is believed
+	Used      func(keyID string) // told of each request with a valid key; nil: nobody is
+	Origins   []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
 	// Answered is told of every answer, with the pattern of its route ("" where
 	// nobody serves the path); nil: nobody is. It runs before the next request of
 	// the connection, so it must not wait.
@@ -42,11 +49,13 @@ func (s *Shell) Router() *chi.Mux {
 
 // request is the one value that a request carries in its context.
 type request struct {
-	id   string
-	docs string
-	now  func() time.Time
-	key  access.Key // zero on paths that need none
-	log  *slog.Logger
+	id     string
+	shell  *Shell
+	now    func() time.Time
+	key    access.Key // zero on paths that need none
+	log    *slog.Logger
+	former access.Key // that was presented and is not valid any more
+	many   bool       // one of too many without a valid key: not worth a line of the log
 
 	refused Problem // the last; see [Refusal]
 
@@ -99,7 +108,7 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			r.URL.Path = fhirBase
 		}
 		start := s.Now()
-		q := &request{id: requestID(r), docs: s.DocsURL, now: s.Now, log: s.Log}
+		q := &request{id: requestID(r), shell: s, now: s.Now, log: s.Log}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
 		seen := &q.seen
 		seen.ResponseWriter, q.header[0] = w, q.id
@@ -153,13 +162,17 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
-	case quiet(route): // that a process is not ready yet is an answer, not a fault
+	case quiet(route), q.many: // that a process is not ready yet is an answer, not a fault
 		level = slog.LevelDebug
 	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError
 	}
 	if !s.Log.Enabled(r.Context(), level) {
 		return
+	}
+	key := &q.key
+	if key.ID == "" {
+		key = &q.former
 	}
 	//nolint:sloglint // typed: no allocation per value
 	s.Log.LogAttrs(r.Context(), level, "request",
@@ -168,8 +181,9 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 		slog.Int("status", seen.status),
 		slog.Int64("bytes", seen.bytes),
 		slog.Duration("duration", took),
-		slog.String("hospital", q.key.Hospital),
-		slog.String("key_id", q.key.ID),
+		slog.String("address", s.addressText(r)),
+		slog.String("hospital", key.Hospital),
+		slog.String("key_id", key.ID),
 		slog.String("request_id", q.plainID()),
 	)
 }

@@ -116,7 +116,7 @@ type axis struct {
 func capabilitiesOf(operations []api.Operation) capabilities {
 	c := capabilities{
 		Protocol: api.Protocol, Version: documentVersion, RulesVersion: acuity.Default().Version(),
-		OpenAPI: "/api/openapi.json", Documentation: "/docs",
+		OpenAPI: "/api/openapi.json", Documentation: api.DocsPath,
 		ReadEndpoints: []endpoint{}, Envelope: envelopes(), Events: events,
 		Signature:   signature{"X-Svc-Signature", "sha256=<lower-case hex of HMAC-SHA256 over the raw body, key = the secret>"},
 		CodeSystems: []string{string(acuity.ICD10CM), string(acuity.SNOMED), string(acuity.LOINC), string(acuity.RxNorm), string(acuity.SystemLocal)},

@@ -60,7 +60,7 @@ func routes() []api.Route[*server] {
 			Path: "/api/ingest/fhir/metadata", ID: "getFHIRMetadata", Summary: "CapabilityStatement: what clients of FHIR may send", Bare: []string{api.FHIRType},
 		}, Serve: (*server).statement},
 		{Operation: api.Operation{
-			Path: "/docs", ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
+			Path: api.DocsPath, ID: "getDocs", Summary: "The same, to read", Bare: []string{"text/html"},
 		}, Serve: (*server).docs},
 	}
 	for i := range all {

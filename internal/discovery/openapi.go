@@ -53,6 +53,9 @@ func documentOf(operations []api.Operation, docs string) ([]byte, error) {
 	if strings.HasPrefix(docs, "http") {
 		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
 	}
+	if docs == "" { // that of whatever address a request is sent to
+		docs = "https://svc.example" + api.DocsPath
+	}
 	w := &writer{
 		doc: doc, docs: docs, shown: shown,
 		in:  &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}},

@@ -1,0 +1,85 @@
+package limit
+
+import (
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Strangers limits how often an address may come without a valid key. Each instance
+// counts for itself, in a bounded table: whoever has no key is worth no round trip.
+// It is safe for concurrent use.
+type Strangers struct {
+	now  func() time.Time
+	rate Rate
+
+	mu      sync.Mutex
+	buckets map[netip.Prefix]*Bucket
+	tidied  time.Time
+
+	limited atomic.Int64
+}
+
+const (
+	strangersAtMost = 10_000
+	strangersTidied = time.Second // not more often
+	homeBits        = 64          // of an IPv6 address: one customer has all below them
+)
+
+// NewStrangers returns a table that is empty. A rate of 0 limits nobody.
+func NewStrangers(rate Rate, now func() time.Time) *Strangers {
+	return &Strangers{now: now, rate: rate, buckets: map[netip.Prefix]*Bucket{}}
+}
+
+// Allow counts a request without a valid key. If there were too many it tells when
+// the next one may come.
+func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
+	if s.rate.PerSecond <= 0 || !from.IsValid() {
+		return true, 0
+	}
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	b := s.bucket(from, now)
+	b.fill(s.rate, now)
+	if b.Tokens < 1 {
+		s.limited.Add(1)
+		return false, s.rate.wait(1 - b.Tokens)
+	}
+	b.Tokens--
+	return true, 0
+}
+
+// bucket returns that of an address, and makes room for it.
+func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
+	from = from.Unmap()
+	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))
+	if err != nil { // cannot be: the bits are within the address
+		home = netip.Prefix{}
+	}
+	b := s.buckets[home]
+	if b != nil {
+		return b
+	}
+	if len(s.buckets) >= strangersAtMost && now.Sub(s.tidied) >= strangersTidied {
+		s.tidied = now
+		for other, b := range s.buckets {
+			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // as one that is not there
+				delete(s.buckets, other)
+			}
+		}
+	}
+	for other := range s.buckets {
+		if len(s.buckets) < strangersAtMost {
+			break
+		}
+		delete(s.buckets, other)
+	}
+	b = new(Bucket)
+	s.buckets[home] = b
+	return b
+}
+
+// Limited is how many requests were too many.
+func (s *Strangers) Limited() int64 { return s.limited.Load() }
