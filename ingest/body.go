@@ -119,7 +119,7 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool
 		body, problem = readBody(w, r, limit)
 	}
 	if problem == nil {
-		problem = checkJSON(body)
+		problem = api.CheckJSON(body)
 	}
 	if problem != nil {
 		api.Fail(w, r, *problem)

@@ -15,7 +15,7 @@ import (
 // without what a request adds (its identity). The observation says which channel it
 // is, whose, and when it was received. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
-	problem := checkJSON(body)
+	problem := api.CheckJSON(body)
 	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.in(o.Hospital)}
 	if problem == nil {
 		switch o.Channel {

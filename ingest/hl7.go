@@ -88,7 +88,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 
 // message reads the JSON form of the body.
 func (r *reader) message(body []byte) ([]byte, *api.Problem) {
-	if problem := checkJSON(body); problem != nil {
+	if problem := api.CheckJSON(body); problem != nil {
 		return nil, problem
 	}
 	b, ok := r.open(body, "")

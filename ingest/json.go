@@ -3,75 +3,21 @@ package ingest
 import (
 	"bytes"
 	"encoding/json"
-	"unicode/utf8"
 
 	"svc/internal/api"
 )
-
-// maxDepth is how deep JSON may be nested.
-const maxDepth = 64
-
-// checkJSON reports whether body is one JSON text, in UTF-8 and not too deep.
-// Everything below may then walk it without looking for faults of syntax.
-func checkJSON(body []byte) *api.Problem {
-	var rule string
-	switch {
-	case !utf8.Valid(body):
-		rule = "utf-8"
-	case depth(body) > maxDepth:
-		rule = "depth:64"
-	case !json.Valid(body):
-		rule = "json"
-	default:
-		return nil
-	}
-	return &api.Problem{
-		Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.",
-		Details: []api.Detail{{Path: "", Rule: rule}},
-	}
-}
-
-// depth returns the deepest nesting of brackets outside of strings.
-func depth(text []byte) int {
-	deepest, open := 0, 0
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '"':
-			i = afterString(text, i) - 1
-		case '{', '[':
-			open++
-			deepest = max(deepest, open)
-		case '}', ']':
-			open--
-		}
-	}
-	return deepest
-}
-
-// afterString returns the position after the string that begins at i.
-func afterString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
 
 // afterValue returns the position after the value that begins at i. The text is
 // valid JSON.
 func afterValue(text []byte, i int) int {
 	switch text[i] {
 	case '"':
-		return afterString(text, i)
+		return api.AfterString(text, i)
 	case '{', '[':
 		for open := 0; i < len(text); i++ {
 			switch text[i] {
 			case '"':
-				i = afterString(text, i) - 1
+				i = api.AfterString(text, i) - 1
 			case '{', '[':
 				open++
 			case '}', ']':

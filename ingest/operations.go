@@ -47,7 +47,7 @@ func routes() []api.Route[*server] {
 			Bodies: jsonBody(maxBody, clinicalShape{},
 				api.Example{Name: "Magnesium starts", Text: `{"roomId":1,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","display":"magnesium sulfate","status":"active"}]}`},
 				api.Example{Name: "A score and a trace", Text: `{"roomId":1,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":5},{"kind":"observation","system":"LOINC","code":"32421-5","value":"Category II"}]}`}),
-			Data: clinicalAnswer{}, Limits: map[string]int64{"signalsPerRequest": maxSignals, "jsonDepth": maxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
+			Data: clinicalAnswer{}, Limits: map[string]int64{"signalsPerRequest": maxSignals, "jsonDepth": api.MaxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
 		}, Serve: (*server).clinical},
 		{Operation: api.Operation{
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",

@@ -41,6 +41,14 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
 	var given map[string]any
 	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
+		if problem := CheckJSON(body); problem != nil {
+			Fail(w, r, *problem)
+			return nil, false
+		}
+		if faults := repeated(body); len(faults) > 0 {
+			Fail(w, r, Problem{Kind: Invalid, Details: faults})
+			return nil, false
+		}
 		given, err = object(body)
 	}
 	if err == nil && given != nil {
@@ -96,7 +104,7 @@ func object(body []byte) (map[string]any, error) {
 	if err := d.Decode(&given); err != nil {
 		return nil, err
 	}
-	if _, err := d.Token(); given == nil || !errors.Is(err, io.EOF) { // More is silent about a bracket too many
+	if given == nil {
 		return nil, errNoObject
 	}
 	return given, nil
@@ -110,7 +118,7 @@ var errNoObject = errors.New("not one object")
 func plain(given map[string]any, known map[string]bool) map[string]any {
 	kept := make(map[string]any, len(given))
 	for name, value := range given {
-		if !known[strings.ToLower(name)] {
+		if !known[name] {
 			continue
 		}
 		list, isList := value.([]any)
@@ -136,12 +144,12 @@ func whole(value any) any {
 	return value
 }
 
-// fieldsOf returns the fields of a struct as JSON has them, in lower case.
+// fieldsOf returns the fields of a struct as JSON has them.
 func fieldsOf(t reflect.Type) map[string]bool {
 	known := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		known[strings.ToLower(name)] = true
+		known[name] = true
 	}
 	return known
 }
@@ -150,7 +158,7 @@ func fieldsOf(t reflect.Type) map[string]bool {
 // names where those are a mistyped name and not a value.
 func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if known[strings.ToLower(name)] || len(warnings) == maxWarnings {
+		if known[name] || len(warnings) == maxWarnings {
 			continue
 		}
 		if !fieldName.MatchString(name) {
