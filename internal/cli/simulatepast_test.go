@@ -32,7 +32,7 @@ func TestSimulatePastByBatch(t *testing.T) {
 		io.WriteString(w, `{"ok":true}`) //nolint:errcheck // the other side counts
 	}))
 	defer server.Close()
-	args := []string{"simulate", "--profile", "large", "--for", "15d", "--start", "2026-03-01T12:00:00Z", "--steady"}
+	args := []string{"simulate", "--profile", "large", "--for", "15d", "--start", time.Now().Add(-15 * 24 * time.Hour).UTC().Format(time.RFC3339), "--steady"}
 	_, lines, _ := say(t, args...)
 	var want, others []string
 	for line := range strings.Lines(lines) {

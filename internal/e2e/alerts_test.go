@@ -133,9 +133,9 @@ func TestDevAlerts(t *testing.T) {
 // whatever a digest said before it.
 func TestDevLastWord(t *testing.T) {
 	dir := t.TempDir()
-	dev := startDev(t, dir, "-ephemeral")
+	dev := startDev(t, dir, "--ephemeral")
 	p := newPartner(dev.BaseURL, dev.HospitalID, dev.APIKey)
-	d := &desk{t: t, p: p, args: []string{"-data", dir}}
+	d := &desk{t: t, p: p, args: []string{"--data", dir}}
 	d.onDuty("dev")
 	d.surge()
 	for _, nurses := range []int{9, 1, 9, 1, 9, 1, 9, 1} {
