@@ -90,7 +90,9 @@ func (o *simulateOptions) run(ctx context.Context, w World) error {
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
 	// The forecast learns from 28 days. A unit that begins before them is told as it was, event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
-	isPast := func(r *simulate.Request) bool { return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now)) }
+	isPast := func(r *simulate.Request) bool {
+		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))
+	}
 	var events simulate.Batch
 	batch := func(body []byte) error {
 		if body == nil {
