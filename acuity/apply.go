@@ -11,7 +11,8 @@ func (u *Unit) Apply(o *Observation, offset int64) Change {
 	}
 	u.begin(max(u.facts.Clock, o.ReceivedAt, o.AppliedAt), offset)
 	u.dirty.unit = true
-	in := intake{o: o, Change: Change{Outcome: Applied}}
+	u.makeRoom(o)
+	in := intake{o: o, Change: Change{Outcome: Applied}, roomy: u.isRoomy(o), waiting: -1}
 	if u.repeats(&in) {
 		u.derive()
 		u.conclude(&in)
@@ -54,19 +55,48 @@ type intake struct {
 	Change
 	o      *Observation
 	events []intakeEvent
-	heard  []Heard // statements of this request
+	heard  []Heard           // statements of this request
+	byRoom map[int32][]int32 // of them, those made for a room, once somebody asked
 	// unbound are those of them that named a patient without a visit.
 	unbound []unbound
 	room    *room // of a clinical request
 	// versions are those of Encounters.
-	versions []intakeVersion
-	unsaid   []*Location // places of events that a version replaced
-	census   bool        // a census was taken
-	present  int         // rooms in the unit before it
+	versions map[encounterVersion]*intakeVersion
+	census   bool                    // a census was taken
+	refused  int                     // parts of the input
+	newRooms map[int32]bool          // rooms that come into use by it
+	roomy    bool                    // every room that it names finds room
+	named    map[string]int          // visits by their patients, that are not in the index yet
+	visitsOf map[visitOfPatient]bool // that were counted
+	inUse    int                     // rooms, once they were counted
+	waiting  int                     // statements that wait; -1: they were not counted
+	told     map[any]bool            // what the change tells already
+	present  int                     // rooms in the unit before it
 }
 
+// warn notes something about the input, once.
 func (in *intake) warn(code, path string) {
-	in.Warnings = append(in.Warnings, Warning{Code: code, Path: path})
+	if w := (Warning{Code: code, Path: path}); in.first(w) {
+		in.Warnings = append(in.Warnings, w)
+	}
+}
+
+// refuse notes that a part of the input is not taken: the rest is.
+func (in *intake) refuse(reason, path string) {
+	in.refused++
+	in.warn(reason, path)
+}
+
+// first reports whether something is told for the first time.
+func (in *intake) first(what any) bool {
+	if in.told[what] {
+		return false
+	}
+	if in.told == nil {
+		in.told = map[any]bool{}
+	}
+	in.told[what] = true
+	return true
 }
 
 // item names an element of a list of a request.

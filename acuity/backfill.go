@@ -124,7 +124,7 @@ type pastEvent struct {
 // of hours before its receipt; places and rules are those of today.
 func (u *Unit) recall() *past {
 	p := &past{unit: NewUnit(u.hospital)}
-	p.unit.isPast = true
+	p.unit.isPast, p.unit.limits = true, u.limits
 	p.unit.site = u.site
 	p.unit.referents = u.referents // whoever tells of others ends this past
 	for _, r := range u.rooms {

@@ -19,7 +19,8 @@ func (u *Unit) rebuild(r *room) {
 		c.Label = strconv.Itoa(int(r.ID))
 	}
 	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
-	for _, s := range r.here {
+	r.seePresent(&u.work)
+	for _, s := range u.work.present {
 		if !s.v.story.newborn {
 			u.admit(r, s.v, s.From)
 			r.lone = s.v
@@ -29,7 +30,7 @@ func (u *Unit) rebuild(r *room) {
 		u.admitOccupant(r)
 	}
 	u.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(r.here, func(s sit) bool { return s.v.story.newborn }) {
+	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s sit) bool { return s.v.story.newborn }) {
 		r.lone = nil
 	}
 	switch {

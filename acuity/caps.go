@@ -14,9 +14,6 @@ const (
 	// it statements are dropped that have a newer one of the same identity,
 	// the oldest first.
 	capSignals = 240
-	// capRooms is the number of rooms of a hospital; beyond it no room is made
-	// known by ADT or clinical ingest.
-	capRooms = 1000
 	// capStays is the number of stays by census that a visit remembers.
 	capStays = 8
 	// capPast is the number of past occupants without visit of a room.
@@ -34,9 +31,17 @@ const (
 	capCodes = 50_000
 	// capCodeRooms is the number of rooms listed with an unmapped code.
 	capCodeRooms = 20
-	// capReferrals is the number of visits, and of patients, that nothing but
-	// clinical statements name; what is said of further ones is lost.
-	capReferrals = 2000
+	// capNames is the number of names of one patient, her numbers and references; of
+	// one who has more only the name that was said counts.
+	capNames = 16
+	// capReferred is how many references to the patient the Encounters of a visit add.
+	capReferred = 8
+	// capPresent is the number of patients of a room, and of newborns, that its chart
+	// has: those who came last. What a room needs has a cap of its own.
+	capPresent = 30
+	// capMoves is the number of moves that count for the flow axis, the newest: as many
+	// as there can be nurses.
+	capMoves = 1000
 	// capMappings is the number of rows of the terminology map.
 	capMappings = 20_000
 	// capReferents is the number of Medications and Locations that are kept for

@@ -24,7 +24,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	}
 	t.freeze()
 	for i := range c.Rooms {
-		t.row(&c.Rooms[i])
+		t.row(i, &c.Rooms[i])
 	}
 	var unnamed []*CensusRoom
 	for i := range c.Rooms { // those named first: nobody is in two rooms
@@ -32,10 +32,13 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 		if row.Status != RoomOccupied {
 			continue
 		}
-		if row.Visit != "" {
-			if t.named(row) {
-				continue
-			}
+		switch {
+		case row.Visit == "":
+		case u.visits[row.Visit] == nil && !u.roomForVisit(): // somebody is there all the same
+			in.refuse(reasonVisits, item("rooms", i)+".visitId")
+		case t.named(row):
+			continue
+		default:
 			in.warn("visit_twice", item("rooms", i)+".visitId")
 		}
 		unnamed = append(unnamed, row)
@@ -46,8 +49,9 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	t.leave()
 	first := !u.facts.HasCensus
 	u.facts.HasCensus, u.facts.CensusAt = true, at
-	u.facts.TotalRooms = max(c.TotalRooms, int32(min(len(t.rooms), capRooms)))
-	if u.relabel() || first {
+	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms)))
+	u.work.retable = u.relabel() || u.work.retable
+	if first {
 		u.markAll()
 	} else {
 		t.mark()
@@ -114,6 +118,8 @@ func (u *Unit) takeOver(v *visit, r *room) {
 		}
 	}
 	v.addStay(s)
+	u.indexKnown(v)
+	u.weigh(v)
 	r.Occupant, r.adopter, v.adopts = nil, nil, nil
 	u.touch(v)
 	u.markVisit(v, markState|markWeave)
@@ -129,17 +135,18 @@ func (v *visit) addStay(s Stay) {
 }
 
 // row takes what a row says about the room.
-func (t *taking) row(row *CensusRoom) {
+func (t *taking) row(i int, row *CensusRoom) {
 	if t.rooms[row.ID] {
 		t.in.warn("room_twice", "rooms")
 		return
 	}
 	r := t.unit.room(row.ID)
 	if r == nil {
-		if r = t.unit.addRoom(RoomState{ID: row.ID}); r == nil {
-			t.in.warn("too_many_rooms", "rooms")
+		if len(t.unit.rooms) >= t.unit.limits.known {
+			t.in.refuse(reasonRooms, item("rooms", i))
 			return
 		}
+		r = t.unit.addRoom(RoomState{ID: row.ID})
 	}
 	t.rooms[row.ID] = true
 	say(&r.Label, row.Label)
@@ -229,6 +236,8 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 		v.Facts = &CensusFacts{}
 	}
 	t.describe(v.Facts, row)
+	t.unit.indexKnown(v)
+	t.unit.weigh(v)
 	t.unit.touch(v)
 	t.unit.markVisit(v, markState|markWeave)
 }

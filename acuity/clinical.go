@@ -5,7 +5,10 @@ import "slices"
 // takeClinical takes the clinical statements of a request.
 func (u *Unit) takeClinical(in *intake) {
 	if ref := in.o.Room; ref != nil {
-		in.room = u.named(in, *ref)
+		if in.room = u.named(in, *ref); in.room == nil {
+			in.Outcome, in.Reason = Ignored, reasonRooms
+			return
+		}
 	}
 	in.heard = u.work.said[:0]
 	for i := range in.o.Signals {
@@ -18,8 +21,12 @@ func (u *Unit) takeClinical(in *intake) {
 			in.warn("time_in_future", "")
 		}
 		in.heard = append(in.heard, h)
+		if u.kept >= u.limits.statements {
+			in.refuse(reasonStatements, item("signals", i))
+			continue
+		}
 		if s.Visit != "" || s.Patient != "" || s.Subject != "" || s.Resource != "" {
-			u.hearOf(in, s, filed{Heard: h, version: versionOf(s)})
+			u.hearOf(in, i, s, filed{Heard: h, version: versionOf(s)})
 			continue
 		}
 		r := in.room
@@ -34,27 +41,29 @@ func (u *Unit) takeClinical(in *intake) {
 		u.markRoom(r, markHeard|markTouched)
 	}
 	u.work.said = in.heard
+	if o := in.o; in.refused > 0 && in.refused == len(o.Signals) && o.Room == nil && len(o.Events)+len(o.Referents) == 0 {
+		in.Outcome, in.Reason = Ignored, in.Warnings[len(in.Warnings)-1].Code
+	}
 	u.noteUnmappedSignals(in)
 }
 
 // named returns the room that a clinical request names, made known if it was not.
 func (u *Unit) named(in *intake, ref RoomRef) *room {
 	r := u.room(ref.ID)
+	if !u.roomForRoom(in, ref.ID) {
+		in.refuse(reasonRooms, "roomId")
+		return nil
+	}
 	if r == nil {
-		if r = u.addRoom(RoomState{ID: ref.ID, Label: ref.Label}); r == nil {
-			in.warn("too_many_rooms", "roomId")
-			return nil
-		}
-		u.relabel()
-		u.markAll()
+		r = u.addRoom(RoomState{ID: ref.ID, Label: ref.Label})
+		u.work.relabel = true
 	}
 	switch {
 	case ref.Label == "" || ref.Label == r.Label:
 	case r.Label == "":
 		r.Label = ref.Label
-		u.markRoom(r, markState)
-		u.relabel()
-		u.markAll()
+		u.markRoom(r, markState|markRebuild)
+		u.work.relabel = true
 	default:
 		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (H18)
 	}
@@ -69,6 +78,7 @@ func (u *Unit) named(in *intake, ref RoomRef) *room {
 // number gives a statement the next number.
 func (u *Unit) number(h *Heard) {
 	u.facts.Heard++
+	u.kept++
 	h.number = u.facts.Heard
 }
 
@@ -88,8 +98,14 @@ func (u *Unit) entrust(v *visit, h *Heard) {
 
 // lose drops the record of a statement, and what was made of it.
 func (u *Unit) lose(h *Heard) {
-	u.dirty.lost = append(u.dirty.lost, h.number)
+	u.drop(h)
 	u.stirEvidence(h, true)
+}
+
+// drop takes the record of a statement away.
+func (u *Unit) drop(h *Heard) {
+	u.kept--
+	u.dirty.lost = append(u.dirty.lost, h.number)
 }
 
 // keep adds a statement to those known of a room, or of a visit that is named.
@@ -219,7 +235,7 @@ func (u *Unit) noteUnmappedStanding(in *intake, list []Standing, room int32) {
 func (u *Unit) noteCode(in *intake, system System, code, display string, kind SignalKind, room int32) {
 	key := unmappedKey(system, code, kind)
 	c := u.codes[key]
-	if un := (Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && !slices.Contains(in.Unmapped, un) {
+	if un := (Unmapped{System: system, Code: code, Display: display}); (c == nil || !c.Ignored) && in.first(un) {
 		in.Unmapped = append(in.Unmapped, un)
 	}
 	if c == nil {

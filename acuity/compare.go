@@ -43,13 +43,8 @@ func (u *Unit) head() {
 	h.Clock, h.ObservedAt = f.Clock, f.ObservedAt
 	h.Staffing, h.Roster, h.StaffingFromRoster = f.Staffing, f.Roster, u.setting().StaffingFromRoster
 	h.HasCensus, h.CensusAt, h.TotalRooms = f.HasCensus, f.CensusAt, f.TotalRooms
-	since := f.Clock.Add(-turnoverWindow)
-	n := 0
-	for n < len(u.moves) && u.moves[n] <= since {
-		n++
-	}
-	u.moves = slices.Delete(u.moves, 0, n)
-	h.Moves, h.Unplaced = u.moves, u.unplaced
+	u.settleMoves()
+	h.Moves, h.Unplaced = u.moves[max(len(u.moves)-capMoves, 0):], u.unplaced
 	u.countWaiting()
 	if u.work.known {
 		u.work.known, h.UnknownLocations = false, 0
@@ -59,35 +54,6 @@ func (u *Unit) head() {
 			}
 		}
 	}
-}
-
-// turnOver brings those that count for turnover from what the moves of a visit were to
-// what they are: mostly one came.
-func (u *Unit) turnOver(from, to []Instant) {
-	for len(from) > 0 && len(to) > 0 && from[0] == to[0] {
-		from, to = from[1:], to[1:]
-	}
-	for _, m := range from {
-		if i, found := slices.BinarySearch(u.moves, m); found {
-			u.moves = slices.Delete(u.moves, i, i+1)
-		}
-	}
-	since := u.facts.Clock.Add(-turnoverWindow)
-	for _, m := range to {
-		if m > since {
-			i, _ := slices.BinarySearch(u.moves, m)
-			u.moves = slices.Insert(u.moves, i, m)
-		}
-	}
-}
-
-// moves returns those of a visit that count for turnover: none of a newborn, perhaps not
-// one by its own events, since that counts mothers (R12).
-func (v *visit) moves() []Instant {
-	if v.story.newborn {
-		return nil
-	}
-	return v.story.moves
 }
 
 // effects tells what differs from what was last told: the level, then the rooms
@@ -269,11 +235,8 @@ func (u *Unit) factorChange(r *room, f Factor, rv *RoomVerdict) FactorChange {
 // factor expires without having been active.
 func (u *Unit) passed(in *intake, r *room, now []Factor) {
 	first := len(in.Expired)
-	for i := range in.heard {
-		h, s := &in.heard[i], &in.o.Signals[i]
-		if s.Room != r.ID || s.Visit != "" || s.Patient != "" {
-			continue
-		}
+	for _, i := range in.heardIn(r.ID) {
+		h := &in.heard[i]
 		for _, m := range h.readout.matches {
 			if !m.on || slices.Contains(now, m.factor) || !r.hasEvidence(m.factor) ||
 				slices.ContainsFunc(in.Expired, func(c FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.factor }) {
@@ -288,6 +251,19 @@ func (u *Unit) passed(in *intake, r *room, now []Factor) {
 		}
 		sortChanges(in.Expired[first:])
 	}
+}
+
+// heardIn returns the statements of the request that were made for a room.
+func (in *intake) heardIn(room int32) []int32 {
+	if in.byRoom == nil {
+		in.byRoom = map[int32][]int32{}
+		for i := range in.heard {
+			if s := &in.o.Signals[i]; s.Visit == "" && s.Patient == "" {
+				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i)) //nolint:gosec // of one request
+			}
+		}
+	}
+	return in.byRoom[room]
 }
 
 // hasEvidence reports whether the chart has evidence of a factor, in force or not.

@@ -8,6 +8,7 @@ import (
 // derive brings everything derived up to the facts, touching only what the
 // marks ask for. Its result does not depend on the order of the marks.
 func (u *Unit) derive() {
+	u.settleTable()
 	if u.plain {
 		u.forgetDerived()
 		u.markAll()
@@ -64,9 +65,10 @@ func (u *Unit) markAll() {
 
 // retell tells the marked visits anew.
 func (u *Unit) retell() {
-	if len(u.work.visits) == 0 {
+	if len(u.work.visits) == 0 && !u.work.parts {
 		return
 	}
+	u.work.parts = false
 	how := telling{SameRoom: u.table.sameRoom, TrustA08: u.setting().TrustA08Location}
 	for i := 0; i < len(u.work.visits); i++ { // one may ask for others
 		v := u.work.visits[i]
@@ -82,8 +84,8 @@ func (u *Unit) retell() {
 		u.work.moved = moved
 		if len(v.story.waiting) > 0 {
 			u.waits = true
-			if !slices.Contains(u.cancels, v) {
-				u.cancels = append(u.cancels, v)
+			if !v.cancels {
+				v.cancels, u.cancels = true, append(u.cancels, v)
 			}
 		}
 		u.partake(v)
@@ -99,7 +101,10 @@ func (u *Unit) retell() {
 				u.enlist(v)
 				u.markVisit(v, markWeave)
 			}
-			v.order = u.orderOf(v) // another than before only of a visit that is woven
+			if order := u.orderOf(v); order != v.order {
+				v.order = order
+				u.markVisit(v, markWeave)
+			}
 		}
 	}
 	u.work.visits = u.work.visits[:0]
@@ -154,7 +159,22 @@ func (u *Unit) arrange() {
 	rebuilt := u.work.rebuild
 	u.work.rebuild = u.work.rebuild[:0]
 	for _, r := range rebuilt {
-		if in := u.isIn(r); in != r.inUnit {
+		if is := u.isIn(r); is != r.belongs {
+			if r.belongs = is; is {
+				u.belonging++
+			} else {
+				u.belonging--
+			}
+		}
+	}
+	look := rebuilt
+	if crowded := u.belonging > u.limits.rooms; crowded || u.crowded {
+		u.crowded = crowded
+		u.chooseRooms()
+		look = u.rooms
+	}
+	for _, r := range look {
+		if in := r.belongs && !r.spare; in != r.inUnit {
 			r.inUnit = in
 			u.markRoom(r, markView|markJudge)
 			u.work.layout = true

@@ -1,18 +1,41 @@
 package acuity
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
 
+// encounterVersion names a version of an Encounter.
+type encounterVersion struct {
+	resource  string
+	updatedAt Instant
+}
+
 // intakeVersion is what becomes of one version of an Encounter: of all its events
 // in an observation together.
 type intakeVersion struct {
-	resource  string
-	updatedAt Instant
-	v         *visit // where its events go; nil: nowhere
-	outcome   Outcome
-	reason    string
+	events  []*Event
+	taken   bool
+	v       *visit // where its events go; nil: nowhere
+	outcome Outcome
+	reason  string
+}
+
+// version returns the version of an Encounter that an event of the observation is of.
+func (in *intake) version(e *Event) *intakeVersion {
+	if in.versions == nil {
+		in.versions = map[encounterVersion]*intakeVersion{}
+		for i := range in.o.Events {
+			o := &in.o.Events[i]
+			of := encounterVersion{o.Resource, o.UpdatedAt}
+			if in.versions[of] == nil {
+				in.versions[of] = &intakeVersion{}
+			}
+			in.versions[of].events = append(in.versions[of].events, o)
+		}
+	}
+	return in.versions[encounterVersion{e.Resource, e.UpdatedAt}]
 }
 
 // versionTime orders the versions of an Encounter: when it was made, else when it
@@ -27,38 +50,46 @@ func versionTime(updatedAt, receivedAt Instant) Instant {
 // takeVersion lets a version of an Encounter replace the events of its older ones
 // (clinical-decisions F1), or finds that it is no newer itself.
 func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
-	for i := range in.versions {
-		if k := &in.versions[i]; k.resource == e.Resource && k.updatedAt == e.UpdatedAt {
-			return k
-		}
+	k := in.version(e)
+	if k.taken {
+		return k
 	}
-	in.versions = append(in.versions, intakeVersion{resource: e.Resource, updatedAt: e.UpdatedAt})
-	k := &in.versions[len(in.versions)-1]
+	k.taken = true
 	holder := u.versions[e.Resource]
 	stored := holder.eventsOf(e.Resource)
 	if len(stored) == 0 {
 		holder = nil
 	}
-	k.v = u.visitOfVersion(e, holder)
-	if k.v == nil {
+	id := cmp.Or(e.Visit, e.Encounter)
+	if k.v = u.visitOfVersion(e, holder); k.v == nil && id == "" {
 		k.outcome, k.reason = Ignored, "visit_unknown"
 		return k
 	}
+	older := false
 	if holder != nil {
 		at, was := versionTime(e.UpdatedAt, in.o.ReceivedAt), versionTime(stored[0].UpdatedAt, stored[0].ReceivedAt)
-		switch {
-		case at < was || at == was && in.o.ReceivedAt < stored[0].ReceivedAt:
-			// Too late to count, but it may tell which visit it is.
-			if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
-				u.moveEvents(holder, named, e.Resource, stored)
-			}
-			k.v, k.outcome, k.reason = nil, Ignored, "version_older"
-			return k
-		case holder == k.v && e.UpdatedAt != 0 && at == was && in.o.repeats(e, stored):
+		if older = at < was || at == was && in.o.ReceivedAt < stored[0].ReceivedAt; !older &&
+			holder == k.v && e.UpdatedAt != 0 && at == was && repeatsEvents(k.events, stored) {
 			k.v, k.outcome = nil, Duplicate
 			return k
 		}
-		in.unsaid = u.unsee(stored, in.unsaid)
+	}
+	if k.reason = u.roomForVersion(in, k, id); k.reason != "" {
+		k.v, k.outcome = nil, Rejected
+		return k
+	}
+	if k.v == nil {
+		k.v = u.visit(id)
+	}
+	switch {
+	case older: // too late to count, but it may tell which visit it is
+		if named := k.v; holder != named && holder.ID == e.Encounter && !e.Void {
+			u.moveEvents(holder, named, e.Resource, stored)
+		}
+		k.v, k.outcome, k.reason = nil, Ignored, "version_older"
+		return k
+	case holder != nil:
+		u.unsee(stored)
 		u.dropEvents(holder, e.Resource)
 		u.mergeNames(holder, k.v)
 	}
@@ -67,22 +98,26 @@ func (u *Unit) takeVersion(in *intake, e *Event) *intakeVersion {
 }
 
 // visitOfVersion returns the visit that a version of an Encounter is about: that
-// of its identifier, else the one that another version of it named.
+// of its identifier, else the one that another version of it named; nil: it is not
+// known yet.
 func (u *Unit) visitOfVersion(e *Event, holder *visit) *visit {
 	if holder != nil && (e.Void || e.Visit == "" || e.Encounter == "" || e.Visit == e.Encounter) {
 		return holder // it has no identifier
 	}
-	switch id := e.Visit; {
-	case id != "":
-		if v := u.visitCalled(id); v != nil {
-			return v
-		}
-		return u.visit(id)
-	case e.Encounter != "":
-		return u.visit(e.Encounter)
-	default:
-		return nil
+	if e.Visit != "" {
+		return u.visitCalled(e.Visit)
 	}
+	return u.visits[e.Encounter]
+}
+
+// roomForVersion returns why a version cannot be taken: all its events are, or none.
+func (u *Unit) roomForVersion(in *intake, k *intakeVersion, id string) (reason string) {
+	for _, e := range k.events {
+		if reason := u.roomForEvent(in, k.v, id, e); reason != "" {
+			return reason
+		}
+	}
+	return ""
 }
 
 // visitCalled returns the visit with an identity, or the one whose Encounter is
@@ -108,20 +143,14 @@ func (v *visit) eventsOf(resource string) []event {
 	return list
 }
 
-// repeats reports whether the events of a version are those stored.
-func (o *Observation) repeats(e *Event, stored []event) bool {
-	n := 0
-	for i := range o.Events {
-		again := &o.Events[i]
-		if again.Resource != e.Resource || again.UpdatedAt != e.UpdatedAt {
-			continue
-		}
+// repeatsEvents reports whether the events of a version are those stored.
+func repeatsEvents(events []*Event, stored []event) bool {
+	for _, again := range events {
 		if again.ID == "" || !slices.ContainsFunc(stored, func(s event) bool { return s.ID == again.ID }) {
 			return false
 		}
-		n++
 	}
-	return n == len(stored)
+	return len(events) == len(stored)
 }
 
 // dropEvents takes the events of a resource out of a visit.
@@ -133,40 +162,33 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 		}
 	}
 	v.events = kept
-	if v.isName() {
-		u.noteName(v)
-	}
+	u.weigh(v)
+	u.indexKnown(v)
 	u.waits, u.past = true, nil // it may be a name now, and what was said of it waits
 	u.touch(v)
 	u.markVisit(v, markState|markRetell)
 }
 
-// unsee notes that events are no more, and appends their places, of a run of equal
-// ones the first.
-func (u *Unit) unsee(events []event, places []*Location) []*Location {
+// unsee notes that events are no more. Of a run of equal places the first is
+// remembered until it is known which places no event names any more.
+func (u *Unit) unsee(events []event) {
 	for i := range events {
 		p := events[i].Place
 		u.table.unsee(*p)
+		u.locate(p, -1)
+		u.locate(events[i].Prior, -1)
 		if i == 0 || p != events[i-1].Place {
-			places = append(places, p)
+			u.work.unsaid = append(u.work.unsaid, p)
 		}
 	}
-	return places
-}
-
-// unsay learns the rooms anew if one of these places is named by no event any more.
-func (u *Unit) unsay(places []*Location) {
-	if !slices.ContainsFunc(places, func(l *Location) bool { return u.table.lacks(*l) }) {
-		return
-	}
-	u.learn()
-	u.markAll()
 }
 
 // moveEvents brings the events of a resource to the visit that they are of.
 func (u *Unit) moveEvents(from, to *visit, resource string, list []event) {
 	u.dropEvents(from, resource)
 	to.events = append(tight(to.events, 4), list...)
+	u.weigh(to)
+	u.indexKnown(to)
 	u.touch(to)
 	u.versions[resource] = to
 	for i := range list {

@@ -1,7 +1,6 @@
 package acuity
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 )
@@ -33,7 +32,6 @@ func (u *Unit) takeEvents(in *intake) {
 		outcome, reason := u.takeEvent(in, i, e)
 		in.Items[i] = ItemResult{Outcome: outcome, Reason: reason}
 	}
-	u.unsay(in.unsaid)
 }
 
 // takeEvent adds one event.
@@ -66,11 +64,14 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 		return Ignored, "visit_unknown"
 	}
 	v := u.visitCalled(id)
+	if e.ID != "" && v != nil && v.has(e.ID) {
+		return Duplicate, ""
+	}
+	if reason := u.roomForEvent(in, v, id, e); reason != "" {
+		return Rejected, reason
+	}
 	if v == nil {
 		v = u.visit(id)
-	}
-	if e.ID != "" && v.has(e.ID) {
-		return Duplicate, ""
 	}
 	u.store(in, i, e, v, u.remember(e, in.o.ReceivedAt))
 	return Applied, ""
@@ -93,8 +94,11 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit, id string) {
 		v.events = make([]event, 0, usualEvents)
 	}
 	v.events = append(tight(v.events, 4), stored)
+	u.indexKnown(v)
 	u.call(v, stored.Encounter)
 	u.touch(v)
+	u.locate(stored.Place, 1)
+	u.locate(stored.Prior, 1)
 	u.meet(in, i, stored.Place)
 	v.fold(u)
 	u.markVisit(v, markState|markRetell)
@@ -145,8 +149,8 @@ func (u *Unit) remember(e *Event, at Instant) (id string) {
 func (u *Unit) note(s *SeenState) {
 	u.seen[s.ID] = s
 	i := len(u.aging)
-	if i > 0 && u.aging[i-1].At > s.At {
-		i, _ = slices.BinarySearchFunc(u.aging, s.At+1, func(s *SeenState, at Instant) int { return cmp.Compare(s.At, at) })
+	if i > 0 && compareSeen(u.aging[i-1], s) > 0 {
+		i, _ = slices.BinarySearchFunc(u.aging, s, compareSeen)
 	}
 	u.aging = slices.Insert(u.aging, i, s)
 	u.dirty.seen = append(u.dirty.seen, s)
@@ -210,16 +214,14 @@ func (u *Unit) meet(in *intake, i int, l *Location) {
 		}
 		return
 	default:
-		if u.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true}) != nil {
-			u.relabel()
-			u.markAll()
-		}
+		u.addRoom(RoomState{ID: l.RoomID, Label: l.Label, Registered: true})
+		u.work.relabel = true
 		return
 	}
 	before := len(u.table.own)
 	u.table.see(*l)
 	if len(u.table.own) != before {
-		u.markAll() // a number that two points of care use means neither
+		u.work.retable = true // a number that two points of care use means neither
 	}
 }
 

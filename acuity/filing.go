@@ -24,13 +24,13 @@ func (h holder) nameless() bool { return h.ref != nil && h.ref.resource != "" }
 
 // hearOf takes a statement about a visit, about a patient, or about a resource
 // that is known.
-func (u *Unit) hearOf(in *intake, s *Signal, h filed) {
+func (u *Unit) hearOf(in *intake, i int, s *Signal, h filed) {
 	to := u.subjectOf(s)
 	if h.version != nil {
 		to = u.follow(&h, to)
 	}
-	if to == (holder{}) {
-		in.warn("too_many_references", "")
+	if to == (holder{}) || !u.roomToWait(in, to) {
+		in.refuse(reasonReferences, item("signals", i))
 		return
 	}
 	u.number(&h.Heard)
@@ -123,10 +123,11 @@ func (u *Unit) file(to holder, h filed) {
 	}
 }
 
-// unbind makes statements of a visit nobody's.
-func (u *Unit) unbind(r *referral, v *visit) {
+// unbind makes the statements of visits that are forgotten nobody's.
+func (u *Unit) unbind(r *referral) {
 	for i := range r.said {
-		if h := &r.said[i]; h.slot == v.slot {
+		h := &r.said[i]
+		if v := u.visitOfHeard(&h.Heard); v != nil && v.gone {
 			h.bind(binding{kind: notBound})
 			u.waits = true
 			u.markReferral(r)

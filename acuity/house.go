@@ -32,14 +32,30 @@ func (u *Unit) keepHouse(now Instant) {
 
 // forgetSeen drops the identities that are a day old.
 func (u *Unit) forgetSeen(now Instant) {
+	u.forgetOldest(func(s *SeenState) bool { return s.At.Add(forgetSeen) <= now })
+}
+
+// forgetIdentities drops the oldest identities of those that are too many.
+func (u *Unit) forgetIdentities() {
+	u.forgetOldest(func(*SeenState) bool { return len(u.seen) > u.limits.identities })
+}
+
+// forgetOldest drops identities, the oldest first, while they are to go.
+func (u *Unit) forgetOldest(goes func(*SeenState) bool) {
 	n := 0
-	for ; n < len(u.aging) && u.aging[n].At.Add(forgetSeen) <= now; n++ {
-		if s := u.aging[n]; u.seen[s.ID] == s {
+	for ; n < len(u.aging) && goes(u.aging[n]); n++ {
+		s := u.aging[n]
+		if u.aging[n] = nil; u.seen[s.ID] == s {
 			delete(u.seen, s.ID)
 			u.dirty.unseen = append(u.dirty.unseen, s.ID)
 		}
 	}
-	u.aging = slices.Delete(u.aging, 0, n)
+	u.aging = u.aging[n:]
+}
+
+// compareSeen orders identities by age.
+func compareSeen(a, b *SeenState) int {
+	return cmp.Or(cmp.Compare(a.At, b.At), cmp.Compare(a.ID, b.ID))
 }
 
 // touch notes that something is said about a visit.
@@ -66,7 +82,7 @@ func (u *Unit) touchedAfter(at Instant) []*visit {
 // forgetVisits drops the visits that are over. Nothing but a name can be over before
 // nobody has said anything about it for so long: until then it need not be looked at.
 func (u *Unit) forgetVisits(now Instant) {
-	due := u.fresh
+	due := append(u.unknown.sorted(), u.fresh...)
 	u.fresh = nil
 	for _, hour := range slices.Sorted(maps.Keys(u.looks)) {
 		if hour > now.Hour() {
@@ -75,37 +91,20 @@ func (u *Unit) forgetVisits(now Instant) {
 		due = append(due, u.looks[hour]...)
 		delete(u.looks, hour)
 	}
-	var places []*Location
+	var over []*visit
 	for _, v := range due {
 		switch {
-		case u.visits[v.ID] != v: // it is forgotten already
+		case u.visits[v.ID] != v || v.gone: // it is forgotten already
 		case u.isOver(v, now):
-			places = u.unsee(v.events, places)
-			u.forget(v)
-		case v.isName():
-			u.noteName(v)
+			v.gone, over = true, append(over, v)
+		case v.isName(): // it is looked at each time
+			v.watched = false
 		default:
 			hour := max(v.Touched.Add(forgetVisit), now+1).Hour()
 			u.looks[hour] = append(u.looks[hour], v)
 		}
 	}
-	u.unsay(places)
-}
-
-// noteName notes that a visit is nothing but a name.
-func (u *Unit) noteName(v *visit) {
-	if !slices.Contains(u.fresh, v) {
-		u.fresh = append(u.fresh, v)
-	}
-}
-
-// nameOnly yields the visits that are nothing but names.
-func (u *Unit) nameOnly(yield func(*visit) bool) {
-	for _, v := range u.fresh {
-		if v.isName() && u.visits[v.ID] == v && !yield(v) {
-			return
-		}
-	}
+	u.forget(over)
 }
 
 // isOver reports whether a visit can be forgotten: 7 days after its discharge,
@@ -124,9 +123,43 @@ func (u *Unit) isOver(v *visit, now Instant) bool {
 	return max(v.Touched, v.story.closedAt).Add(forgetVisit) <= now
 }
 
-// forget drops a visit. The rooms that it made known stay in the unit.
-func (u *Unit) forget(v *visit) {
+// forget drops visits. The rooms that they made known stay in the unit. Each list of
+// the unit is gone through once, however many visits there are.
+func (u *Unit) forget(over []*visit) {
+	if len(over) == 0 {
+		return
+	}
 	u.past = nil
+	for _, v := range over {
+		v.gone = true
+		u.unsee(v.events)
+		u.takeOut(v)
+	}
+	u.work.parts, u.waits = true, true // their mothers are known by others
+	for _, r := range u.rooms {
+		for h := range r.threads.each {
+			if v := u.visitOfHeard(h); v != nil && v.gone {
+				h.bind(binding{kind: toNobody})
+			}
+		}
+	}
+	for _, r := range u.referrals {
+		u.unbind(r)
+	}
+	maps.DeleteFunc(u.versions, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.encounters, func(_ string, v *visit) bool { return v.gone })
+	maps.DeleteFunc(u.resources, func(_ string, by holder) bool { return by.v != nil && by.v.gone })
+	for _, list := range [...]*[]*visit{&u.newborns, &u.parts, &u.work.visits, &u.work.weave, &u.dirty.visits} {
+		*list = slices.DeleteFunc(*list, func(v *visit) bool { return v.gone })
+	}
+	for _, v := range over {
+		u.slots.leave(v)
+		v.marks |= markRetell | markWeave | markState // it is on no list from now on
+	}
+}
+
+// takeOut takes a visit that is forgotten out of everything that is found by it.
+func (u *Unit) takeOut(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil && (s.To == 0 || s.To > u.facts.CensusAt) && !r.Placed {
 			r.Placed = true
@@ -152,24 +185,10 @@ func (u *Unit) forget(v *visit) {
 	}
 	u.stirBound(binding{v: v.mother})
 	v.bornTo(nil)
-	u.newborns = slices.DeleteFunc(u.newborns, func(n *visit) bool { return n == v })
-	u.parts = slices.DeleteFunc(u.parts, func(p *visit) bool { return p == v })
-	for _, p := range u.parts { // whose mother is known by others
-		u.markVisit(p, markRetell)
-	}
-	for _, n := range slices.Clone(v.babies) {
+	for len(v.babies) > 0 {
+		n := v.babies[0]
 		n.bornTo(nil)
 		u.markVisit(n, markWeave)
-	}
-	for _, r := range u.rooms {
-		for h := range r.threads.each {
-			if h.slot == v.slot {
-				h.bind(binding{kind: toNobody})
-			}
-		}
-	}
-	for _, r := range u.referrals {
-		u.unbind(r, v)
 	}
 	for h := range v.threads.each {
 		u.lose(h)
@@ -179,12 +198,8 @@ func (u *Unit) forget(v *visit) {
 	}
 	v.filed = nil
 	delete(u.visits, v.ID)
-	u.slots.leave(v)
-	v.marks |= markRetell | markWeave | markState // it is on no list from now on
-	gone := func(o *visit) bool { return o == v }
-	u.work.visits = slices.DeleteFunc(u.work.visits, gone)
-	u.work.weave = slices.DeleteFunc(u.work.weave, gone)
-	u.dirty.visits = slices.DeleteFunc(u.dirty.visits, gone)
+	delete(u.unknown, v)
+	u.eventBytes -= v.bytes
 	u.dirty.gone = append(u.dirty.gone, string(u.visitKey(v.ID)))
 }
 
@@ -227,7 +242,7 @@ func (u *Unit) enter(f *CensusFacts) {
 // (clinical-decisions R10): where the patient was after them, and with which
 // diagnoses. Cancels of what was folded come too late from then on.
 func (v *visit) fold(u *Unit) {
-	if len(v.events) <= capEvents && v.size() <= capEventBytes {
+	if u.weigh(v); len(v.events) <= capEvents && v.bytes-v.Facts.size() <= capEventBytes {
 		return
 	}
 	order := slices.Clone(v.events)
@@ -237,16 +252,18 @@ func (v *visit) fold(u *Unit) {
 		n++
 	}
 	old, rest := order[:n], order[n:]
-	places := u.unsee(old, nil)
+	u.unsee(old)
 	until := max(v.FoldAt, old[n-1].At)
 	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.events = append(u.shared.keepEvents(v.base(&s)), rest...)
-	for i := range len(v.events) - len(rest) {
-		u.table.see(*v.events[i].Place)
+	base := v.events[:len(v.events)-len(rest)]
+	u.locateEvents(base, 1)
+	for i := range base {
+		u.table.see(*base[i].Place)
 	}
-	u.unsay(places)
+	u.weigh(v)
 }
 
 // base returns the events that tell a story again, in short.
@@ -292,9 +309,9 @@ func (v *visit) base(s *story) []Event {
 	return []Event{e, end}
 }
 
-// size is about how many bytes the record of the events takes.
+// size is about how many bytes the record of a visit takes.
 func (v *visit) size() int {
-	n := 0
+	n := v.Facts.size()
 	for i := range v.events {
 		e := &v.events[i]
 		n += 160 + len(e.ID) + len(e.Resource) + len(e.Encounter) + len(e.Subject) + len(e.Patient) + len(e.MotherVisit) + len(e.MotherPatient) + len(e.Place.Room) +
@@ -302,6 +319,18 @@ func (v *visit) size() int {
 		for j := range e.Diagnoses {
 			n += 32 + len(e.Diagnoses[j].Code) + len(e.Diagnoses[j].Display)
 		}
+	}
+	return n
+}
+
+// size is about how many bytes the record of the facts takes; nil: there are none.
+func (f *CensusFacts) size() int {
+	if f == nil {
+		return 0
+	}
+	n := 100 + 24*len(f.Listed) + 60*len(f.Newborns)
+	for i := range f.Diagnoses {
+		n += 48 + len(f.Diagnoses[i].Code) + len(f.Diagnoses[i].Display)
 	}
 	return n
 }

@@ -191,7 +191,7 @@ func (u *Unit) Restore(key string, s State) error {
 	kind, id, _ := strings.Cut(rest, "/")
 	switch s := s.(type) {
 	case nil:
-		return u.drop(kind, id)
+		return u.erase(kind, id)
 	case *UnitState:
 		u.facts = *s
 	case *RoomState:
@@ -232,8 +232,8 @@ func (u *Unit) Restore(key string, s State) error {
 	return nil
 }
 
-// drop takes a record away.
-func (u *Unit) drop(kind, id string) error {
+// erase takes a record away.
+func (u *Unit) erase(kind, id string) error {
 	switch kind {
 	case kindUnit:
 		u.facts = UnitState{}
@@ -311,6 +311,7 @@ func (u *Unit) hearAgain() {
 		}
 		u.reread(&s.Heard) // the map may have come after it
 		if v := u.visits[s.owner.visit]; v != nil {
+			u.kept++
 			s.bind(binding{v, toVisit})
 			if s.version != nil {
 				v.filed = append(v.filed, filed{s.Heard, s.version})
@@ -323,6 +324,7 @@ func (u *Unit) hearAgain() {
 		} else if s.version != nil || s.owner.name() != (referralName{}) {
 			u.referAgain(s)
 		} else if r := u.room(s.Room); r != nil {
+			u.kept++
 			r.threads.maps = u.maps
 			r.threads.add(s.Heard)
 		}
@@ -338,9 +340,10 @@ func (u *Unit) hearAgain() {
 func (u *Unit) referAgain(s *heardRecord) {
 	name := s.owner.name()
 	if name == (referralName{}) {
-		name.resource = s.version.resource
+		name.resource = wholeOf(s.version.resource)
 	}
 	if r := u.referralOf(name); r != nil {
+		u.kept++
 		r.said = append(r.said, filed{s.Heard, s.version})
 	}
 }
@@ -352,12 +355,14 @@ func (u *Unit) Restored() {
 	u.compile()
 	u.hearAgain()
 	u.learn()
-	u.fresh = slices.Collect(maps.Values(u.visits))
-	u.recent = slices.Clone(u.fresh)
+	u.relocate()
+	u.recent = slices.Collect(maps.Values(u.visits))
 	for _, v := range u.recent {
 		v.recent = true
+		u.indexKnown(v)
+		u.weigh(v)
 	}
-	u.aging = slices.SortedFunc(maps.Values(u.seen), func(a, b *SeenState) int { return cmp.Compare(a.At, b.At) })
+	u.aging = slices.SortedFunc(maps.Values(u.seen), compareSeen)
 	u.work.layout, u.work.known = true, true
 	u.markAll()
 	u.derive()

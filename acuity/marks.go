@@ -41,6 +41,13 @@ type work struct {
 	layout  bool     // rooms came or went
 	known   bool     // rooms were made known, or named by a census
 
+	// What is to be done with the table of rooms before anything is derived.
+	learn   bool        // make it anew from the facts
+	relabel bool        // bring it up to the labels
+	retable bool        // it tells other things now
+	parts   bool        // look anew who of those that are a part of another is a newborn
+	unsaid  []*Location // places of events that are no more
+
 	events  []intakeEvent // memory of the events of an input
 	said    []Heard       // memory of the statements of an input
 	settled []Heard       // memory of those of a room that are settled
@@ -49,8 +56,12 @@ type work struct {
 	active  []Factor      // memory of the factors of a room
 	weaving weaving
 	spans   []sojourn
+	present []sit  // of the room that is charted, see seePresent
+	last    *visit // of them, the patient who came last
 	own     []sojourn
 	moved   []Instant // memory of the moves of a visit
+	came    []Instant // moves since the last step
+	went    []Instant // and those that are no more
 	// referrals are those marked.
 	referrals []*referral
 	episode   episode

@@ -7,11 +7,11 @@ func (u *Unit) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(r.here, func(s sit) bool { return s.v.story.newborn })
+	i := slices.IndexFunc(u.work.present, func(s sit) bool { return s.v.story.newborn })
 	if i < 0 {
 		return
 	}
-	first := r.here[i]
+	first := u.work.present[i]
 	p, e := r.entry(), &u.work.episode
 	p.Visit, p.Arrived, p.Mother, p.Birth = first.v.ID, first.From, false, 0
 	e.folds = nil
@@ -26,8 +26,8 @@ func (u *Unit) admitAlone(r *room) {
 // in the room, and those whom a census lists with the mother.
 func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
-	for _, s := range r.here {
-		if !s.v.story.newborn || !r.isOf(s.v, mother) {
+	for _, s := range u.work.present {
+		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
@@ -63,17 +63,30 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 
 // isOf reports whether a newborn in the room belongs to the entry of a mother:
 // its own if she is here, else the one who came last; nil: there is no mother.
-func (r *room) isOf(v, mother *visit) bool {
-	var last *visit
-	for _, s := range r.here {
-		if !s.v.story.newborn {
-			last = s.v
-			if v.mother == s.v {
-				return mother == s.v
-			}
+func (u *Unit) isOf(r *room, v, mother *visit) bool {
+	if v.mother != nil && !v.mother.story.newborn && u.whereIs(v.mother) == r {
+		return mother == v.mother
+	}
+	return mother == u.work.last
+}
+
+// seePresent notes who of those in a room its chart has: of too many the ones who came
+// last, patients and newborns apart.
+func (r *room) seePresent(w *work) {
+	w.present, w.last = w.present[:0], nil
+	var patients, newborns int
+	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
+		n := &patients
+		if v := r.here[i].v; v.story.newborn {
+			n = &newborns
+		} else if w.last == nil {
+			w.last = v
+		}
+		if *n++; *n <= capPresent {
+			w.present = append(w.present, r.here[i])
 		}
 	}
-	return last == mother
+	slices.Reverse(w.present)
 }
 
 // newbornPrimary returns the primary of a newborn visit.
@@ -113,8 +126,8 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 // addBabyEvidence adds what is said about the newborns themselves.
 func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 	baby := uint8(0)
-	for _, s := range r.here {
-		if !s.v.story.newborn || !r.isOf(s.v, mother) {
+	for _, s := range u.work.present {
+		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++

@@ -54,7 +54,7 @@ func (t *roomTable) see(l Location) {
 	t.own[string(k)] = o
 	t.names[string(fold(nil, room))]++
 	if t.slots[o.id] != nil || t.has(o.id) {
-		t.assign()
+		t.moved = true
 		return
 	}
 	t.slots[o.id] = o
@@ -87,9 +87,19 @@ func (t *roomTable) ownOf(l Location) *ownRoom {
 	return t.own[string(key(array[:0], l.PointOfCare, room))]
 }
 
-// assign gives each own room its id anew, in the order of their text, so that
-// the ids of rooms whose hashes collide do not depend on who came first.
+// slot returns the own room with an id; nil if there is none.
+func (t *roomTable) slot(id int32) *ownRoom {
+	t.assign()
+	return t.slots[id]
+}
+
+// assign gives each own room its id anew if some met, in the order of their text, so
+// that the ids of rooms whose hashes collide do not depend on who came first.
 func (t *roomTable) assign() {
+	if !t.moved {
+		return
+	}
+	t.moved = false
 	clear(t.slots)
 	for _, k := range slices.Sorted(maps.Keys(t.own)) {
 		o := t.own[k]

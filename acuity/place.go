@@ -46,6 +46,7 @@ type roomTable struct {
 	own    map[string]*ownRoom // by point of care and room
 	slots  map[int32]*ownRoom  // by id
 	names  map[string]int      // how many own rooms have this PV1-3.2
+	moved  bool                // ids are to be given anew: some met
 	points map[int32]string    // numeric rooms: the point of care that uses it, or several
 
 	stale   bool
@@ -72,9 +73,7 @@ func (t *roomTable) know(id int32, label, area string) bool {
 	}
 	t.known[id] = k
 	t.stale, t.found = true, nil
-	if t.slots[id] != nil {
-		t.assign()
-	}
+	t.moved = t.moved || t.slots[id] != nil
 	return true
 }
 
@@ -91,9 +90,7 @@ func (t *roomTable) forget(id int32) bool {
 	}
 	delete(t.known, id)
 	t.stale, t.found = true, nil
-	if id >= firstOwnRoom && id < firstOwnRoom+ownRooms {
-		t.assign()
-	}
+	t.moved = t.moved || id >= firstOwnRoom && id < firstOwnRoom+ownRooms
 	return true
 }
 
@@ -107,11 +104,16 @@ func (t *roomTable) site(entries []siteLocation) {
 	}
 }
 
-// foundPlace is what the table tells of a place that is kept.
-type foundPlace struct {
+// toldPlace is what the table tells of a place.
+type toldPlace struct {
 	placement
 	pointOfCare, area, label string
 	site                     Factor // the hospital's own primary for whoever is there; 0: none
+}
+
+// foundPlace is that of a place that is kept.
+type foundPlace struct {
+	toldPlace
 
 	kind    area   // for patients of service; areaUnknown: not looked up yet
 	service string // of the last patient whose kind of place was asked for
@@ -127,15 +129,21 @@ func (t *roomTable) find(l *Location) *foundPlace {
 	if t.found == nil || len(t.found) >= capShared {
 		t.found = map[*Location]*foundPlace{}
 	}
-	where := t.stood(*l)
-	f := &foundPlace{placement: t.resolve(*l), pointOfCare: where.PointOfCare, label: cmp.Or(where.Label, where.Room)}
+	f := &foundPlace{toldPlace: t.look(*l)}
+	t.found[l] = f
+	return f
+}
+
+// look returns what the table tells of a place.
+func (t *roomTable) look(l Location) toldPlace {
+	where := t.stood(l)
+	f := toldPlace{placement: t.resolve(l), pointOfCare: where.PointOfCare, label: cmp.Or(where.Label, where.Room)}
 	if s := t.siteOf(&where); s != nil {
 		f.site = s.Primary
 	}
 	if r, ok := t.known[f.Room]; ok && f.Kind == inRoom {
 		f.area, f.label = r.area, cmp.Or(r.label, f.label)
 	}
-	t.found[l] = f
 	return f
 }
 
@@ -187,6 +195,7 @@ func (t *roomTable) resolve(l Location) placement {
 	var array [96]byte
 	k := key(array[:0], l.PointOfCare, room)
 	if o := t.own[string(k)]; o != nil {
+		t.assign()
 		return placement{inRoom, o.id}
 	}
 	return placement{inRoom, home(k)}
@@ -294,7 +303,7 @@ func (t *roomTable) label(id int32) (label string, own bool) {
 		}
 		return r.label, false
 	}
-	o := t.slots[id]
+	o := t.slot(id)
 	if o == nil {
 		return strconv.Itoa(int(id)), false
 	}

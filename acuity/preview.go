@@ -36,7 +36,7 @@ func (u *Unit) preview(o *Observation, offset int64) Change {
 // that is derived it has derived anew.
 func (u *Unit) Twin() *Unit {
 	t := NewUnit(u.hospital)
-	t.plain = u.plain
+	t.plain, t.limits = u.plain, u.limits
 	u.States(func(key []byte, s State) {
 		// The records of rooms, visits and the unit are taken by value, those
 		// of the others are kept as they are.

@@ -153,7 +153,7 @@ func TestAreaWords(t *testing.T) {
 // A service is known by the words of places, by some of its own, and is of another field
 // if it is none of these: but a number alone tells nothing.
 func TestAreaOfAService(t *testing.T) {
-	place := foundPlace{pointOfCare: "3W"}
+	place := foundPlace{toldPlace: toldPlace{pointOfCare: "3W"}}
 	for service, want := range map[string]area{
 		"NB": areaNursery, "NEO": areaNursery, "NEONATOLOGY": areaNursery, "NEWBORN": areaNursery, "NICU": areaNICU,
 		"OBS": areaObstetric, "MAT": areaObstetric, "MATERNITY": areaObstetric, "MFM": areaObstetric, "PERINATOLOGY": areaObstetric,

@@ -221,6 +221,16 @@ func codingsOf(list []Coding) codings {
 	return codings(b.String())
 }
 
+// has reports whether a part of them, as a code, is one of these names.
+func (c codings) has(names map[string]bool) bool {
+	for part := range strings.SplitSeq(string(c), "\x00") {
+		if names[part] {
+			return true
+		}
+	}
+	return false
+}
+
 func (c codings) list() []Coding {
 	var list []Coding
 	for rest := string(c); rest != ""; {

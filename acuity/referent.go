@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -39,7 +40,17 @@ const LocationName = "Location/"
 
 // takeReferents takes what others name.
 func (u *Unit) takeReferents(in *intake) {
-	heard, seen := false, false
+	codes, persons := map[string]bool{}, map[string]bool{} // Medications, and Patients, that say something else now
+	seen := false
+	said := func(s *ReferentState) {
+		if len(s.Codings) > 0 {
+			codes[s.Name] = true
+		}
+		if s.ofPerson() || s.Patient != "" {
+			persons[s.Name] = true
+		}
+		seen = seen || !s.Place.IsZero()
+	}
 	for i := range in.o.Referents {
 		r := &in.o.Referents[i]
 		old := u.referents[r.Name]
@@ -53,32 +64,38 @@ func (u *Unit) takeReferents(in *intake) {
 		}
 		u.referents[s.Name] = s
 		u.dirty.referents = append(u.dirty.referents, s.Name)
-		heard = heard || len(s.Codings) > 0 && u.names(s.Name)
-		seen = seen || !s.Place.IsZero() || old != nil && !old.Place.IsZero()
 		u.learnt(s.Name)
 		if old != nil {
+			said(old)
+			u.markPerson(&old.Referent)
 			u.part(&old.Referent)
 		}
+		said(s)
 		u.join(&s.Referent)
-		if s.ofPerson() || old != nil && old.ofPerson() {
-			u.markPerson(s.Name)
-		}
 	}
 	for _, old := range u.forgetReferents() {
-		heard = heard || len(old.Codings) > 0 && u.names(old.Name)
-		seen = seen || !old.Place.IsZero()
+		said(old)
 	}
+	if len(persons) > 0 {
+		u.work.parts = true
+		for i := range in.o.Referents {
+			if r := &in.o.Referents[i]; persons[r.Name] {
+				u.markPerson(r)
+			}
+		}
+	}
+	heard := len(codes) > 0 && u.speaksOf(codes)
 	if heard || u.maps == nil || u.maps.referents == nil {
 		u.readAgain()
 	}
 	if seen {
-		u.learn()
-		u.work.known = true
-		u.markAll()
+		u.work.learn, u.work.known = true, true
 	}
 	if heard || seen {
 		for _, r := range u.rooms {
-			u.markRoom(r, markRebuild|markTouched)
+			if u.markRoom(r, markTouched); heard {
+				u.markRoom(r, markRebuild)
+			}
 		}
 	}
 }
@@ -157,10 +174,8 @@ func (u *Unit) forgetReferents() (forgotten []*ReferentState) {
 			return cmp.Or(cmp.Compare(a.Version, b.Version), strings.Compare(a.Name, b.Name))
 		})
 		for _, s := range list[:max(len(list)-capReferents, 0)] {
+			u.markPerson(&s.Referent)
 			u.part(&s.Referent)
-			if s.ofPerson() {
-				u.markPerson(s.Name)
-			}
 			delete(u.referents, s.Name)
 			u.dirty.gone = append(u.dirty.gone, string(u.key(kindReferent, digest(s.Name))))
 			forgotten = append(forgotten, s)
@@ -182,7 +197,6 @@ func (u *Unit) join(r *Referent) {
 			u.persons[pair[0]] = append(u.persons[pair[0]], pair[1])
 		}
 	}
-	u.markPerson(r.Name)
 }
 
 // part takes that back.
@@ -190,7 +204,6 @@ func (u *Unit) part(r *Referent) {
 	if r.Patient == "" {
 		return
 	}
-	u.markPerson(r.Name)
 	for _, pair := range [...][2]string{{r.Name, r.Patient}, {r.Patient, r.Name}} {
 		left := slices.DeleteFunc(u.persons[pair[0]], func(n string) bool { return n == pair[1] })
 		if u.persons[pair[0]] = left; len(left) == 0 {
@@ -199,13 +212,13 @@ func (u *Unit) part(r *Referent) {
 	}
 }
 
-// markPerson asks for the referrals and the visits of a patient anew, and for those
-// that are a part of another.
-func (u *Unit) markPerson(name string) {
-	for _, v := range u.parts {
-		u.markVisit(v, markRetell)
+// markPerson asks for the referrals and the visits of a patient anew; nothing of a
+// referent that is none.
+func (u *Unit) markPerson(r *Referent) {
+	if r.Patient == "" && !r.ofPerson() {
+		return
 	}
-	for _, n := range u.namesOf([]string{name}) {
+	for _, n := range u.namesOf([]string{r.Name}) {
 		for _, r := range u.referred[n] {
 			u.markReferral(r)
 		}
@@ -215,21 +228,18 @@ func (u *Unit) markPerson(name string) {
 	}
 }
 
-// names reports whether a statement that is kept names a referent, or one that it
-// is in: then it is to be read anew.
-func (u *Unit) names(name string) bool {
-	sought := []string{name}
+// speaksOf reports whether a statement that is kept names one of these referents, or
+// one that it is in: then statements are to be read anew.
+func (u *Unit) speaksOf(names map[string]bool) bool {
 	for range maxInside - 1 {
+		inside := maps.Clone(names)
 		for whole, s := range u.referents {
-			if !slices.Contains(sought, whole) && slices.ContainsFunc(s.Codings, func(c Coding) bool { return slices.Contains(sought, c.Code) }) {
-				sought = append(sought, whole)
+			if slices.ContainsFunc(s.Codings, func(c Coding) bool { return inside[c.Code] }) {
+				names[whole] = true
 			}
 		}
 	}
-	says := func(w *wording) bool {
-		return slices.Contains(sought, w.Code) ||
-			w.also != "" && slices.ContainsFunc(sought, func(n string) bool { return strings.Contains(string(w.also), n) })
-	}
+	says := func(w *wording) bool { return names[w.Code] || w.also != "" && w.also.has(names) }
 	for _, r := range u.readouts {
 		if says(&r.wording) {
 			return true

@@ -27,18 +27,14 @@ func (u *Unit) subjectOf(s *Signal) holder {
 		if v := u.visitCalled(s.Visit); v != nil {
 			return holder{v: v}
 		}
-		names := 0
-		for range u.nameOnly {
-			names++
-		}
-		if names >= capReferrals {
+		if len(u.unknown) >= u.limits.unknown || !u.roomForVisit() {
 			return holder{}
 		}
 		return holder{v: u.visit(s.Visit)}
 	}
 	name := referralName{patient: s.Patient, subject: s.Subject}
 	if name == (referralName{}) {
-		name.resource = s.Resource
+		name.resource = wholeOf(s.Resource)
 	}
 	if r := u.referralOf(name); r != nil {
 		return holder{ref: r}
@@ -49,7 +45,7 @@ func (u *Unit) subjectOf(s *Signal) holder {
 // referralOf returns the referral of a name; nil beyond the cap.
 func (u *Unit) referralOf(name referralName) *referral {
 	r := u.referrals[name]
-	if r == nil && len(u.referrals) < capReferrals {
+	if r == nil && len(u.referrals) < u.limits.unknown {
 		r = &referral{referralName: referralName{strings.Clone(name.patient), strings.Clone(name.subject), strings.Clone(name.resource)}}
 		u.referrals[r.referralName] = r
 		for _, n := range r.names() {
@@ -95,10 +91,15 @@ func (u *Unit) dismiss(r *referral) {
 func (u *Unit) refer() {
 	for _, r := range u.work.referrals {
 		r.marked = false
+		newest := r.newest()
 		for i := range r.said {
 			h := &r.said[i]
 			was, is := u.bindingOf(&h.Heard), binding{kind: toNobody}
-			if v := u.bindPatient(r, r.newestOf(h)); v != nil {
+			at := h.ReceivedAt
+			if whole := h.whole(); whole != "" {
+				at = newest[whole]
+			}
+			if v := u.bindPatient(r, at); v != nil {
 				is = binding{v, toVisit}
 			}
 			if was == is {
@@ -113,13 +114,13 @@ func (u *Unit) refer() {
 	u.work.referrals = u.work.referrals[:0]
 }
 
-// newestOf returns when the newest version of what a statement is about was
-// received: the versions of one resource belong together.
-func (r *referral) newestOf(h *filed) Instant {
-	at, whole := h.ReceivedAt, h.whole()
+// newest returns, of each resource that statements are about, when its newest version
+// was received: the versions of one resource belong together.
+func (r *referral) newest() map[string]Instant {
+	at := make(map[string]Instant, len(r.said))
 	for i := range r.said {
-		if o := &r.said[i]; whole != "" && o.whole() == whole {
-			at = max(at, o.ReceivedAt)
+		if whole := r.said[i].whole(); whole != "" {
+			at[whole] = max(at[whole], r.said[i].ReceivedAt)
 		}
 	}
 	return at
@@ -171,20 +172,30 @@ func (u *Unit) bindPatient(r *referral, at Instant) *visit {
 }
 
 // namesOf returns the names with all others that visits or Patients tell to be of
-// the same patient: a number and a reference.
+// the same patient: a number and a reference. Of a patient who has too many, these
+// names alone.
 func (u *Unit) namesOf(names []string) []string {
-	add := func(more []string) {
+	given := len(names)
+	add := func(more []string) bool {
 		for _, n := range more {
 			if !slices.Contains(names, n) {
 				names = append(names, n)
 			}
+			if len(names) > capNames {
+				return false
+			}
 		}
+		return true
 	}
 	for i := 0; i < len(names); i++ {
 		for _, v := range u.patients[names[i]] {
-			add(v.names)
+			if !add(v.names) {
+				return names[:given]
+			}
 		}
-		add(u.persons[names[i]])
+		if !add(u.persons[names[i]]) {
+			return names[:given]
+		}
 	}
 	return names
 }
@@ -222,8 +233,9 @@ func (u *Unit) settleReferrals(now Instant) {
 	}
 	for _, r := range slices.SortedFunc(maps.Values(u.referrals), byName) {
 		var old, left []filed
+		fresh := r.newest()
 		for _, h := range r.said {
-			if due(&h.Heard) && !r.speaksOf(h.whole(), func(o *filed) bool { return !due(&o.Heard) }) {
+			if at := fresh[h.whole()]; due(&h.Heard) && (h.whole() == "" || at.Add(settleAfter) <= now) {
 				old = append(old, h)
 			} else {
 				left = append(left, h)
@@ -245,7 +257,7 @@ func (u *Unit) settleReferrals(now Instant) {
 			u.markVisit(v, markState)
 		}
 	}
-	for v := range u.nameOnly {
+	for v := range u.unknown {
 		for _, h := range v.threads.byArrival(due) {
 			u.lose(&h)
 		}
@@ -257,10 +269,4 @@ func (u *Unit) settleReferrals(now Instant) {
 			return due(&h.Heard)
 		})
 	}
-}
-
-// speaksOf reports whether a statement of a resource, as a whole, is such a one; the
-// versions of one stay together.
-func (r *referral) speaksOf(whole string, such func(*filed) bool) bool {
-	return whole != "" && slices.ContainsFunc(r.said, func(o filed) bool { return o.whole() == whole && such(&o) })
 }

@@ -60,7 +60,7 @@ const recallDaily = 2000
 func (u *Unit) forgetDerived() {
 	past := u.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | markRetell | markWeave)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
@@ -84,6 +84,7 @@ func (u *Unit) forgetDerived() {
 		u.past = past
 	}
 	u.compile()
-	u.moves, u.unplaced = nil, 0
+	u.work.came, u.work.went = nil, nil
+	u.moves, u.unplaced, u.belonging, u.crowded = nil, 0, 0, false
 	u.work.layout, u.work.known = true, true
 }

@@ -2,6 +2,7 @@ package acuity
 
 import (
 	"cmp"
+	"hash/maphash"
 	"slices"
 	"strings"
 )
@@ -18,6 +19,7 @@ type filed struct {
 type version struct {
 	resource  string  // pseudonym; of a component with a dot and its index
 	updatedAt Instant // 0: not said
+	hash      uint64  // of the resource
 }
 
 // versionOf returns the version that a signal is; nil if it is of no resource.
@@ -25,7 +27,7 @@ func versionOf(s *Signal) *version {
 	if s.Resource == "" {
 		return nil
 	}
-	return &version{strings.Clone(s.Resource), s.UpdatedAt}
+	return &version{strings.Clone(s.Resource), s.UpdatedAt, maphash.String(seed, s.Resource)}
 }
 
 // whole is the resource without the index of a component; "" of none.
@@ -33,7 +35,11 @@ func (h *filed) whole() string {
 	if h.version == nil {
 		return ""
 	}
-	whole, _, _ := strings.Cut(h.version.resource, ".")
+	return wholeOf(h.version.resource)
+}
+
+func wholeOf(resource string) string {
+	whole, _, _ := strings.Cut(resource, ".")
 	return whole
 }
 
@@ -188,6 +194,14 @@ func (h *filed) sameThing(o *filed) bool {
 	return h.version.resource == o.version.resource
 }
 
+// thingHash is the same of statements about one thing.
+func (h *filed) thingHash() uint64 {
+	if h.version == nil {
+		return h.identityHash + uint64(h.Kind)
+	}
+	return h.version.hash
+}
+
 // things splits statements in order into those about each thing.
 func things(list []*filed, yield func([]*filed)) {
 	for len(list) > 0 {
@@ -232,9 +246,7 @@ func (u *Unit) reread(h *Heard) {
 }
 
 // unfile drops the record of a filed statement.
-func (u *Unit) unfile(h *filed) {
-	u.dirty.lost = append(u.dirty.lost, h.number)
-}
+func (u *Unit) unfile(h *filed) { u.drop(&h.Heard) }
 
 // placeInTime is the time by which statements about the same thing follow each
 // other.
@@ -277,15 +289,14 @@ func between(list []filed, h *filed) int {
 // the same thing; an observation with a newer one of the same code; one that
 // nothing knows; else the oldest.
 func leastOf(list []filed) int {
-	sameCode := func(a, b *filed) bool { return !a.runs() && !b.runs() && *a.identity == *b.identity }
-	for _, same := range [...]func(a, b *filed) bool{(*filed).sameThing, sameCode} {
-		for i := range list {
-			for j := i + 1; j < len(list); j++ {
-				if same(&list[i], &list[j]) && list[i].placeInTime() <= list[j].placeInTime() {
-					return i
-				}
-			}
-		}
+	at := func(i int) Instant { return list[i].placeInTime() }
+	things := func(i int) (uint64, bool) { return list[i].thingHash(), true }
+	if i := superseded(len(list), things, func(i, j int) bool { return list[i].sameThing(&list[j]) }, at); i >= 0 {
+		return i
+	}
+	codes := func(i int) (uint64, bool) { return list[i].identityHash, !list[i].runs() }
+	if i := superseded(len(list), codes, func(i, j int) bool { return *list[i].identity == *list[j].identity }, at); i >= 0 {
+		return i
 	}
 	return max(0, slices.IndexFunc(list, func(h filed) bool { return h.state == unmapped && h.Status == SignalActive }))
 }

@@ -101,9 +101,14 @@ func (v *visit) bornTo(mother *visit) {
 		return
 	}
 	if old := v.mother; old != nil {
-		old.babies = slices.DeleteFunc(old.babies, func(n *visit) bool { return n == v })
+		last := len(old.babies) - 1
+		old.babies[v.babyAt] = old.babies[last]
+		old.babies[v.babyAt].babyAt = v.babyAt
+		old.babies[last] = nil
+		old.babies = old.babies[:last]
 	}
 	if v.mother = mother; mother != nil {
+		v.babyAt = len(mother.babies)
 		mother.babies = append(mother.babies, v)
 	}
 }
@@ -202,7 +207,7 @@ func (u *Unit) roomOf(p placement) *room {
 		return r
 	}
 	s := RoomState{ID: p.Room, Registered: true}
-	if o := u.table.slots[p.Room]; o != nil {
+	if o := u.table.slot(p.Room); o != nil {
 		s.Label, _ = u.table.label(p.Room)
 		s.PointOfCare, s.Room = o.pointOfCare, o.room
 	}

@@ -69,8 +69,7 @@ func (u *Unit) takeSite(in *intake) {
 	}
 	if len(o.Locations) > 0 || o.Switches != nil {
 		u.table.site(u.locations())
-		u.relabel()
-		u.work.known = true
+		u.work.relabel, u.work.known = true, true
 		u.markAll()
 	}
 	if len(o.Mappings)+len(o.Rules) > 0 {

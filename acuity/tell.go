@@ -314,7 +314,7 @@ func (n *narrator) count(t *told) {
 
 // refer keeps a name of the patient.
 func (n *narrator) refer(name string) {
-	if name != "" && !slices.Contains(n.referred, name) {
+	if name != "" && len(n.referred) < capReferred && !slices.Contains(n.referred, name) {
 		n.referred = append(n.referred, name)
 	}
 }

@@ -153,14 +153,10 @@ func (t *thread) between(h *Heard) int {
 // superseded returns the place of the oldest statement that has a newer one
 // about the same; -1: there is none.
 func (t *thread) superseded() int {
-	for i := range t.said {
-		for j := i + 1; j < len(t.said); j++ {
-			if sameSubject(&t.said[i], &t.said[j]) && t.said[i].orderTime() <= t.said[j].orderTime() {
-				return i
-			}
-		}
-	}
-	return -1
+	subjects := func(i int) (uint64, bool) { return t.said[i].subjectHash, true }
+	return superseded(len(t.said), subjects,
+		func(i, j int) bool { return sameSubject(&t.said[i], &t.said[j]) },
+		func(i int) Instant { return t.said[i].orderTime() })
 }
 
 // least returns the statement that is missed least: of those that have a newer

@@ -16,6 +16,7 @@ import (
 type Unit struct {
 	hospital string
 	cat      *Catalogue
+	limits   limits
 
 	site
 	facts  UnitState
@@ -40,9 +41,12 @@ type Unit struct {
 	versions   map[string]*visit  // which has the events of a version of an Encounter, by resource
 	encounters map[string]*visit  // by the names of their Encounters
 	resources  map[string]holder  // who keeps the statements of a resource
-	fresh      []*visit           // that came since housekeeping, or are nothing but names
+	unknown    unknownVisits      // that statements name
+	fresh      []*visit           // known since housekeeping
 	looks      map[int32][]*visit // at the others, by the hour in which they may be over
 	recent     []*visit           // about which something was said since housekeeping, at least
+	kept       int                // statements
+	eventBytes int                // of the events of all visits, about
 	aging      []*SeenState       // as seen, ascending by receipt
 	waits      bool               // what waits is to be counted anew
 	cancels    []*visit           // of which cancels may wait
@@ -54,9 +58,12 @@ type Unit struct {
 	// identities has one of each of those read.
 	identities map[identity]*identity
 	table      roomTable
+	located    map[Location]*locatedPlace
 	chart      Chart
 	verdict    Verdict
 	lately     lately
+	belonging  int  // rooms that belong to the unit
+	crowded    bool // those are more than it may have
 	sums       sums // of the rooms of the verdict
 	before     gist // of the verdict before
 
@@ -79,6 +86,8 @@ type room struct {
 	claims  []claim // visits that may be the occupant without visit
 	adopter *visit  // the one who is
 	inUnit  bool
+	belongs bool // to the unit, if there are not too many that do
+	spare   bool // there are, and it is not in use
 	again   bool // judged anew in this step
 	was     int  // index in work.before; -1: it was not in the unit; or asIs
 	is      int  // index in the verdict; -1: not in it
@@ -114,6 +123,11 @@ type visit struct {
 	baby    bool     // as in the index of newborns
 	lost    bool     // as in the count of those without a room
 	recent  bool     // as in the list of those that were touched
+	gone    bool     // forgotten
+	bytes   int      // of its facts, about
+	babyAt  int      // its place among the babies of its mother
+	watched bool     // housekeeping is to look at it
+	cancels bool     // as in the list of those of which cancels may wait
 	marks   mark
 }
 
@@ -129,6 +143,7 @@ func NewUnit(hospital string) *Unit {
 	u := &Unit{
 		hospital:  hospital,
 		cat:       Default(),
+		limits:    usual,
 		visits:    map[string]*visit{},
 		site:      newSite(),
 		seen:      map[string]*SeenState{},
@@ -138,6 +153,8 @@ func NewUnit(hospital string) *Unit {
 		referred:  map[string][]*referral{},
 		listed:    map[string]bool{},
 		looks:     map[int32][]*visit{},
+		unknown:   unknownVisits{},
+		located:   map[Location]*locatedPlace{},
 	}
 	u.compile()
 	u.index()
@@ -249,11 +266,9 @@ func byID(a, b *room) int { return cmp.Compare(a.ID, b.ID) }
 
 func byRoomID(r *room, id int32) int { return cmp.Compare(r.ID, id) }
 
-// addRoom makes a room known; nil beyond the cap.
+// addRoom makes a room known. Whether there is room for it was asked when the input
+// that names it was taken.
 func (u *Unit) addRoom(s RoomState) *room {
-	if len(u.rooms) >= capRooms {
-		return nil
-	}
 	i, _ := slices.BinarySearchFunc(u.rooms, s.ID, byRoomID)
 	r := &room{RoomState: s, was: -1, is: -1}
 	u.rooms = slices.Insert(u.rooms, i, r)
@@ -270,7 +285,7 @@ func (u *Unit) visit(id string) *visit {
 		v = &visit{visitFacts: visitFacts{ID: strings.Clone(id)}} // not the observation that named it
 		u.visits[v.ID] = v
 		u.slots.take(v)
-		u.fresh = append(u.fresh, v)
+		u.indexKnown(v)
 		u.markVisit(v, markState|markRetell)
 	}
 	return v

@@ -363,66 +363,103 @@ func (w view) write(u *Unit) {
 
 // A unit that keeps what it derived, one that derives everything anew at each
 // step, and one that is stopped and restored at any point do the same.
-func TestIncrementalIsPlainIsRestored(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, now: day}
-		unit, plain, broken := NewUnit(testHospital), NewUnit(testHospital), NewUnit(testHospital)
-		plain.plain = true
-		log, seen := changelog{}, view{}
-		var observations []Observation
-		var changes []Change
-		same := func(what string, a, b any) {
-			if x, y := rendered(a), rendered(b); x != y {
-				t.Fatalf("%s differs\n%s", what, difference(x, y))
-			}
+func TestIncrementalIsPlainIsRestored(t *testing.T) { rapid.Check(t, sameHoweverKept) }
+
+// That holds at the limits, too: what is refused, or forgotten early, is so by facts.
+func TestSameAtTheLimits(t *testing.T) {
+	few := limits{rooms: 2, known: 5, visits: 4, ofPatient: 2, bytes: 4000, statements: 12, unknown: 2, waiting: 4, identities: 6}
+	usual, few = few, usual
+	defer func() { usual = few }()
+	rapid.Check(t, sameHoweverKept)
+}
+
+func sameHoweverKept(t *rapid.T) {
+	w := &world{t: t, now: day}
+	unit, plain, broken := NewUnit(testHospital), NewUnit(testHospital), NewUnit(testHospital)
+	plain.plain = true
+	log, seen := changelog{}, view{}
+	var observations []Observation
+	var changes []Change
+	same := func(what string, a, b any) {
+		if x, y := rendered(a), rendered(b); x != y {
+			t.Fatalf("%s differs\n%s", what, difference(x, y))
 		}
-		compare := func(a, b Change, other *Unit, name string) {
-			same("change of "+name, a, b)
-			same("chart of "+name, unit.Chart(), other.Chart())
-			if x, y := shown(unit.verdict), shown(other.verdict); x != y {
-				t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
-			}
+	}
+	compare := func(a, b Change, other *Unit, name string) {
+		same("change of "+name, a, b)
+		same("chart of "+name, unit.Chart(), other.Chart())
+		if x, y := shown(unit.verdict), shown(other.verdict); x != y {
+			t.Fatalf("verdict of %s differs at %v\n%s\n%s", name, unit.facts.Clock, difference(x, y), rendered(unit.Chart().Rooms))
 		}
-		for range rapid.IntRange(1, 25).Draw(t, "steps") {
-			o := w.next()
-			observations = append(observations, o)
-			for {
-				a, more := unit.Advance(o.ReceivedAt)
-				b, plainMore := plain.Advance(o.ReceivedAt)
-				c, brokenMore := broken.Advance(o.ReceivedAt)
-				if more != plainMore || more != brokenMore {
-					t.Fatalf("one advances, another does not: %v %v %v", more, plainMore, brokenMore)
-				}
-				if !more {
-					break
-				}
-				changes = append(changes, a)
-				compare(a, b, plain, "plain")
-				compare(a, c, broken, "restored")
+	}
+	for range rapid.IntRange(1, 25).Draw(t, "steps") {
+		o := w.next()
+		observations = append(observations, o)
+		for {
+			a, more := unit.Advance(o.ReceivedAt)
+			b, plainMore := plain.Advance(o.ReceivedAt)
+			c, brokenMore := broken.Advance(o.ReceivedAt)
+			if more != plainMore || more != brokenMore {
+				t.Fatalf("one advances, another does not: %v %v %v", more, plainMore, brokenMore)
 			}
-			i := int64(len(observations) - 1)
-			a := unit.Apply(&o, i)
+			if !more {
+				break
+			}
 			changes = append(changes, a)
-			compare(a, plain.Apply(&o, i), plain, "plain")
-			compare(a, broken.Apply(&o, i), broken, "restored")
-			same("verdict of the chart", shown(unit.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
-			log.write(broken)
-			if pick(t, "restart", false, false, true) {
-				broken = log.restore(t)
-				same("chart after a restore", unit.Chart(), broken.Chart())
-			}
-			seen.write(unit)
-			for _, r := range unit.Chart().Rooms {
-				if seen[r.ID] != rendered(r) {
-					t.Fatalf("view of room %d\n%s\n%s", r.ID, seen[r.ID], rendered(r))
-				}
-			}
-			if len(seen) != len(unit.Chart().Rooms) {
-				t.Fatalf("view has %d rooms, chart %d", len(seen), len(unit.Chart().Rooms))
+			compare(a, b, plain, "plain")
+			compare(a, c, broken, "restored")
+		}
+		i := int64(len(observations) - 1)
+		a := unit.Apply(&o, i)
+		changes = append(changes, a)
+		compare(a, plain.Apply(&o, i), plain, "plain")
+		compare(a, broken.Apply(&o, i), broken, "restored")
+		same("verdict of the chart", shown(unit.verdict), shown(unit.Chart().Verdict(unit.facts.Clock)))
+		log.write(broken)
+		if pick(t, "restart", false, false, true) {
+			broken = log.restore(t)
+			same("chart after a restore", unit.Chart(), broken.Chart())
+		}
+		seen.write(unit)
+		unit.checkLimits(t)
+		for _, r := range unit.Chart().Rooms {
+			if seen[r.ID] != rendered(r) {
+				t.Fatalf("view of room %d\n%s\n%s", r.ID, seen[r.ID], rendered(r))
 			}
 		}
-		folded := Fold(observations, w.now)
-		same("folded changes", changes, folded.Changes)
-		same("folded chart", unit.Chart(), folded.Chart)
-	})
+		if len(seen) != len(unit.Chart().Rooms) {
+			t.Fatalf("view has %d rooms, chart %d", len(seen), len(unit.Chart().Rooms))
+		}
+	}
+	folded := Fold(observations, w.now)
+	same("folded changes", changes, folded.Changes)
+	same("folded chart", unit.Chart(), folded.Chart)
+}
+
+// checkLimits holds what is counted against what there is.
+func (u *Unit) checkLimits(t *rapid.T) {
+	kept, bytes, used := 0, 0, 0
+	for _, r := range u.rooms {
+		kept += r.threads.size
+		if r.inUnit && u.isUsed(r) && !r.Listed {
+			used++
+		}
+	}
+	for _, v := range u.visits {
+		kept += v.threads.size + len(v.filed)
+		bytes += v.size()
+		if _, unknown := u.unknown[v]; unknown != v.isName() {
+			t.Fatalf("unknown visits have %v: %v", v.ID, unknown)
+		}
+	}
+	for _, r := range u.referrals {
+		kept += len(r.said)
+	}
+	if kept != u.kept || bytes != u.eventBytes {
+		t.Fatalf("%d statements and %d bytes are counted, there are %d and %d", u.kept, u.eventBytes, kept, bytes)
+	}
+	l := &u.limits
+	if len(u.visits) > l.visits || len(u.rooms) > 2*l.known || kept > l.statements || len(u.referrals) > l.unknown || used > l.known {
+		t.Fatalf("%d visits, %d rooms, %d in use, %d statements, %d unknown visits, %d patients", len(u.visits), len(u.rooms), used, kept, len(u.unknown), len(u.referrals))
+	}
 }

@@ -37,9 +37,10 @@ func (u *Unit) countWaiting() {
 		if u.visits[v.ID] == v {
 			cancels += n
 		}
+		v.cancels = n > 0
 		return n == 0
 	})
-	for v := range u.nameOnly {
+	for v := range u.unknown {
 		statements += v.threads.size + len(v.filed)
 	}
 	for _, r := range u.referrals {
