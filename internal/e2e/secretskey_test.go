@@ -1,9 +1,14 @@
 package e2e
 
 import (
+	"fmt"
+	"io"
+	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAnotherSecretsKey changes the key that seals secrets and addresses by the steps
@@ -91,4 +96,56 @@ func TestAnotherSecretsKey(t *testing.T) {
 		t.Errorf("to the old key: %s", out)
 	}
 	canaries(t, s.kafka.address, s.prefix, secret, "15550100", before, after)
+}
+
+// TestNotifyWithAnotherKey: an instance with another secrets key, or none, is not ready
+// and says why; it decides nothing. The right one tells people what happened meanwhile.
+func TestNotifyWithAnotherKey(t *testing.T) {
+	needServers(t)
+	t.Parallel() // it waits for many starts
+	gateway := &smsGateway{t: t}
+	provider := httptest.NewServer(gateway)
+	defer provider.Close()
+	const right = "the right key of the tests, of 32 and more"
+	s := startSystemWith(t, []string{
+		"SVC_SECRETS_KEY=" + right, "SVC_SMS_DRIVER=http", "SVC_SMS_URL=" + provider.URL + "/send", "SVC_SMS_TOKEN=" + gatewayToken,
+	}, "north")
+	s.processor("p1")
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0")
+	d := &desk{t: t, p: s.partners[0], admin: newPartner(s.base, "north", key), args: []string{"--api", s.base, "--key", key}}
+	d.admin.honored(t)
+	d.onDuty("north")
+	private := "127.0.0.1:" + mustFreePort(t)
+	for _, wrong := range []string{"another key of the tests, of 32 and more", ""} {
+		node := start(t, "wrong", []string{"notify", "--instance", "n1", "--leave", "--private-listen", private}, append(slices.Clone(s.env), "SVC_SECRETS_KEY="+wrong)...)
+		eventually(t, time.Minute, func() error {
+			answer, err := http.Get("http://" + private + "/readyz")
+			if err != nil {
+				return err
+			}
+			defer answer.Body.Close()
+			said, err := io.ReadAll(answer.Body)
+			if err != nil || answer.StatusCode != http.StatusServiceUnavailable || !strings.Contains(string(said), "keys: ") || !strings.Contains(string(said), "secrets key") {
+				return fmt.Errorf("%d %s %w", answer.StatusCode, said, err)
+			}
+			return nil
+		})
+		if wrong != "" {
+			d.surge()
+			var level struct{ Level string }
+			into(t, d.p.get(t, "/api/v1/level").Data, &level)
+			if level.Level != "red" {
+				t.Fatalf("the unit is %s", level.Level)
+			}
+		}
+		if out := d.say("alerts", "episodes"); strings.Contains(out, "epi_") {
+			t.Errorf("it has decided:\n%s", out)
+		}
+		node.stop()
+	}
+	notify := start(t, "right", []string{"notify", "--instance", "n1", "--private-listen", private}, s.env...)
+	notify.await("http://" + private + "/readyz")
+	if sms := gateway.await(t, "Test north"); !strings.HasPrefix(sms.Text, "RED") {
+		t.Errorf("people are told %q", sms.Text)
+	}
 }

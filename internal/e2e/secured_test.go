@@ -55,7 +55,7 @@ func TestSecuredServers(t *testing.T) {
 			as := func(user string) []string {
 				return append([]string{
 					"SVC_KAFKA=" + secure, "SVC_KAFKA_TLS=true", "SVC_KAFKA_TLS_CA=" + filepath.Join(certs, "ca.pem"),
-					"SVC_KAFKA_SASL=" + mechanism, "SVC_KAFKA_SASL_USER=" + user, "SVC_KAFKA_SASL_PASSWORD=" + user + "--secret",
+					"SVC_KAFKA_SASL=" + mechanism, "SVC_KAFKA_SASL_USER=" + user, "SVC_KAFKA_SASL_PASSWORD=" + user + "-secret",
 					"SVC_REDIS=rediss://svc:redis-secret@" + view + "/0", "SVC_REDIS_CA=" + filepath.Join(certs, "ca.pem"),
 					"SVC_TOPIC_PREFIX=" + prefix, "SVC_PARTITIONS=3", "SVC_PSEUDONYM_KEY=0123456789abcdef0123456789abcdef",
 				}, hooks.env...)
@@ -132,7 +132,7 @@ var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
 	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
 	"notify":  "| `svc notify` | Read on the group `svc-notifier` |",
-	"front":   "| `svc ingest`, and the commands that make keys and hospitals | Write on the transactional id `svc.v1.settings` |",
+	"front":   "| `svc ingest`, and the commands that make keys and hospitals or change keys | Write on the transactional id `svc.v1.settings` |",
 }
 
 // kafkaUsers are the principals of the roles.
@@ -259,7 +259,7 @@ func startSecureKafka(t *testing.T, pool *dockertest.Pool, certs string, prefixe
 	admin := kadm.NewClient(client)
 	var users []kadm.UpsertSCRAM
 	for _, user := range kafkaUsers {
-		users = append(users, kadm.UpsertSCRAM{User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: user + "--secret"})
+		users = append(users, kadm.UpsertSCRAM{User: user, Mechanism: kadm.ScramSha512, Iterations: 4096, Password: user + "-secret"})
 	}
 	created, err := admin.AlterUserSCRAMs(context.Background(), nil, users)
 	if err == nil {
