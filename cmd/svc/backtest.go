@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -77,7 +78,9 @@ func (b *backtestCommand) run(ctx context.Context) error {
 	if err = b.span(); err != nil {
 		return err
 	}
-	report, err := backtest.Run(hours.Each(list), b.options)
+	shown := cli.NewProgress(b.world, "backtest", "hours")
+	report, err := backtest.Run(counted(hours.Each(list), len(list), shown.Tell), b.options)
+	shown.End()
 	if errors.Is(err, backtest.ErrTooFew) {
 		return fmt.Errorf("%w; --warmup says how many", err)
 	} else if err != nil {
@@ -179,7 +182,28 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 	}
 	lines := cli.Interruptible(ctx, in)
 	defer lines.Close() //nolint:errcheck // it was only read
-	return hours.Ordered(hours.OfRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
+	return b.read(hours.OfRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
+}
+
+// read gathers hours in their order, and shows how many there are by now.
+func (b *backtestCommand) read(list iter.Seq2[*acuity.Snapshot, error]) ([]*acuity.Snapshot, error) {
+	shown := cli.NewProgress(b.world, "backtest", "hours read")
+	defer shown.End()
+	return hours.Ordered(counted(list, 0, shown.Tell))
+}
+
+// counted tells how many hours were taken, of how many; 0: nobody knows.
+func counted(list iter.Seq2[*acuity.Snapshot, error], total int, tell func(done, total int64)) iter.Seq2[*acuity.Snapshot, error] {
+	return func(yield func(*acuity.Snapshot, error) bool) {
+		n := int64(0)
+		for s, err := range list {
+			if !yield(s, err) {
+				return
+			}
+			n++
+			tell(n, int64(total))
+		}
+	}
 }
 
 func (b *backtestCommand) kafka() stream.Options {
@@ -195,7 +219,7 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 		return nil, err
 	}
 	defer log.Close()
-	return hours.Ordered(hours.OfInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
+	return b.read(hours.OfInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
 }
 
 // ofSnapshots reads the hours that were recorded. They were written in
@@ -213,7 +237,7 @@ func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, 
 	}
 	span := spans[schemas.Partition([]byte(b.options.Hospital), int32(len(spans)))] //nolint:gosec // Kafka counts them so
 	enough := errors.New("nobody wants more")
-	return hours.Ordered(func(yield func(*acuity.Snapshot, error) bool) {
+	return b.read(func(yield func(*acuity.Snapshot, error) bool) {
 		if err := cluster.Range(ctx, topic, span, func(r stream.Record) error {
 			s, err := schemas.DecodeSnapshot(r.Value)
 			if err != nil {

@@ -77,6 +77,7 @@ func (c *exportOptions) run(ctx context.Context) error {
 			return usageError(fmt.Errorf("--out: %s holds an export of something else; name another folder", dir))
 		}
 	}
+	c.done()
 	if err != nil {
 		return err
 	}

@@ -47,6 +47,7 @@ func (c *logCommand) importFrom(ctx context.Context, dir string) error {
 	im := &replay.Import{Dir: dir, Spans: c.log.Spans, Pace: c.pace(), Progress: c.progress(), Put: func(r *stream.Record) error { return loader.Put(r) }}
 	m, err := im.Run(ctx)
 	err = errors.Join(err, loader.Close())
+	c.done()
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return usageError(fmt.Errorf("%s holds no export that is done", dir))

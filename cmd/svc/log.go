@@ -4,15 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/cli"
 	"svc/internal/replay"
 	"svc/internal/stream"
 	"svc/schemas"
@@ -29,6 +28,7 @@ type logCommand struct {
 	nice      int
 	awaits    bool // Kafka, however long it is away
 
+	shown      *cli.Progress
 	partitions int         // import
 	drop       func()      // of the ballast
 	others     atomic.Bool // use the processors
@@ -175,42 +175,15 @@ func (c *logCommand) hospitalList() []string {
 	return list
 }
 
-// progress tells on standard error how far a command is.
-type progress struct {
-	out  io.Writer
-	what string
-	now  func() time.Time
-
-	mu    sync.Mutex
-	begun time.Time
-	first int64 // done when it began: what an earlier start did
-	told  time.Time
-}
-
+// progress shows how far a command is, until [logCommand.done].
 func (c *logCommand) progress() func(done, total int64) {
-	p := &progress{out: c.Stderr, what: c.what, now: c.Now}
-	return p.tell
+	c.shown = cli.NewProgress(c.world, c.what, "records")
+	return c.shown.Tell
 }
 
-// tellEvery is how often progress is told.
-const tellEvery = 2 * time.Second
-
-func (p *progress) tell(done, total int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	now := p.now()
-	if p.begun.IsZero() {
-		p.begun, p.told, p.first = now, now, done
-		return
+// done ends what shows how far it is: what is printed next has the line to itself.
+func (c *logCommand) done() {
+	if c.shown != nil {
+		c.shown.End()
 	}
-	if now.Sub(p.told) < tellEvery {
-		return
-	}
-	p.told = now
-	rate := float64(done-p.first) / now.Sub(p.begun).Seconds()
-	left := "?"
-	if rate > 0 {
-		left = (time.Duration(float64(total-done)/rate) * time.Second).Round(time.Second).String()
-	}
-	fmt.Fprintf(p.out, "%s: %d of %d records, %.0f/s, %s left\n", p.what, done, total, rate, left)
 }

@@ -24,7 +24,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 	code := run(ctx, os.Args[1:], world{
-		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Own: true,
+		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Own: true, Terminal: cli.IsTerminal(os.Stderr),
 	})
 	stop()
 	os.Exit(code)

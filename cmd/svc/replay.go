@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/cli"
 	"svc/internal/replay"
 	"svc/schemas"
 )
@@ -76,15 +77,23 @@ func (c *replayOptions) run(ctx context.Context) error {
 	if c.diff {
 		d := &replay.Diff{Rerun: rerun, Changes: c.committed(schemas.Verdicts())}
 		summary, err := write(ctx, into, d.Write, d.WriteFolder)
+		c.done()
 		if err != nil {
 			return err
+		}
+		if c.json && c.out != "-" {
+			return cli.PrintJSON(c.Stdout, map[string]string{"summary": fmt.Sprint(summary)})
 		}
 		fmt.Fprintln(c.Stderr, "replay:", summary)
 		return nil
 	}
 	rows, err := write(ctx, into, rerun.Write, rerun.WriteFolder)
+	c.done()
 	if err != nil {
 		return err
+	}
+	if c.json && c.out != "-" {
+		return cli.PrintJSON(c.Stdout, map[string]int64{"changes": rows})
 	}
 	fmt.Fprintf(c.Stderr, "replay: %d changes\n", rows)
 	return nil

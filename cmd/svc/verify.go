@@ -71,6 +71,7 @@ func (c *verifyOptions) run(ctx context.Context) error {
 		return err
 	}
 	report, err := v.Round(ctx)
+	c.done()
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,10 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	}
 	v = &replay.Verify{
 		Inputs: c.inputs(), Changes: c.committed(schemas.Verdicts()), View: viewOf(view), Shown: view.Hospitals,
-		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: c.pace(), Progress: c.progress(),
+		Patience: c.patience, Hospitals: c.hospitalList(), Plain: c.plain, Pace: c.pace(),
+	}
+	if !c.continuous { // that tells by metrics
+		v.Progress = c.progress()
 	}
 	if !c.cluster.Embedded() {
 		v.Held = acuity.At(c.Now().Add(-schemas.Verdicts().CompactionLag))

@@ -22,6 +22,7 @@ type World struct {
 	Env            func(string) (string, bool)
 	Stdout, Stderr io.Writer
 	Now            func() time.Time
+	Terminal       bool // Stderr is one, and shows how far long work is by a bar
 	Own            bool // the process is nothing but this command, and may run it in another one
 }
 

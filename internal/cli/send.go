@@ -126,6 +126,7 @@ type sending struct {
 	World
 	source func(each func(payload) error) error
 	began  time.Time
+	shown  *Progress
 
 	mu      sync.Mutex
 	codes   map[string]int
@@ -137,7 +138,7 @@ type sending struct {
 }
 
 func newSending(o *sendOptions, w World, source func(each func(payload) error) error) *sending {
-	return &sending{sendOptions: o, World: w, source: source, began: w.Now(), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
+	return &sending{sendOptions: o, World: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
 // run sends everything; the error says what was refused, or why it broke off.
@@ -248,7 +249,7 @@ func (s *sending) note(p payload, got sent) {
 	if got.refused {
 		s.refused++
 		if s.refused <= 10 {
-			fmt.Fprintf(s.Stderr, "message %d: %s\n", p.number, got)
+			s.shown.Say(fmt.Sprintf("message %d: %s", p.number, got))
 		}
 	}
 }
@@ -264,14 +265,24 @@ func (s *sending) resume() int {
 	return first
 }
 
-// progress tells once a second how far it is.
+// progress shows how far it is: on a terminal a bar, elsewhere a line each second.
 func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
-	for pause(ctx, time.Second) == nil {
+	defer s.shown.End()
+	every := time.Second
+	if s.Terminal {
+		every = barEvery
+	}
+	for pause(ctx, every) == nil {
 		s.mu.Lock()
-		fmt.Fprintf(s.Stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
-			len(s.took), s.refused, s.retried, float64(len(s.took))/s.Now().Sub(s.began).Seconds())
+		answered, refused, retried := len(s.took), s.refused, s.retried
 		s.mu.Unlock()
+		if s.Terminal {
+			s.shown.Tell(int64(answered), 0)
+			continue
+		}
+		fmt.Fprintf(s.Stderr, "%d answered, %d refused, %d tried again, %.0f/s\n",
+			answered, refused, retried, float64(answered)/s.Now().Sub(s.began).Seconds())
 	}
 }
 

@@ -133,13 +133,18 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	const looked = 1024 // lines between two looks at ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
 	began, n, written := w.Now(), 0, 0
+	shown := NewProgress(w, "simulate", "hours")
+	defer shown.End()
 	var line []byte
 	for r := range requests {
 		if n++; n < o.to.from {
 			continue
 		}
-		if n%looked == 0 && ctx.Err() != nil {
-			break
+		if n%looked == 0 {
+			if ctx.Err() != nil {
+				break
+			}
+			shown.Tell(int64(r.At.Sub(o.unit.Start)/time.Hour), int64(o.unit.For/time.Hour))
 		}
 		if wait := r.At.Sub(w.Now()); o.pace > 0 && wait > 0 {
 			if err := out.Flush(); err != nil {
@@ -158,6 +163,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	if err := out.Flush(); err != nil {
 		return err
 	}
+	shown.End()
 	fmt.Fprintf(w.Stderr, "%d lines in %.1f s\n", written, w.Now().Sub(began).Seconds())
 	return nil
 }

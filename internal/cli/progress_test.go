@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestProgress: lines every two seconds where there is no terminal, a bar that goes
+// away where there is one.
+func TestProgress(t *testing.T) {
+	for name, tt := range map[string]struct {
+		terminal bool
+		total    int64
+		want     []string
+		lines    int
+	}{
+		"lines":                    {false, 500, []string{"export: 300 of 500 records, 100/s, 2s left\n", "export: 500 of 500 records, 100/s, 0s left\n"}, 2},
+		"lines, nobody knows when": {false, 0, []string{"export: 300 records, 100/s\n", "export: 500 records, 100/s\n"}, 2},
+		"bar":                      {true, 500, []string{"export", "100%", "(500/500"}, 0},
+		"bar, nobody knows when":   {true, 0, []string{"export", "(300"}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			at := time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC)
+			p := NewProgress(World{Stderr: &out, Now: func() time.Time { return at }, Terminal: tt.terminal}, "export", "records")
+			for second := range int64(5) {
+				p.Tell(100*(second+1), tt.total)
+				if tt.terminal {
+					continue
+				}
+				at = at.Add(time.Second)
+			}
+			p.Say("a line between")
+			p.End()
+			p.Tell(600, tt.total) // too late
+			said := out.String()
+			for _, want := range append(tt.want, "a line between\n") {
+				if !tt.terminal && !strings.Contains(said, want) {
+					t.Errorf("missing %q in %q", want, said)
+				}
+			}
+			if lines := strings.Count(said, "\n") - 1; !tt.terminal && lines != tt.lines || tt.terminal && !strings.Contains(said, "export") {
+				t.Errorf("%d lines in %q", lines, said)
+			}
+			if strings.Contains(said, "600") {
+				t.Errorf("goes on after its end: %q", said)
+			}
+		})
+	}
+}
