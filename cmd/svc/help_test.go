@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -65,4 +67,71 @@ func TestFlagsHaveTwoDashes(t *testing.T) {
 			}
 		})
 	})
+}
+
+// TestCompletion: a shell is offered commands, flags and the words that a flag takes,
+// and what it loads is a script.
+func TestCompletion(t *testing.T) {
+	for words, want := range map[string][]string{
+		"":                       {"dev\t", "keys\t", "completion\t"},
+		"keys ":                  {"mint\t", "revoke\t"},
+		"help webhooks ro":       {"rotate\t"},
+		"export --format ":       {"parquet", "ndjson", "csv"},
+		"webhooks replay w --on": {"--only\t"},
+		"alerts set-tier ":       {"T1", "T2", "T3"},
+		"completion ":            {"bash", "zsh", "fish"},
+	} {
+		args := strings.Split(words, " ")
+		_, stdout, _ := say(t, append([]string{"__complete"}, args...)...)
+		for _, one := range want {
+			if !strings.Contains("\n"+stdout, "\n"+one) {
+				t.Errorf("svc %s: %q is not offered in\n%s", words, one, stdout)
+			}
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		code, script, stderr := say(t, "completion", shell)
+		if code != 0 || stderr != "" || !strings.Contains(script, "__complete") {
+			t.Errorf("%s: code %d, says %q", shell, code, stderr)
+		}
+		if shell == "bash" {
+			check := exec.Command("bash", "-n")
+			check.Stdin = strings.NewReader(script)
+			if out, err := check.CombinedOutput(); err != nil {
+				t.Errorf("%v: %s", err, out)
+			}
+		}
+	}
+	if code, stdout, stderr := say(t, "completion", "tcsh"); code != 2 || stdout != "" || !strings.Contains(stderr, "SHELL: must be bash, zsh or fish") {
+		t.Errorf("code %d, says %q", code, stderr)
+	}
+}
+
+// TestManualPages: each command has one, that names its flags and their variables.
+func TestManualPages(t *testing.T) {
+	dir := t.TempDir()
+	if code, _, stderr := say(t, "man", "--out", dir); code != 0 {
+		t.Fatal(stderr)
+	}
+	each(tree(world{}), func(c *cobra.Command) {
+		if c.Hidden || c.Name() == "help" { // which cobra leaves out
+			return
+		}
+		path := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
+		page, err := os.ReadFile(filepath.Join(dir, path))
+		if err != nil || !strings.HasPrefix(string(page), ".nh\n.TH") {
+			t.Errorf("%s: %v, %.40q", path, err, page)
+		}
+	})
+	_, page, _ := say(t, "man", "keys", "mint")
+	for _, want := range []string{`--scopes`, "SVC_SCOPES", "SVC_KAFKA_SASL_PASSWORD_FILE", "make a key"} {
+		if !strings.Contains(strings.ReplaceAll(page, `\`, ""), want) {
+			t.Errorf("%q is not in\n%s", want, page)
+		}
+	}
+	for _, args := range [][]string{{"man", "keys", "fly"}, {"help", "fly"}, {"man", "keys", "--out", dir}} {
+		if code, stdout, stderr := say(t, args...); code != 2 || stdout != "" || strings.Count(stderr, "\n") != 1 {
+			t.Errorf("%v: code %d, says %q", args, code, stderr)
+		}
+	}
 }
