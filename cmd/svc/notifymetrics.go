@@ -35,6 +35,16 @@ func (m *metrics) notify() *notifyFigures {
 		}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "svc_notify_waiting", Help: "Deliveries that wait, by channel."}, []string{"channel"}),
 	}
+	// What an alert of Prometheus waits for is there before it first happens: of a
+	// series that begins with 1 nobody sees an increase.
+	for _, channel := range []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook} {
+		for _, state := range []outbound.State{outbound.Delivered, outbound.Expired, outbound.Failed, outbound.Rejected, outbound.Poison} {
+			f.deliveries.WithLabelValues(string(channel), string(state))
+		}
+		for _, class := range []outbound.Class{outbound.ClassOK, outbound.ClassSealed} {
+			f.attempts.WithLabelValues(string(channel), string(class))
+		}
+	}
 	m.registry.MustRegister(f.events, f.attempts, f.deliveries, f.decisions, f.seconds, f.accepted, f.waiting)
 	return f
 }
