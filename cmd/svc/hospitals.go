@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -22,14 +24,21 @@ func hospitalsCommand(w world) *cobra.Command {
 func createHospitalCommand(w world) *cobra.Command {
 	a := newAdmin(w, 0)
 	var h access.Hospital
-	c := a.command("create", "make a hospital", func(ctx context.Context, _ []string) error { return a.createHospital(ctx, &h) })
+	c := a.command("create [ID]", "make a hospital", func(ctx context.Context, _ []string) error { return a.createHospital(ctx, &h) })
+	c.Long = "The id is given as ID, or by --id."
 	f := c.Flags()
 	f.StringVar(&h.ID, "id", "", "`id`: lower-case letters, digits and hyphens")
 	f.StringVar(&h.Name, "name", "", "name, for `people`")
 	f.StringVar(&h.Zone, "timezone", "", "IANA time `zone`, such as America/Chicago")
-	cli.Require(f, "id", "name", "timezone")
+	cli.Require(f, "name", "timezone")
 	a.check = func() []error {
-		if h.ID == "" || h.Zone == "" { // said already
+		switch id := strings.Join(f.Args(), ""); {
+		case (id == "") == (h.ID == ""):
+			return []error{errors.New("ID, --id: give one of them")}
+		case id != "":
+			h.ID = id
+		}
+		if h.Zone == "" { // said already
 			return nil
 		}
 		return []error{h.Check()}

@@ -140,7 +140,7 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 		fault := func(place, rule string) {
 			faults = append(faults, fmt.Sprintf("line %d: %s: %s", line, place, rule))
 		}
-		if err := (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check(); err != nil {
+		if (&access.Hospital{ID: row.ID, Zone: "UTC"}).Check() != nil {
 			fault("id", "must be lower-case letters, digits and hyphens, 64 at most, and no word that is reserved")
 		} else if before := lines[row.ID]; before > 0 {
 			fault("id", fmt.Sprintf("is that of line %d", before))
@@ -150,7 +150,7 @@ func readHospitals(in io.Reader) (rows []importedHospital, faults []string, err 
 		if !isLabel(row.Name) {
 			fault("name", "must be 1 to 100 characters")
 		}
-		if err := (&access.Hospital{ID: "a", Zone: row.Zone}).Check(); err != nil {
+		if (&access.Hospital{ID: "a", Zone: row.Zone}).Check() != nil {
 			fault("timezone", "must be an IANA name such as America/Chicago")
 		}
 		for name := range strings.SplitSeq(field("keys"), ";") {

@@ -34,7 +34,7 @@ const (
 )
 
 // IsTerminal reports whether a file is a terminal.
-func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) } //nolint:gosec // a small number
+func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
 // NewProgress returns the progress of some work.
 func NewProgress(w World, what, unit string) *Progress {

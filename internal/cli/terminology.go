@@ -109,7 +109,7 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 			row.Kind = &kind
 		}
 		if op, than := field("op"), field("than"); op != "" || than != "" {
-			if _, err := strconv.ParseFloat(than, 64); err != nil || !json.Valid([]byte(than)) { // "nan" is none of JSON
+			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // "nan" is none of JSON
 				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
 				return
 			}
