@@ -75,9 +75,9 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                          {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},
 		"rotate":                        {[]string{"keys", "rotate", "--data", nowhere, "--overlap", "2h"}, []string{"KEY: must be given", "--overlap", "--kafka"}},
-		"create, two ids": {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
-		"create, no id":   {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
-		"create, bare id": {[]string{"hospitals", "create", "No-Id", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"hospital id", "--kafka"}},
+		"create, two ids":               {[]string{"hospitals", "create", "a", "--id", "b", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
+		"create, no id":                 {[]string{"hospitals", "create", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"ID, --id: give one", "--kafka"}},
+		"create, bare id":               {[]string{"hospitals", "create", "No-Id", "--name", "N", "--timezone", "UTC", "--data", nowhere}, []string{"hospital id", "--kafka"}},
 		"create": {
 			[]string{"hospitals", "create", "--data", nowhere, "--id", "No Id", "--timezone", "Mars/Base"},
 			[]string{"--name", "hospital id", "timezone", "--kafka"},
