@@ -49,7 +49,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 	t.leave()
 	first := !u.facts.HasCensus
 	u.facts.HasCensus, u.facts.CensusAt = true, at
-	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms)))
+	u.facts.TotalRooms = max(c.TotalRooms, int32(len(t.rooms))) //nolint:gosec // rooms of one census, which are limited
 	u.work.retable = u.relabel() || u.work.retable
 	if first {
 		u.markAll()

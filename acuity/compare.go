@@ -259,7 +259,7 @@ func (in *intake) heardIn(room int32) []int32 {
 		in.byRoom = map[int32][]int32{}
 		for i := range in.heard {
 			if s := &in.o.Signals[i]; s.Visit == "" && s.Patient == "" {
-				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i)) //nolint:gosec // of one request
+				in.byRoom[s.Room] = append(in.byRoom[s.Room], int32(i))
 			}
 		}
 	}

@@ -50,5 +50,5 @@ func (u *Unit) countWaiting() {
 			}
 		}
 	}
-	u.chart.Unit.CancelsWaiting, u.chart.Unit.StatementsWaiting = int32(cancels), int32(statements) //nolint:gosec // bounded by the caps
+	u.chart.Unit.CancelsWaiting, u.chart.Unit.StatementsWaiting = int32(cancels), int32(statements)
 }

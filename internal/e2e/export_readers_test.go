@@ -88,7 +88,7 @@ func TestExportReadByOthers(t *testing.T) {
 			}
 			dates := map[string]bool{}
 			for _, folder := range folders {
-				dates[folder[1].(string)] = true //nolint:forcetypeassert // made below
+				dates[folder[1].(string)] = true //nolint:forcetypeassert,errcheck // made below
 			}
 			for name, got := range map[string][]string{"pandas": seen.Pandas.Dates, "Polars": seen.Polars.Dates} {
 				if !slices.Equal(got, slices.Sorted(maps.Keys(dates))) {

@@ -92,7 +92,7 @@ func (s *stopping) once(name string, args []string, env ...string) {
 		s.t.Fatalf("%s, signal %v after %v: still there %v later\n%s", name, signal, after, s.within, tail(n.logged(), 400))
 	}
 	s.slowest = max(s.slowest, time.Since(asked))
-	status, _ := n.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	status := n.cmd.ProcessState.Sys().(syscall.WaitStatus) //nolint:forcetypeassert,errcheck // of Unix
 	switch {
 	case status.Signaled() && status.Signal() == signal && after < begun:
 		s.early++

@@ -188,7 +188,7 @@ func TestEmbedNamesDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	raw[70]++
-	if err := os.WriteFile(name, raw, 0o600); err != nil {
+	if err = os.WriteFile(name, raw, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Embed(BrokerOptions{Dir: dir})

@@ -180,7 +180,7 @@ func TestEnsurePersists(t *testing.T) {
 					if time.Now().After(until) {
 						return nil, nil, false
 					}
-					resp, _ := req.ResponseKind().(*kmsg.CreateTopicsResponse)
+					resp := req.ResponseKind().(*kmsg.CreateTopicsResponse) //nolint:forcetypeassert,errcheck // of this request
 					topic := kmsg.NewCreateTopicsResponseTopic()
 					topic.Topic, topic.ErrorCode = "audit", tt.answer.Code
 					resp.Topics = append(resp.Topics, topic)

@@ -119,7 +119,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		var records []byte
 		for i := range n {
 			r := kmsg.NewRecord()
-			r.OffsetDelta, r.Key = int32(i), key //nolint:gosec // few
+			r.OffsetDelta, r.Key = int32(i), key
 			body := r.AppendTo(nil)[1:]          // behind a length of 0
 			records = binary.AppendVarint(records, int64(len(body)))
 			records = append(records, body...)
@@ -130,7 +130,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		b.FirstTimestamp, b.MaxTimestamp = time, time
 		b.ProducerID, b.ProducerEpoch, b.FirstSequence = -1, -1, -1
 		b.Records = records
-		b.Length = int32(min(headerBytes-beforeLength+len(records), math.MaxInt32)) //nolint:gosec // bounded
+		b.Length = int32(min(headerBytes-beforeLength+len(records), math.MaxInt32))
 		one := b.AppendTo(nil)
 		binary.BigEndian.PutUint32(one[atChecksum:], crc32.Checksum(one[atAttributes:], castagnoli))
 		raw = append(raw, one...)

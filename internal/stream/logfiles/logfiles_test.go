@@ -365,7 +365,7 @@ func damageBytes(t *testing.T, dir string, times int) {
 		}
 		again := options(left)
 		again.Repair = true
-		if err := Mend(again); err != nil {
+		if err = Mend(again); err != nil {
 			t.Fatalf("%s: not repaired: %v", place, err)
 		}
 		got := committed(t, left)

@@ -57,7 +57,7 @@ func (m *mender) read(name string) (*partition, error) {
 		return nil, err //nolint:wrapcheck // names the file
 	}
 	for _, entry := range entries {
-		if base, err := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64); err == nil {
+		if base, fault := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64); fault == nil {
 			p.segments = append(p.segments, &segment{file: filepath.Join(dir, strconv.FormatInt(base, 10)), base: base})
 		}
 	}
@@ -177,7 +177,7 @@ func (m *mender) mend(p *partition) error {
 	if p.end < reach && len(p.segments) > 0 {
 		m.Log.Error("the end of a log was lost with the machine", "partition", p.name, "end", p.end, "read_up_to", reach)
 		s := p.segments[len(p.segments)-1]
-		if err := m.write(s.file+segmentExt, append(s.raw, filling(m.Filler, p.end, reach, s.timeAt(len(s.batches)))...)); err != nil {
+		if err = m.write(s.file+segmentExt, append(s.raw, filling(m.Filler, p.end, reach, s.timeAt(len(s.batches)))...)); err != nil {
 			return err
 		}
 		if p, err = m.read(p.name); err != nil {
@@ -301,7 +301,7 @@ func (s *segment) index() []byte {
 		if b.pending() {
 			entry[14] = 1
 		}
-		entry[1] = byte(crc32.Checksum(entry[2:], castagnoli))
+		entry[1] = byte(crc32.Checksum(entry[2:], castagnoli)) //nolint:gosec // its last byte is stored
 		all = append(all, entry[:]...)
 	}
 	return all
@@ -314,7 +314,7 @@ func (s *segment) agrees(index []byte) bool {
 	}
 	for i, b := range s.batches {
 		entry := index[i*indexEntry:][:indexEntry]
-		if entry[0] != indexVersion || entry[1] != byte(crc32.Checksum(entry[2:], castagnoli)) ||
+		if entry[0] != indexVersion || entry[1] != byte(crc32.Checksum(entry[2:], castagnoli)) || //nolint:gosec // as stored
 			binary.LittleEndian.Uint32(entry[2:]) != leaderEpoch || entry[14]&1 != 0 != b.pending() {
 			return false
 		}
