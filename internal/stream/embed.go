@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math"
 	"os"
 	"sync/atomic"
 	"syscall"
@@ -73,10 +74,21 @@ func Embed(o BrokerOptions) (*Broker, error) {
 		return nil, fmt.Errorf("start broker: %w", err)
 	}
 	b.cluster = cluster
+	cluster.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.Fetch}, When: unlimited, Observe: true, TopLevel: true, Count: -1})
 	if o.Dir != "" {
 		cluster.Fault(b.faults()...)
 	}
 	return b, nil
+}
+
+// unlimited takes from a fetch its limit for all partitions together; those of each
+// stand. An answer that is cut at that limit lacks the list of transactions that were
+// aborted, and a reader of what is committed would be shown their records.
+func unlimited(req kmsg.Request) bool {
+	if fetch, ok := req.(*kmsg.FetchRequest); ok {
+		fetch.MaxBytes = math.MaxInt32
+	}
+	return false
 }
 
 // Addr is where the broker listens, host:port.

@@ -1,8 +1,11 @@
 package stream
 
 import (
+	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,8 +13,10 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/internal/stream/logfiles"
 )
@@ -200,4 +205,80 @@ func TestEmbedNamesDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Close()
+}
+
+// A read that ends at its limit of bytes is told which transactions were aborted, as
+// any other is: by a range, by a restore, and by a client of others.
+func TestAbortedIsNeverShown(t *testing.T) {
+	b, c := embedded(t, filepath.Join(t.TempDir(), "kafka"))
+	defer b.Close()
+	defer c.Close()
+	const transactions = 90
+	writer, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.TransactionalID("w"), kgo.RecordPartitioner(kgo.ManualPartitioner()),
+		kgo.ProducerBatchCompression(kgo.NoCompression()), kgo.ProducerLinger(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer writer.Close()
+	for i := range transactions {
+		if err := writer.BeginTransaction(); err != nil {
+			t.Fatal(err)
+		}
+		value := append(fmt.Appendf(nil, "%d ", i%2), bytes.Repeat([]byte{'x'}, 100<<10)...)
+		if err := writer.ProduceSync(t.Context(), &kgo.Record{Topic: logTopic, Key: []byte("k"), Value: value}).FirstErr(); err != nil {
+			t.Fatal(err)
+		}
+		if err := writer.EndTransaction(t.Context(), kgo.TransactionEndTry(i%2 == 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, read := range map[string]func(each func(value []byte)) error{
+		"range": func(each func([]byte)) error {
+			spans, err := c.Spans(t.Context(), logTopic, time.Time{}, time.Time{})
+			if err != nil {
+				return err
+			}
+			return c.Range(t.Context(), logTopic, spans[0], func(r Record) error { each(r.Value); return nil })
+		},
+		"restore": func(each func([]byte)) error {
+			return c.readTo(t.Context(), logTopic, nil, []int32{0}, func(r Record) error { each(r.Value); return nil })
+		},
+		"other client": func(each func([]byte)) error {
+			reader, err := kgo.NewClient(kgo.SeedBrokers(b.Addr()), kgo.FetchMaxBytes(1<<20), kgo.FetchMaxPartitionBytes(1<<20), kgo.FetchIsolationLevel(kgo.ReadCommitted()),
+				kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{logTopic: {0: kgo.NewOffset().AtStart()}}))
+			if err != nil {
+				return err
+			}
+			defer reader.Close()
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for n := 0; n < transactions/2; {
+				fetches := reader.PollFetches(ctx)
+				if err := fetches.Err(); err != nil {
+					return err
+				}
+				fetches.EachRecord(func(r *kgo.Record) {
+					if !isBarrier(r.Key) {
+						n++
+						each(r.Value)
+					}
+				})
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			committed, aborted := 0, 0
+			err := read(func(value []byte) {
+				if value[0] == '0' {
+					committed++
+				} else {
+					aborted++
+				}
+			})
+			if err != nil || committed != transactions/2 || aborted > 0 {
+				t.Errorf("%d records that were committed, %d that were not: %v", committed, aborted, err)
+			}
+		})
+	}
 }
