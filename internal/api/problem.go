@@ -135,7 +135,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	default:
 	}
 	if PrefersFHIR(r) {
-		WriteFHIR(w, r, row.status, p.outcome())
+		q.drained(w, r, func() { WriteFHIR(w, r, row.status, p.outcome()) })
 		return
 	}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
@@ -144,5 +144,5 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	if err != nil { // strings alone always encode
 		panic(err)
 	}
-	write(w, row.status, append(body, '\n'))
+	q.drained(w, r, func() { write(w, row.status, append(body, '\n')) })
 }

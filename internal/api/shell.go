@@ -61,6 +61,7 @@ type request struct {
 
 	// Here so that a request allocates once.
 	seen   recorder
+	body   requestBody
 	header [1]string // X-Request-Id
 }
 
@@ -110,6 +111,10 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 		start := s.Now()
 		q := &request{id: requestID(r), shell: s, now: s.Now, log: s.Log}
 		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
+		if r.Body != nil && r.Body != http.NoBody {
+			q.body.ReadCloser = r.Body
+			r.Body = &q.body
+		}
 		seen := &q.seen
 		seen.ResponseWriter, q.header[0] = w, q.id
 		seen.Header()["X-Request-Id"] = q.header[:]
