@@ -273,7 +273,7 @@ func (h *house) servers(needs need) (servers []func(context.Context) error) {
 // public is the server of the API: the routes of the roles on one port.
 func (h *house) public() *server {
 	return &server{
-		name: "public", address: h.config.Listen, handler: h.router,
+		name: "public", address: h.config.Listen, handler: h.router, wrap: h.shell.Listener,
 		after: h.ready, drain: h.config.Drain, within: h.config.ShutdownWithin,
 	}
 }

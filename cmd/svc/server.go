@@ -23,7 +23,8 @@ type server struct {
 	// drain is how long, at a graceful stop, requests are still taken before those that
 	// are open get within to end. Connections that serve one then are closed after it.
 	drain    time.Duration
-	patience *patience // with slow clients; nil: patient
+	patience *patience                       // with slow clients; nil: patient
+	wrap     func(net.Listener) net.Listener // of what net/http itself answers; nil: as it does
 }
 
 // patience is how long a slow client is waited for before it is cut off. What a
@@ -77,8 +78,12 @@ func (s *server) run(ctx context.Context) error {
 		MaxHeaderBytes:    headerAtMost,
 		ErrorLog:          slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug), // what clients do wrong on the wire
 	}
+	listener := s.listener
+	if s.wrap != nil {
+		listener = s.wrap(listener)
+	}
 	ended := make(chan error, 1)
-	go func() { ended <- web.Serve(s.listener) }()
+	go func() { ended <- web.Serve(listener) }()
 	late, drained := linger(ctx, s.drain)
 	defer drained()
 	select {

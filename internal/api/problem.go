@@ -25,6 +25,10 @@ const (
 	UnsupportedMedia             // content type or encoding
 	Conflict                     // an idempotency key came back with another body
 	Precondition                 // the thing has another version than the one expected
+	UnmetExpectation             // Expect names something else than 100-continue
+	LongHead                     // the head is longer than the server takes
+	UnknownEncoding              // a transfer encoding other than chunked
+	UnknownVersion               // a version of HTTP other than 1.0 and 1.1
 	Unprocessable                // well formed, but cannot be applied
 	RateLimited                  // more often than the key may
 	kinds
@@ -50,6 +54,10 @@ var table = [kinds]struct {
 	Conflict:         {http.StatusConflict, "invalid_request", "conflict", "The Idempotency-Key was used with another body; each request needs one of its own."},
 	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "conflict", "The resource has another version than If-Match says; read it again."},
 	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
+	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The header Expect may be 100-continue alone."},
+	LongHead:         {http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long", "The head of the request is larger than 64 KiB."},
+	UnknownEncoding:  {http.StatusNotImplemented, "invalid_request", "not-supported", "The transfer encoding is chunked, or none."},
+	UnknownVersion:   {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server speaks HTTP/1.1."},
 	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "throttled", "The key has sent more requests than it may; see the header Retry-After."},
 }
 
