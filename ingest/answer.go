@@ -17,7 +17,8 @@ type common struct {
 	Expired   []factorChange `json:"expired"`
 	Unmapped  []unmapped     `json:"unmapped"`
 	Warnings  []warning      `json:"warnings"`
-	Level     *string        `json:"level"` // after; null while pending
+	Level     *string        `json:"level"`             // after; null while pending
+	Refused   []api.Detail   `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital
 }
 
 type factorChange struct {
@@ -74,8 +75,11 @@ func (r *reader) answer(got receipt) common {
 		outcome := outcomes[got.change.Outcome]
 		c.Outcome = &outcome
 		for _, w := range got.change.Warnings {
-			c.warn(w.Code, r.places.locate(w.Path))
+			if _, over := acuity.Exceeded(w.Code); !over {
+				c.warn(w.Code, r.places.locate(w.Path))
+			}
 		}
+		c.Refused = r.refusedParts(&got.change)
 	}
 	if !got.applied || !got.durable {
 		return c

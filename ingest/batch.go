@@ -133,6 +133,9 @@ func (a *batchAnswer) settle(got receipt) {
 		case acuity.Rejected:
 			a.Counts.Rejected++
 			result.Error = &batchError{Code: api.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
+			if rule, over := acuity.Exceeded(it.Reason); over {
+				result.Error.Details = []api.Detail{{Path: strings.TrimPrefix(partOf[it.Reason], "."), Rule: rule}}
+			}
 		case acuity.Applied, acuity.Time:
 			a.Counts.Applied++
 		}

@@ -50,7 +50,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
-	in.places.encounters = facts.Places
+	in.places.encounters, in.places.resource = facts.Places, facts.PlaceOfSignal
 	in.issues(facts.Issues)
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	switch {
@@ -64,12 +64,9 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.passed(o, requestID(r), in.refusals()...)
 	}
-	answer := fhirAnswer{
-		common:    in.answer(got),
-		Resources: fhirCounts{facts.Received, facts.Applied, facts.Ignored, facts.Rejected},
-		ADTEvents: facts.Encounters, Signals: facts.Measurements, Diagnoses: facts.Conditions,
-		Issues: make([]fhirIssue, len(facts.Issues)),
-	}
+	answer := fhirAnswer{common: in.answer(got)}
+	answer.refuseResources(facts, &got.change)
+	answer.Issues = make([]fhirIssue, len(facts.Issues))
 	for i, issue := range facts.Issues {
 		answer.Issues[i] = fhirIssue(issue)
 	}
@@ -83,7 +80,10 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 
 func refusal(f *fhir.Fault) api.Problem {
 	if f.TooLarge {
-		return api.Problem{Kind: api.TooLarge, Message: "The body holds more than this endpoint takes at once."}
+		return api.Problem{
+			Kind: api.TooLarge, Message: "The body holds more than this endpoint takes at once.",
+			Details: []api.Detail{{Path: f.Path, Rule: f.Rule}},
+		}
 	}
 	return api.Problem{
 		Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.",

@@ -73,6 +73,18 @@ func TestFHIRWithoutFacts(t *testing.T) {
 	}
 }
 
+// manyFacts are Observations of 100 components each.
+func manyFacts(n int) string {
+	component := `{"code":{"coding":[{"system":"http://loinc.org","code":"11949-4"}]},"valueString":"Category II"}`
+	one := `{"resourceType":"Observation","id":"o%d","status":"final","code":{"text":"panel"},"subject":{"reference":"Patient/p"},"component":[` +
+		strings.Repeat(component+",", 99) + component + `]}`
+	all := make([]string, n)
+	for i := range all {
+		all[i] = fmt.Sprintf(one, i)
+	}
+	return "[" + strings.Join(all, ",") + "]"
+}
+
 func TestFHIRRefusals(t *testing.T) {
 	for name, test := range map[string]struct {
 		body   string
@@ -84,7 +96,8 @@ func TestFHIRRefusals(t *testing.T) {
 		"two lists":     {`{"resourceType":"Bundle","entry":[],"entry":[]}`, 400, "Bundle.entry unique"},
 		"late fault":    {strings.TrimSuffix(fhirBody, "}"), 400, "json"},
 		"skipped fault": {strings.Replace(fhirBody, `"type":"transaction"`, `"type":{"a":[01]}`, 1), 400, "json"},
-		"many":          {`[` + strings.Repeat(`{"resourceType":"Patient"},`, 20_000) + `{"resourceType":"Patient"}]`, 413, ""},
+		"many":          {`[` + strings.Repeat(`{"resourceType":"Patient"},`, 5000) + `{"resourceType":"Patient"}]`, 413, "maxItems:5000"},
+		"many facts":    {manyFacts(51), 413, "maxFacts:5000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)

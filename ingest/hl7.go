@@ -42,6 +42,9 @@ type exchange struct {
 	events  []acuity.Event
 	several bool
 	worst   hl7.AckCode
+
+	by   hl7.Acknowledgment // what all acknowledgments have in common
+	acks [][]byte           // one for each message
 }
 
 func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
@@ -76,6 +79,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		if got, ok = s.submit(w, r, in, o); !ok {
 			return
 		}
+		x.refuseMessages(&in.places, &got.change)
 	}
 	if kind.name != jsonType {
 		w.Header().Set("Content-Type", kind.name+"; charset=utf-8")
@@ -128,12 +132,12 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		r.warn(w.Code, w.Path)
 	}
 	a := hl7.Acknowledgment{Hospital: hospital, At: r.now.Time().In(r.zone), Sender: options.Sender}
+	x.by, x.acks = a, make([][]byte, 0, len(batch.Messages))
 	m := views.Get().(*hl7.Message) //nolint:errcheck,forcetypeassert // nothing else is in there
 	defer func() {
 		m.Release()
 		views.Put(m)
 	}()
-	acks := make([][]byte, 0, len(batch.Messages))
 	for i, raw := range batch.Messages {
 		a.ID, a.Fault = ackID(), nil
 		if m.Scan(raw, batch.Charset) != nil {
@@ -143,7 +147,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
 			r.refuseMessage(a.Fault, item("messages", i)+".", "")
 			r.places.controlIDs = append(r.places.controlIDs, "")
-			acks = append(acks, hl7.AppendError(nil, a))
+			x.acks = append(x.acks, hl7.AppendError(nil, a))
 			x.add(hl7Result{AckCode: string(hl7.AE)}, hl7.AE)
 			continue
 		}
@@ -168,15 +172,10 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			r.refuseMessage(a.Fault, path, controlID)
 		}
 		code, _ := m.Code(a)
-		acks = append(acks, m.Ack(nil, a))
+		x.acks = append(x.acks, m.Ack(nil, a))
 		x.add(hl7Result{AckCode: string(code), ControlID: controlID, EventType: m.Type()}, code)
 	}
-	if !x.several {
-		x.ack = acks[0]
-		return x, nil
-	}
-	a.ID, a.Fault = ackID(), nil
-	x.ack = hl7.AppendBatch(nil, batch, a, acks)
+	x.join()
 	return x, nil
 }
 
@@ -219,7 +218,7 @@ func severity(code hl7.AckCode) int {
 
 // answer answers in JSON.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
-	if len(x.events) == 0 {
+	if x.taken(got) == 0 {
 		refused := &api.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
 		if !x.several {
 			refused.ControlID = x.results[0].ControlID
@@ -229,26 +228,33 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	}
 	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
 	if x.several {
-		answer.Acks = x.settle(got)
+		answer.Acks = x.settle(&in.places, got)
 	} else {
 		answer.ControlID, answer.EventType = &x.results[0].ControlID, &x.results[0].EventType
 	}
 	api.OK(w, r, answer)
 }
 
-// settle tells what became of each message.
-func (x *exchange) settle(got receipt) []hl7Result {
-	items := got.change.Items
-	rejected := outcomes[acuity.Rejected]
-	for i := range x.results {
-		result := &x.results[i]
-		switch {
-		case result.AckCode != string(hl7.AA) && result.AckCode != string(hl7.CA):
-			result.Outcome = &rejected
-		case len(items) > 0:
-			result.Outcome = &outcomes[items[0].Outcome]
-			items = items[1:]
+// taken is how many messages were not refused, as far as it is known.
+func (x *exchange) taken(got receipt) int {
+	n := len(x.events)
+	for i := range got.change.Items {
+		if got.change.Items[i].Outcome == acuity.Rejected {
+			n--
 		}
+	}
+	return n
+}
+
+// settle tells what became of each message.
+func (x *exchange) settle(p *Places, got receipt) []hl7Result {
+	for i := range x.results {
+		if code := x.results[i].AckCode; code != string(hl7.AA) && code != string(hl7.CA) {
+			x.results[i].Outcome = &outcomes[acuity.Rejected]
+		}
+	}
+	for i := range got.change.Items {
+		x.results[p.origins[i]].Outcome = &outcomes[got.change.Items[i].Outcome]
 	}
 	return x.results
 }

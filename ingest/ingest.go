@@ -140,7 +140,7 @@ func (s *server) take(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 		return taken{}, false
 	}
 	got, ok := s.submit(w, r, in, o)
-	return taken{o, in, got}, ok
+	return taken{o, in, got}, ok && refuseWhole(w, r, &got.change)
 }
 
 // taken is a request that was submitted.
@@ -178,6 +178,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 		}
 		return receipt{}, false
+	}
+	if seen, ok := w.(*statusWriter); ok {
+		seen.kept = true
 	}
 	if in != nil {
 		s.took(o, in, requestID(r), got.position)

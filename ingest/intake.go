@@ -96,8 +96,8 @@ func newest(o *acuity.Observation) (at acuity.Instant) {
 }
 
 // counted serves a request and tells if its body was refused, by the status of the
-// answer. A request that is refused because another came under its identity (409)
-// was kept; of HL7 that is refused message by message, and of FHIR
+// answer. A request that is refused because another came under its identity (409),
+// or because there was no room for what it says, was kept; of HL7 that is refused message by message, and of FHIR
 // that is refused resource by resource (422), the handler itself tells.
 func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
@@ -108,7 +108,7 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 	seen := &statusWriter{ResponseWriter: w}
 	serve(seen)
 	switch {
-	case seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
+	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
 	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == api.Unprocessable.Status():
 	default:
 		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
@@ -119,6 +119,7 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 type statusWriter struct {
 	http.ResponseWriter
 	status int
+	kept   bool // the observation is in the log
 }
 
 // WriteHeader implements [http.ResponseWriter].

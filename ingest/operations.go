@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 
+	"svc/ingest/fhir"
 	"svc/ingest/hl7"
 	"svc/internal/access"
 	"svc/internal/api"
@@ -39,7 +40,7 @@ func routes() []api.Route[*server] {
 			About: "A full snapshot: a room that is not in it leaves the unit. Lists that are left out keep what is known, empty ones clear it.",
 			Bodies: jsonBody(maxBody, censusShape{},
 				api.Example{Name: "Three rooms", Text: `{"totalRooms":12,"rooms":[{"roomId":1,"roomLabel":"LDR 1","area":"L&D","status":"occupied","visitId":"V-2001","primaryFactor":"labor-standard","modifiers":["env-interpreter"]},{"roomId":7,"roomLabel":"301","area":"Postpartum","status":"occupied","primaryFactor":"pp-couplet","deliveredAt":"2026-03-04T02:10:00-06:00","deliveryMode":"vaginal","newborns":[{}]},{"roomId":8,"roomLabel":"302","area":"Postpartum","status":"empty"}]}`}),
-			Data: censusAnswer{}, Refuses: factors,
+			Data: censusAnswer{}, Refuses: factors, Limits: map[string]int64{"roomsPerCensus": maxRooms},
 		}, Serve: (*server).census},
 		{Operation: api.Operation{
 			Path: "/api/ingest/clinical", Scope: access.IngestClinical, ID: "sendClinical", Summary: "Medications, observations, results and devices of one room",
@@ -47,7 +48,7 @@ func routes() []api.Route[*server] {
 			Bodies: jsonBody(maxBody, clinicalShape{},
 				api.Example{Name: "Magnesium starts", Text: `{"roomId":1,"signals":[{"kind":"medication","system":"RxNorm","code":"6585","display":"magnesium sulfate","status":"active"}]}`},
 				api.Example{Name: "A score and a trace", Text: `{"roomId":1,"signals":[{"kind":"observation","system":"LOINC","code":"88888-8","display":"MEWS total score","value":5},{"kind":"observation","system":"LOINC","code":"32421-5","value":"Category II"}]}`}),
-			Data: clinicalAnswer{}, Limits: map[string]int64{"signalsPerRequest": maxSignals, "jsonDepth": api.MaxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
+			Data: clinicalAnswer{}, Refuses: []api.Kind{api.Unprocessable}, Limits: map[string]int64{"signalsPerRequest": maxSignals, "jsonDepth": api.MaxDepth, "unpackedFactor": unpackFactor, "unpackedRatio": unpackRatio},
 		}, Serve: (*server).clinical},
 		{Operation: api.Operation{
 			Path: "/api/ingest/fhir", Scope: access.IngestFHIR, ID: "sendFHIR", Summary: "FHIR R4 resources",
@@ -56,7 +57,7 @@ func routes() []api.Route[*server] {
 				{Type: fhirType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 				{Type: jsonType, Shape: resourcesShape, Limit: maxFHIRBody, Examples: sampleFHIR},
 			},
-			Data: fhirAnswer{}, Bare: []string{fhirType}, Refuses: factors,
+			Data: fhirAnswer{}, Bare: []string{fhirType}, Refuses: factors, Limits: map[string]int64{"resourcesPerBody": fhir.MaxResources, "factsPerBody": fhir.MaxFacts},
 		}, Serve: (*server).fhir},
 		{Operation: api.Operation{
 			Path: "/api/ingest/hl7", Scope: access.IngestHL7, ID: "sendHL7", Summary: "HL7 v2 ADT messages",
@@ -74,7 +75,7 @@ func routes() []api.Route[*server] {
 			About: "For the skill axis. Names are accepted and never kept.",
 			Bodies: jsonBody(maxBody, rosterShape{},
 				api.Example{Name: "Two nurses", Text: `{"nurses":[{"externalId":"n-17","jobCode":"RN","skillLevel":2,"hireDate":"2014-05-01","assignedRoomIds":[1]},{"externalId":"n-31","skillLevel":0,"assignedRoomIds":[7]}]}`}),
-			Data: rosterAnswer{},
+			Data: rosterAnswer{}, Limits: map[string]int64{"nursesPerRoster": maxRosterNurses},
 		}, Serve: (*server).roster},
 		{Operation: api.Operation{
 			Path: "/api/ingest/staffing", Scope: access.IngestStaffing, ID: "sendStaffing", Summary: "Nurses on duty",

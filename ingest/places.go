@@ -17,9 +17,10 @@ type Places struct {
 	list    string
 	origins []int
 
-	controlIDs []string         // of HL7 messages, in the order of the body
-	encounters []string         // of FHIR: the resource that each event was made from
-	told       []acuity.Warning // while the body was read
+	controlIDs []string           // of HL7 messages, in the order of the body
+	encounters []string           // of FHIR: the resource that each event was made from
+	resource   func(i int) string // of FHIR: the resource that a signal was made from
+	told       []acuity.Warning   // while the body was read
 	pseudonym  func(kind, value string) string
 }
 
@@ -64,16 +65,34 @@ func (p *Places) locate(path string) string {
 
 // eventPath takes a path of the observation apart: the number of the event, and what
 // lies below it.
-func eventPath(path string) (n int, rest string, ok bool) {
-	rest, ok = strings.CutPrefix(path, "events[")
+func eventPath(path string) (n int, rest string, ok bool) { return pathIn("events", path) }
+
+// pathIn does the same for an element of any list.
+func pathIn(list, path string) (n int, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(path, list+"[")
 	digits, rest, cut := strings.Cut(rest, "]")
 	n, err := strconv.Atoi(digits)
 	return n, rest, ok && cut && err == nil && n >= 0
 }
 
+// part returns the part of the body that a path of the observation is.
+func (p *Places) part(path string) string {
+	n, _, event := eventPath(path)
+	s, _, signal := pathIn("signals", path)
+	switch {
+	case event && n < len(p.encounters):
+		return p.encounters[n]
+	case signal && p.resource != nil:
+		return p.resource(s)
+	case event && n == 0 && p.list == "": // there is one alone
+		return ""
+	}
+	return p.locate(path)
+}
+
 // ofStatements are the warnings of the domain that are about no event, but about what
 // was said of a visit or a patient.
-var ofStatements = []string{"reference_waiting", "too_many_references", "value_unreadable"}
+var ofStatements = []string{"reference_waiting", "value_unreadable"}
 
 // encounter returns the resource that a warning is about, as far as it is known.
 func (p *Places) encounter(w acuity.Warning) string {

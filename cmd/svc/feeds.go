@@ -113,7 +113,11 @@ func (n *intakes) settle(at stream.Position, change []byte) {
 			settled(&sum.Counts, c.Items[i].Outcome, 1)
 		}
 	} else {
-		settled(&sum.Counts, c.Outcome, int64(k.messages))
+		outcome := c.Outcome
+		if _, over := acuity.Exceeded(c.Reason); over {
+			outcome = acuity.Rejected
+		}
+		settled(&sum.Counts, outcome, int64(k.messages))
 	}
 	if sum.Applied > 0 {
 		sum.LastApplied = n.now()

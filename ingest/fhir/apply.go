@@ -139,4 +139,7 @@ func (d *decoder) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, 
 }
 
 // say adds a signal to the facts.
-func (d *decoder) say(s acuity.Signal) { d.facts.Signals = append(d.facts.Signals, s) }
+func (d *decoder) say(r *resource, s acuity.Signal) {
+	d.facts.Signals = append(d.facts.Signals, s)
+	d.facts.signalOrigins = append(d.facts.signalOrigins, originOf(r))
+}

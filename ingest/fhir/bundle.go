@@ -173,7 +173,7 @@ func (d *decoder) entry(c, n int32, level int) {
 	case gone && !said:
 		name, id := cutReference(d.bytes(url))
 		switch k := kindOf(name); {
-		case k.applied() && len(id) > 0 && len(d.resources) < maxResources:
+		case k.applied() && len(id) > 0 && len(d.resources) < MaxResources:
 			d.resources = append(d.resources, resource{
 				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
 			})

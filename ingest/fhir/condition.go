@@ -95,6 +95,6 @@ func (d *decoder) condition(r *resource) bool {
 	case s.ObservedAt == 0:
 		s.ObservedAt = d.time(r, r.issued, "recordedDate")
 	}
-	d.say(s)
+	d.say(r, s)
 	return string(verification) != "differential"
 }

@@ -278,6 +278,7 @@ func (d *decoder) happen(r *resource, e *acuity.Event, n int) {
 	e.Digest = e.ID
 	d.facts.Events = append(d.facts.Events, *e)
 	d.facts.Places = append(d.facts.Places, d.path(r))
+	d.facts.eventOrigins = append(d.facts.eventOrigins, originOf(r))
 }
 
 func flags(list ...bool) (bits int64) {

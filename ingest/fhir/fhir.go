@@ -13,6 +13,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -41,6 +42,11 @@ type Facts struct {
 	Encounters, Measurements, Conditions int // among the applied ones; a measurement is an Observation or MedicationAdministration
 
 	Issues []Issue
+
+	// origins are the resources that the events and the signals were made from.
+	eventOrigins, signalOrigins []origin
+	containers                  []container
+	refused                     map[origin]bool
 
 	// Bundle is the type of the Bundle that the body is; "": it is none, or says none.
 	// Entries tells what became of each of its entries.
@@ -84,7 +90,8 @@ func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 // The bounds of one body. What is beyond them within a resource is left out, with
 // an issue.
 const (
-	maxResources  = 20_000  // of the kinds that are used
+	MaxResources  = 5_000   // of the kinds that are used
+	MaxFacts      = 5_000   // that they make: an Encounter has events, an Observation components
 	maxStored     = 100_000 // codings, identifiers, components, locations together
 	maxIssues     = 1_000
 	maxCodings    = 20  // of one concept
@@ -118,8 +125,11 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 		return nil, d.refused
 	}
 	d.apply()
+	if len(d.facts.Events)+len(d.facts.Signals) > MaxFacts {
+		return nil, &Fault{Rule: "maxFacts:" + strconv.Itoa(MaxFacts), TooLarge: true}
+	}
 	d.report()
-	d.facts.Entries = d.entries
+	d.facts.Entries, d.facts.containers = d.entries, slices.Clone(d.containers)
 	return &d.facts, nil
 }
 

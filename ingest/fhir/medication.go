@@ -97,7 +97,7 @@ func (d *decoder) administration(r *resource) bool {
 			}
 		}
 	}
-	d.say(s)
+	d.say(r, s)
 	return true
 }
 

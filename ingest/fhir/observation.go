@@ -109,7 +109,7 @@ func (d *decoder) measure(r *resource, s *acuity.Signal, v *value, field string)
 		}
 		s.Value = d.valueOf(r, s, v, field)
 	}
-	d.say(*s)
+	d.say(r, *s)
 }
 
 // effective returns when something was observed: of a period its end, unless that

@@ -102,13 +102,7 @@ type ingredient struct {
 type container struct{ before, after string }
 
 // path returns where a resource is, as FHIRPath says it.
-func (d *decoder) path(r *resource) string {
-	c := d.containers[r.container]
-	if r.index < 0 {
-		return kindNames[r.kind]
-	}
-	return c.before + "[" + strconv.Itoa(int(r.index)) + "]" + c.after
-}
+func (d *decoder) path(r *resource) string { return originOf(r).path(d.containers) }
 
 // typeOf returns the resourceType of the object that comes next, wherever in it
 // that is, and stays before the object.
@@ -131,9 +125,9 @@ func (d *decoder) typeOf() (name []byte) {
 
 // resource reads a resource of a kind that is used, and returns its number.
 func (d *decoder) resource(r resource) int32 {
-	n := int32(len(d.resources)) //nolint:gosec // at most maxResources
-	if n == maxResources {
-		d.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(maxResources), TooLarge: true})
+	n := int32(len(d.resources)) //nolint:gosec // at most MaxResources
+	if n == MaxResources {
+		d.refuse(Fault{Rule: "maxItems:" + strconv.Itoa(MaxResources), TooLarge: true})
 		return -1
 	}
 	d.resources = append(d.resources, resource{})
@@ -211,7 +205,7 @@ func (d *decoder) common(r *resource, n int32, key []byte) bool {
 		if r.contained {
 			return false
 		}
-		r.firstContained = int32(len(d.resources)) //nolint:gosec // at most maxResources
+		r.firstContained = int32(len(d.resources)) //nolint:gosec // at most MaxResources
 		for l := d.list(); d.next(&l); {
 			inner := otherKind
 			if d.space() == '{' && len(d.resources)-int(r.firstContained) < maxContained {
@@ -223,7 +217,7 @@ func (d *decoder) common(r *resource, n int32, key []byte) bool {
 			}
 			d.resource(resource{kind: inner, contained: true, parent: n, container: r.container, index: r.index})
 		}
-		r.lastContained = int32(len(d.resources)) //nolint:gosec // at most maxResources
+		r.lastContained = int32(len(d.resources)) //nolint:gosec // at most MaxResources
 		d.mistyped = false
 	default:
 		return false

@@ -32,7 +32,7 @@ func newStores(size int) *stores {
 	if !ok {
 		s = new(stores) // cannot be
 	}
-	s.resources = slices.Grow(s.resources, min(1+size>>11, maxResources))
+	s.resources = slices.Grow(s.resources, min(1+size>>11, MaxResources))
 	return s
 }
 

@@ -23,7 +23,7 @@ const (
 // Fault is why a message is refused, and where.
 type Fault struct {
 	Code      AckCode // AE or AR
-	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202
+	Condition int     // HL7 table 0357: 100, 101, 102, 200, 201, 202, 207
 	Segment   string
 	Sequence  int
 	Field     int // 0: the segment as a whole
@@ -37,6 +37,7 @@ var conditions = map[int]string{
 	200: "Unsupported message type",
 	201: "Unsupported event code",
 	202: "Unsupported processing id",
+	207: "Application internal error",
 }
 
 // Acknowledgment is what [Message.Ack] needs beside the message.

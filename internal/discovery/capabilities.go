@@ -123,6 +123,7 @@ func capabilitiesOf(operations []api.Operation) capabilities {
 		SignalKinds: slices.Clone(signalKinds[1:]),
 		Limits:      map[string]int64{"requestsPerSecond": access.DefaultRate, "burst": access.DefaultBurst},
 	}
+	maps.Copy(c.Limits, acuity.Limits())
 	for i := range operations {
 		o := &operations[i]
 		e := endpoint{Method: o.Method, Path: o.Path, Scope: o.Scope, Group: o.Group, Summary: o.Summary}

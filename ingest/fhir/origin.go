@@ -1,0 +1,70 @@
+package fhir
+
+import "strconv"
+
+// origin is where the resource is that a fact was made from.
+type origin struct {
+	kind             kind
+	container, index int32
+}
+
+func originOf(r *resource) origin { return origin{r.kind, r.container, r.index} }
+
+// path returns where the resource is, as FHIRPath says it.
+func (o origin) path(containers []container) string {
+	if o.index < 0 {
+		return kindNames[o.kind]
+	}
+	c := containers[o.container]
+	return c.before + "[" + strconv.Itoa(int(o.index)) + "]" + c.after
+}
+
+// PlaceOfSignal returns the resource that a signal was made from, as in an Issue; "" if
+// there is no such signal.
+func (f *Facts) PlaceOfSignal(i int) string {
+	if i >= len(f.signalOrigins) {
+		return ""
+	}
+	return f.signalOrigins[i].path(f.containers)
+}
+
+// RefuseEvent counts the resource of an event as rejected: whoever keeps the facts had
+// no room for it.
+func (f *Facts) RefuseEvent(i int, code string) {
+	if i < len(f.eventOrigins) {
+		f.refuse(f.eventOrigins[i], code)
+	}
+}
+
+// RefuseSignal is RefuseEvent for the resource of a signal.
+func (f *Facts) RefuseSignal(i int, code string) {
+	if i < len(f.signalOrigins) {
+		f.refuse(f.signalOrigins[i], code)
+	}
+}
+
+func (f *Facts) refuse(o origin, code string) {
+	if f.refused[o] {
+		return
+	}
+	if f.refused == nil {
+		f.refused = map[origin]bool{}
+	}
+	f.refused[o] = true
+	f.Applied--
+	f.Rejected++
+	switch o.kind { //nolint:exhaustive // the others are no facts
+	case encounterKind:
+		f.Encounters--
+	case conditionKind:
+		f.Conditions--
+	case observationKind, administrationKind:
+		f.Measurements--
+	}
+	if o.container == 0 && o.index >= 0 && int(o.index) < len(f.Entries) {
+		f.Entries[o.index] = EntryRejected
+	}
+	if len(f.Issues) < maxIssues {
+		f.Issues = append(f.Issues, Issue{severityError, code, o.path(f.containers)})
+	}
+}
