@@ -266,6 +266,28 @@ func reason(err error) error {
 	return err
 }
 
+// shownAgain is the pause after a question to the view that got no answer.
+const shownAgain = 100 * time.Millisecond
+
+// shown returns once the view has all partitions, or ctx ends. A machine that is busy
+// may leave Redis without an answer for a while.
+func (h *house) shown(ctx context.Context) error {
+	models := h.models().Follow()
+	for {
+		err := h.current(ctx)
+		for partition := range h.partitions {
+			err = errors.Join(err, models.Wait(ctx, partition, -1))
+		}
+		if err == nil || ctx.Err() != nil {
+			return err
+		}
+		h.log.WarnContext(ctx, "the view is waited for longer", "error", err)
+		if err := pause(ctx, shownAgain); err != nil {
+			return err
+		}
+	}
+}
+
 // greet waits until a read can be answered, makes sure of hospital and keys,
 // writes dev.json and says where everything is, with lines to paste.
 func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafka, redis string, front *mllpFront, w world) error {
@@ -276,14 +298,8 @@ func (h *house) greet(ctx context.Context, o *devOptions, address net.Addr, kafk
 			return nil
 		}
 	}
-	models := h.models().Follow()
-	for partition := range h.partitions {
-		if err := models.Wait(ctx, partition, -1); err != nil {
-			return fmt.Errorf("wait for the view: %w", err)
-		}
-	}
-	if err := h.current(ctx); err != nil {
-		return fmt.Errorf("wait for the view: %w", err)
+	if err := h.shown(ctx); err != nil {
+		return err
 	}
 	d, err := h.devKeys(ctx, o.data)
 	if err != nil {

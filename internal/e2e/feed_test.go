@@ -38,12 +38,16 @@ type position struct {
 	offset    int64
 }
 
-// feed starts a load of about perSecond requests.
+// feed starts a load of about perSecond requests; 0: one writer per hospital, without
+// a pause.
 func feed(t *testing.T, perSecond int, partners ...*partner) *load {
 	t.Helper()
 	l := &load{t: t, partners: partners, stopping: make(chan struct{}), refused: map[int]int{}}
-	const workers = 10 // per hospital
-	every := time.Second * time.Duration(len(partners)*workers) / time.Duration(perSecond)
+	workers, every := 1, time.Nanosecond // per hospital
+	if perSecond > 0 {
+		workers = 10
+		every = time.Second * time.Duration(len(partners)*workers) / time.Duration(perSecond)
+	}
 	for i, p := range partners {
 		for worker := range workers {
 			l.done.Add(1)

@@ -2,10 +2,20 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http/httptest"
 	"os"
+	"os/exec"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	"svc/notifier/event"
 )
 
 // more waits until the load has n more acknowledgements.
@@ -110,13 +120,18 @@ func TestTwoProcessors(t *testing.T) {
 	s.verify(l.finish())
 }
 
-// TestKillDev kills svc dev at least 25 times under load, also in its restore.
+// TestKillDev kills svc dev 30 times, SVC_KILLS says otherwise, while three writers
+// write without a pause, some times in its restore. Then everything is there once: in
+// the log, for svc verify, in an export, and at a webhook in its order.
 func TestKillDev(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	kills := 25
-	if os.Getenv("SVC_E2E") == "" {
-		kills = 4 // `make test` sees that it works; `make e2e` insists
+	kills := 30
+	if n := os.Getenv("SVC_KILLS"); n != "" {
+		var err error
+		if kills, err = strconv.Atoi(n); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d := startDev(t, dir)
 	port := d.BaseURL[len("http://"):]
@@ -126,7 +141,12 @@ func TestKillDev(t *testing.T) {
 		key := cli(t, nil, "keys", "mint", "--data", dir, "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")
 		partners = append(partners, newPartner(d.BaseURL, hospital, key))
 	}
-	l := feed(t, 180, partners...)
+	r := &receiver{}
+	r.Server = httptest.NewServer(r)
+	defer r.Close()
+	cli(t, nil, "webhooks", "add", r.URL, "--data", dir, "--rate", "100")
+	l := feed(t, 0, partners...)
+	random := rand.New(rand.NewPCG(1, uint64(kills)))
 	inRestore := 0
 	for kill := range kills {
 		if kill%3 == 1 {
@@ -140,22 +160,92 @@ func TestKillDev(t *testing.T) {
 				inRestore++
 			}
 		} else {
-			l.more(t, 30)
+			l.more(t, 20+random.IntN(60))
 			d.kill()
 		}
 		d = restartDev(t, dir, port)
 	}
 	l.more(t, 60)
 	acked := l.finish()
-	t.Logf("%d kills, %d more in a restore", kills, inRestore)
-	if kills >= 25 && inRestore < 5 {
+	t.Logf("%d kills, %d of them in a restore", kills, inRestore)
+	if inRestore < kills/10 {
 		t.Errorf("only %d kills hit a restore", inRestore)
 	}
 	settle(t, partners)
+	if out, err := exec.Command(binary(t), "verify", "--data", dir, "--all", "--nice", "0").CombinedOutput(); err != nil {
+		t.Errorf("svc verify: %v\n%s", err, out)
+	}
 	log := readLog(t, d.Kafka, "")
 	log.check(t, acked)
 	for _, p := range partners {
 		log.refold(t, p)
+	}
+	log.exported(t, dir)
+	log.told(t, d.HospitalID, r)
+}
+
+// exported wants each change in an export once, and its versions without a gap.
+func (l *ledger) exported(t *testing.T, dir string) {
+	t.Helper()
+	versions := map[string]int64{}
+	rows := json.NewDecoder(strings.NewReader(cli(t, nil, "export", "--data", dir, "--topic", "verdicts", "--format", "ndjson", "--out", "-", "--nice", "0")))
+	for {
+		var row struct {
+			Hospital string
+			Version  int64
+		}
+		if err := rows.Decode(&row); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if versions[row.Hospital]++; row.Version != versions[row.Hospital] {
+			t.Fatalf("export: version %d of %s in place %d", row.Version, row.Hospital, versions[row.Hospital])
+		}
+	}
+	for hospital, changes := range l.changes {
+		if n := versions[hospital]; n < int64(len(changes)) {
+			t.Errorf("export: %d of %d changes of %s", n, len(changes), hospital)
+		}
+	}
+}
+
+// told wants a receiver to have been told of all that the changes of a hospital are
+// told by, in their order; again only what it was told before.
+func (l *ledger) told(t *testing.T, hospital string, r *receiver) {
+	t.Helper()
+	var want []string
+	for i := range l.changes[hospital] {
+		events, err := event.Of(&l.changes[hospital][i].Change, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range events {
+			want = append(want, e.ID)
+		}
+	}
+	var got []string
+	eventually(t, 2*time.Minute, func() error {
+		got = got[:0]
+		known := map[string]bool{}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for _, one := range r.got {
+			if !known[one.event.ID] {
+				known[one.event.ID] = true
+				got = append(got, one.event.ID)
+			}
+		}
+		if len(got) < len(want) {
+			return fmt.Errorf("told of %d of %d events", len(got), len(want))
+		}
+		return nil
+	})
+	t.Logf("told of %d events", len(got))
+	for i := range want {
+		if got[i] != want[i] {
+			t.Fatalf("the receiver is told of another event in place %d of %d", i, len(want))
+		}
 	}
 }
 

@@ -106,7 +106,14 @@ func verdicts() *table[VerdictRow] {
 		topic: schemas.Verdicts(),
 		read:  readVerdict,
 		hospital: func(r *stream.Record) (string, bool) {
-			return string(schemas.HospitalOf(r.Key)), schemas.IsChange(r.Key)
+			return string(schemas.HospitalOf(r.Key)), schemas.IsChange(r.Key) && !r.Copy
+		},
+		version: func(r *stream.Record) int64 {
+			head, err := schemas.PeekChange(r.Value)
+			if err != nil {
+				return 0 // told when it is decoded
+			}
+			return head.Version
 		},
 	}
 }

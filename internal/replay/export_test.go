@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -348,8 +349,32 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// The changes are exported as they were made; state beside them is counted.
+// The changes are exported as they were made; state beside them is counted, and so is
+// what the log has again: of a checkpoint, or of a processor that repeated itself.
 func TestExportVerdicts(t *testing.T) {
+	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
+		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },
+		"repeated": func(_, r stream.Record) []stream.Record {
+			if r.Offset%7 == 3 {
+				return []stream.Record{r, r}
+			}
+			return []stream.Record{r}
+		},
+		"copied in a later segment": func(first, r stream.Record) []stream.Record {
+			if r.Offset > 0 && r.Offset%100 == 0 {
+				first.Copy = true
+				return []stream.Record{first, r}
+			}
+			return []stream.Record{r}
+		},
+	} {
+		t.Run(name, func(t *testing.T) { exportVerdicts(t, read) })
+	}
+}
+
+// exportVerdicts exports changes of which read makes what is read.
+func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Record) {
+	t.Helper()
 	b := newBed(t)
 	list := shifts(400, 1, time.Minute)
 	folded := acuity.Fold(of("h000", list), list[399].ReceivedAt)
@@ -365,10 +390,20 @@ func TestExportVerdicts(t *testing.T) {
 	records = append(records, stream.Record{Partition: partition, Key: []byte("h000/unit"), Value: []byte("state"), Timestamp: morning.Time()})
 	topic := schemas.Verdicts().Name
 	b.write(topic, records)
+	var more atomic.Int64
 	x := &replay.Export{
-		Table: replay.Tables()[1], Topic: topic, Format: replay.Parquet,
+		Table: replay.Tables()[1], Topic: topic, Format: replay.Parquet, Segment: 100,
 		Read: func(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
-			return b.cluster.Range(ctx, topic, s, each)
+			return b.cluster.Range(ctx, topic, s, func(r stream.Record) error {
+				all := read(records[0], r)
+				more.Add(int64(len(all) - 1))
+				for _, r := range all {
+					if err := each(r); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
 		},
 		Spans: func(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 			return b.cluster.Spans(ctx, topic, from, to)
@@ -387,7 +422,7 @@ func TestExportVerdicts(t *testing.T) {
 		}
 		rows = append(rows, got...)
 	}
-	if len(rows) != len(folded.Changes) || m.Counts.State != 1 {
+	if len(rows) != len(folded.Changes) || m.Counts.State != 1+more.Load() {
 		t.Fatalf("%d rows of %d changes; counts %+v", len(rows), len(folded.Changes), m.Counts)
 	}
 	for i, row := range rows {

@@ -70,6 +70,7 @@ func (e *exporter) segment(ctx context.Context, p Piece) (*segment, error) {
 func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, error) {
 	s := &segment{Piece: p}
 	at := p.From
+	known := map[string]int64{} // newest version of each hospital
 	err := e.Read(ctx, stream.Span(p), func(r stream.Record) error {
 		if err := e.wait(ctx); err != nil {
 			return err
@@ -77,6 +78,13 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 		if s.Counts.Read++; s.Counts.Read%toldEvery == 0 {
 			e.tell(r.Offset-at, 0)
 			at = r.Offset
+		}
+		if hospital, version := e.Table.version(&r); version > 0 {
+			if version <= known[hospital] { // it is there already
+				s.Counts.State++
+				return nil
+			}
+			known[hospital] = version
 		}
 		return e.take(s, w, &r)
 	})

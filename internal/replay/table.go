@@ -16,6 +16,9 @@ type table[R any] struct {
 	read func(r *stream.Record, row *R) (reason string)
 	// hospital returns whose record it is, and whether it is one that has a row.
 	hospital func(r *stream.Record) (hospital string, has bool)
+	// version returns the place of a record that has a row in the history of its
+	// hospital; nil: it has none.
+	version func(r *stream.Record) int64
 }
 
 // Read is how the records of a span are read: [Log.Read], or the Range of a
@@ -31,6 +34,8 @@ type Table struct {
 	// internal/stream.
 	Transactions bool
 
+	version func(r *stream.Record) (hospital string, version int64)
+
 	begin  func(e *exporter) segmenter
 	stream func(e *exporter, w io.Writer) (segmenter, error)
 }
@@ -43,8 +48,18 @@ type segmenter interface {
 }
 
 func tableOf[R any](name string, transactions bool, t *table[R]) Table {
+	version := func(*stream.Record) (string, int64) { return "", 0 }
+	if t.version != nil {
+		version = func(r *stream.Record) (string, int64) {
+			hospital, has := t.hospital(r)
+			if !has {
+				return "", 0
+			}
+			return hospital, t.version(r)
+		}
+	}
 	return Table{
-		Name: name, Topic: t.topic, Transactions: transactions, Columns: dictionary(reflect.TypeFor[R]()),
+		Name: name, Topic: t.topic, Transactions: transactions, Columns: dictionary(reflect.TypeFor[R]()), version: version,
 		begin: func(e *exporter) segmenter {
 			return &segmentOf[R]{exporter: e, table: t, open: map[string]*outFile[R]{}}
 		},

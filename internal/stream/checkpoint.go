@@ -107,3 +107,9 @@ func (l *loop) trim(ctx context.Context, partition int32, before int64) {
 		l.log.WarnContext(ctx, "trim changelog", "partition", partition, "error", err)
 	}
 }
+
+// copied marks the records of a checkpoint, so that who reads a changelog as history
+// may pass over them.
+var copied = []kgo.RecordHeader{{Key: "copy"}}
+
+func isCopy(r *kgo.Record) bool { return len(r.Headers) == 1 && r.Headers[0].Key == copied[0].Key }

@@ -53,6 +53,21 @@ func TestRestoreBeginsWithCheckpoint(t *testing.T) {
 		if err := stop(); err != nil {
 			t.Fatal(err)
 		}
+		copies := 0
+		for n := range int32(parts) {
+			err := r.cluster.readTo(t.Context(), logTopic, nil, []int32{n}, func(rec Record) error {
+				if rec.Copy {
+					copies++
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if copies == 0 {
+			t.Error("no record says that a checkpoint wrote it")
+		}
 		// The counts come from before, between and after.
 		_, last := r.changes()
 		sum := 0

@@ -152,7 +152,7 @@ func (l *loop) gather(partition int32, p *part, now time.Time) error {
 	}
 	if p.rewrite != nil {
 		err := p.rewrite.slice(p.task, func(key, value []byte) *kgo.Record {
-			return p.out.add(kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now})
+			return p.out.add(kgo.Record{Topic: l.cfg.Changelog, Partition: partition, Key: key, Value: value, Timestamp: now, Headers: copied})
 		})
 		if err != nil {
 			return err

@@ -61,7 +61,7 @@ func Embed(o BrokerOptions) (*Broker, error) {
 		if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 			return nil, err //nolint:wrapcheck // names the folder
 		}
-		if err := b.Full(); err != nil {
+		if _, err := b.space(); err != nil {
 			return nil, err
 		}
 		if err := logfiles.Mend(logfiles.Options{Dir: o.Dir, ClusterID: embeddedID, Filler: barrierKey, Repair: o.Repair, Log: b.log}); err != nil {
@@ -106,20 +106,27 @@ func (b *Broker) Full() error {
 	if err := b.failed.Load(); err != nil {
 		return fmt.Errorf("a write to %s failed, start again: %w", b.dir, *err)
 	}
-	free, err := b.free(b.dir)
-	switch full := err == nil && free < reserveBytes; {
-	case err != nil:
-		return fmt.Errorf("look at the disk: %w", err)
-	case full:
-		err = fmt.Errorf("no space: %d MiB are free for %s, %d are needed", free>>20, b.dir, reserveBytes>>20)
-		if !b.full.Swap(true) {
+	free, err := b.space()
+	if full := err != nil; b.full.Swap(full) != full {
+		if full {
 			b.log.Error("no space", "dir", b.dir, "free_bytes", free, "needed_bytes", reserveBytes)
+		} else {
+			b.log.Info("there is space again", "dir", b.dir, "free_bytes", free)
 		}
-		return err
-	case b.full.Swap(false):
-		b.log.Info("there is space again", "dir", b.dir, "free_bytes", free)
 	}
-	return nil
+	return err
+}
+
+// space is an error if there is too little of it.
+func (b *Broker) space() (free uint64, err error) {
+	free, err = b.free(b.dir)
+	switch {
+	case err != nil:
+		err = fmt.Errorf("look at the disk of %s: %w", b.dir, err)
+	case free < reserveBytes:
+		err = fmt.Errorf("no space: %d MiB are free for %s, %d are needed", free>>20, b.dir, reserveBytes>>20)
+	}
+	return free, err
 }
 
 // faults are where we stand between a client and the files. The broker would

@@ -48,10 +48,11 @@ type Record struct {
 	Offset     int64
 	Key, Value []byte
 	Timestamp  time.Time
+	Copy       bool // written again by a checkpoint: no news
 }
 
 func recordOf(r *kgo.Record) Record {
-	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp}
+	return Record{Partition: r.Partition, Offset: r.Offset, Key: r.Key, Value: r.Value, Timestamp: r.Timestamp, Copy: isCopy(r)}
 }
 
 // Cluster is a connection to one Kafka. It is safe for concurrent use.

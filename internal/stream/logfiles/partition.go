@@ -57,7 +57,8 @@ func (m *mender) read(name string) (*partition, error) {
 		return nil, err //nolint:wrapcheck // names the file
 	}
 	for _, entry := range entries {
-		if base, fault := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64); fault == nil {
+		base, fault := strconv.ParseInt(strings.TrimSuffix(entry.Name(), segmentExt), 10, 64)
+		if fault == nil { // else it is no segment
 			p.segments = append(p.segments, &segment{file: filepath.Join(dir, strconv.FormatInt(base, 10)), base: base})
 		}
 	}
@@ -301,11 +302,13 @@ func (s *segment) index() []byte {
 		if b.pending() {
 			entry[14] = 1
 		}
-		entry[1] = byte(crc32.Checksum(entry[2:], castagnoli)) //nolint:gosec // its last byte is stored
+		entry[1] = checkByte(entry[2:])
 		all = append(all, entry[:]...)
 	}
 	return all
 }
+
+func checkByte(b []byte) byte { return byte(crc32.Checksum(b, castagnoli) & 0xff) }
 
 // agrees says whether an index is right.
 func (s *segment) agrees(index []byte) bool {
@@ -314,7 +317,7 @@ func (s *segment) agrees(index []byte) bool {
 	}
 	for i, b := range s.batches {
 		entry := index[i*indexEntry:][:indexEntry]
-		if entry[0] != indexVersion || entry[1] != byte(crc32.Checksum(entry[2:], castagnoli)) || //nolint:gosec // as stored
+		if entry[0] != indexVersion || entry[1] != checkByte(entry[2:]) ||
 			binary.LittleEndian.Uint32(entry[2:]) != leaderEpoch || entry[14]&1 != 0 != b.pending() {
 			return false
 		}
