@@ -120,7 +120,7 @@ func filling(key []byte, first, end, time int64) (raw []byte) {
 		for i := range n {
 			r := kmsg.NewRecord()
 			r.OffsetDelta, r.Key = int32(i), key
-			body := r.AppendTo(nil)[1:]          // behind a length of 0
+			body := r.AppendTo(nil)[1:] // behind a length of 0
 			records = binary.AppendVarint(records, int64(len(body)))
 			records = append(records, body...)
 		}
