@@ -76,6 +76,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	}
 	got, ok := s.submit(w, r, nil, o)
 	if !ok {
+		s.notDone(r, act, actionDeadLetterRetry, id)
 		return
 	}
 	if got.applied {

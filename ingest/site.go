@@ -160,6 +160,9 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	}
 	got, ok := s.submit(w, r, nil, o)
 	if !ok {
+		if !dry {
+			s.notDone(r, o, action, subjects...)
+		}
 		return acted{}, false
 	}
 	reason := ""
@@ -174,6 +177,9 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 	}
 	if problem := refused(reason); problem != nil {
 		api.Fail(w, r, *problem)
+		if !dry {
+			s.notDone(r, o, action, subjects...)
+		}
 		return acted{}, false
 	}
 	a := acted{common: in.answer(got), DryRun: dry, Changes: []verdictMove{}, version: got.change.Version}
@@ -218,6 +224,33 @@ func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Obse
 	if s.Audit == nil {
 		return true
 	}
+	ctx, cancel := context.WithTimeout(r.Context(), appendWait)
+	defer cancel()
+	err := s.Audit(ctx, actOf(o, action, subjects))
+	if err != nil {
+		s.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+	}
+	return err == nil
+}
+
+// notDone puts on record that an act which is on record was refused, or may not have
+// been done: the answer to its request says which.
+func (s *server) notDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
+	if s.Audit == nil {
+		return
+	}
+	how := audit.Failed
+	if kind := api.Refusal(r.Context()).Kind; kind == api.Unavailable || kind == api.Internal {
+		how = audit.Unclear
+	}
+	if err := s.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {
+		s.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "hospital", o.Hospital, "action", action, "error", err)
+	}
+}
+
+// actOf is an act of an administrator as it is put on record.
+func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	before := ""
 	if o.Act != nil && o.Act.Expect > 0 {
 		before = strconv.FormatInt(o.Act.Expect, 10)
@@ -226,16 +259,9 @@ func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Obse
 	if more := len(subjects) - maxSubjects; more > 0 {
 		subject += ",+" + strconv.Itoa(more)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), appendWait)
-	defer cancel()
-	err := s.Audit(ctx, audit.Act{
+	return audit.Act{
 		Hospital: o.Hospital, At: o.ReceivedAt.Time(), By: o.Source, Action: action, Subject: subject, Before: before,
-	})
-	if err != nil {
-		s.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
 	}
-	return err == nil
 }
 
 // remark reads the comment of an administrator: long runs of digits, which could

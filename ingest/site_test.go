@@ -1,10 +1,14 @@
 package ingest_test
 
 import (
+	"context"
+	"slices"
 	"strings"
 	"testing"
 
+	"svc/acuity"
 	"svc/ingest"
+	"svc/internal/audit"
 )
 
 // TestDryRunIsMeant: who meant to try an act out, and said it in a way that is not
@@ -39,6 +43,52 @@ func TestDryRunIsMeant(t *testing.T) {
 			}
 			if told := len(d.stored) > 0; told != (c.status == 200) {
 				t.Errorf("in the log: %v", told)
+			}
+		})
+	}
+}
+
+// TestFailedActsAreOnRecord: an act that was refused, or of which nobody knows, is told
+// from one that was done.
+func TestFailedActsAreOnRecord(t *testing.T) {
+	refuse := func(reason string) func(*acuity.Observation) acuity.Change {
+		return func(o *acuity.Observation) acuity.Change {
+			return acuity.Change{Hospital: o.Hospital, Outcome: acuity.Ignored, Reason: reason}
+		}
+	}
+	for name, c := range map[string]struct {
+		change  func(*acuity.Observation) acuity.Change
+		fail    error
+		pending bool
+		query   string
+		status  int
+		want    []string
+	}{
+		"done":               {applyAll, nil, false, "", 200, []string{"rule.delete"}},
+		"not there":          {refuse(acuity.ReasonNotThere), nil, false, "", 404, []string{"rule.delete", "rule.delete.failed"}},
+		"another version":    {refuse(acuity.ReasonPrecondition), nil, false, "", 412, []string{"rule.delete", "rule.delete.failed"}},
+		"too large":          {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rule.delete", "rule.delete.failed"}},
+		"the log is away":    {applyAll, ingest.ErrAway, false, "", 503, []string{"rule.delete", "rule.delete.unclear"}},
+		"it will be done":    {applyAll, nil, true, "", 200, []string{"rule.delete"}},
+		"only tried":         {refuse(acuity.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
+		"tried, and is away": {applyAll, ingest.ErrAway, false, "?dryRun=true", 503, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := open(t)
+			d.administer()
+			d.change, d.fail, d.pending = c.change, c.fail, c.pending
+			var got []string
+			d.config.Audit = func(_ context.Context, act audit.Act) error {
+				if got = append(got, act.Action); act.Subject != "high-mag" || act.Hospital != "stmary" || act.By != "key_of_the_administrator" {
+					t.Errorf("%+v", act)
+				}
+				return nil
+			}
+			d.Handler = ingest.New(d.config)
+			r := request("", nil, "Authorization", "Bearer "+adminToken)
+			r.Method, r.URL.Path, r.URL.RawQuery = "DELETE", "/api/admin/rules/high-mag", strings.TrimPrefix(c.query, "?")
+			if a := d.do(t, r); a.status != c.status || !slices.Equal(got, c.want) {
+				t.Errorf("%d %s, on record %q; want %d, %q", a.status, a.raw, got, c.status, c.want)
 			}
 		})
 	}

@@ -35,10 +35,10 @@ func auditRoutes() []api.Route[*acts] {
 	return []api.Route[*acts]{{Operation: api.Operation{
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
 		Summary: "What administrators did, newest first",
-		About:   "Each act is on record before it takes effect: one without a state after it may have failed. Kept for 400 days.",
+		About:   "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, or in .unclear if nobody knows whether it was done. Kept for 400 days.",
 		Parameters: []api.Parameter{
 			api.Limit(actsUsual, actsAtMost), api.Cursor(), api.Since(), api.Until(),
-			{Name: "action", In: "query", Example: "key.", About: "Only this action; with a dot at its end all that begin so."},
+			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
 		},
 		Data: auditPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
+	"svc/internal/access"
 	"svc/internal/audit"
 	"svc/internal/keys"
 	"svc/internal/stream"
@@ -35,6 +37,21 @@ func (l *auditLog) record(ctx context.Context, act audit.Act) error {
 	}
 	_, err = l.publisher.Append(ctx, []byte(act.Hospital), value, auditPartition)
 	return err
+}
+
+// notDone puts on record that acts of the command line came to nothing because of err,
+// or may have.
+func notDone(ctx context.Context, record audit.Record, err error, acts ...audit.Act) (fault error) {
+	how := audit.Unclear
+	if errors.Is(err, access.ErrOvertaken) {
+		how = audit.Failed
+	}
+	for _, act := range acts {
+		if fault = record.NotDone(ctx, act, how); fault != nil {
+			return fmt.Errorf("put on record that it was not done: %w", fault)
+		}
+	}
+	return nil
 }
 
 // list is [audit.List]. It reads back from the end, so the newest page of a busy

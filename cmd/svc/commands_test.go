@@ -36,7 +36,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 	}{
 		"no such command": {[]string{"serve"}, []string{"no command"}},
 		"unknown role":    {[]string{"run", "read,write,ingest,think"}, []string{`"write"`, `"think"`}},
-		"unknown flag":    {[]string{"dev", "--colour"}, []string{"-colour"}},
+		"unknown flag":    {[]string{"dev", "--colour"}, []string{"--colour"}},
 		"dev": {
 			[]string{"dev", "--data", "", "--listen", "0.0.0.0:1", "--kafka-port", "70000", "--log-level", "loud", "more"},
 			[]string{`"more"`, "--listen", "--log-level", "--data", "--kafka-port"},
@@ -70,7 +70,7 @@ func TestFaultsOfACommandLine(t *testing.T) {
 		"address of another kind":       {[]string{"webhooks", "list", "--api", "ftp://127.0.0.1", "--key", "svc_1"}, []string{"--api: must be an address such as https://"}},
 		"pace":                          {[]string{"replay", "--data", nowhere, "--speed", "nan"}, []string{"--speed", "--kafka"}},
 		"speed without a demonstration": {[]string{"dev", "--data", nowhere, "--speed", "5"}, []string{"--speed: is that of --demo"}},
-		"mint, unknown flag":            {[]string{"keys", "mint", "--colour"}, []string{"-colour"}},
+		"mint, unknown flag":            {[]string{"keys", "mint", "--colour"}, []string{"--colour"}},
 		"reseal":                        {[]string{"secrets", "reseal", "--data", nowhere}, []string{"--secrets-key: must be given", "--kafka"}},
 		"reseal, bad key":               {[]string{"secrets", "reseal", "--data", nowhere, "--secrets-key", "short"}, []string{"--secrets-key", "--kafka"}},
 		"list":                          {[]string{"keys", "list", "--data", nowhere}, []string{"--kafka"}},

@@ -53,11 +53,12 @@ func (a *admin) createHospital(ctx context.Context, h *access.Hospital) error {
 			return fmt.Errorf("hospital %q exists already", h.ID)
 		}
 		h.CreatedAt = a.Now().UTC().Truncate(time.Millisecond)
-		if err := ring.Audit(ctx, audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}); err != nil {
+		act := audit.Act{Hospital: h.ID, At: h.CreatedAt, By: audit.CommandLine, Action: "hospital.create", Subject: h.ID}
+		if err := ring.Audit(ctx, act); err != nil {
 			return err
 		}
 		if err := s.putHospital(ctx, seen, h); err != nil {
-			return err
+			return errors.Join(err, notDone(ctx, ring.Audit, err, act))
 		}
 		if a.json {
 			return a.printJSON(hospitalRow{h.ID, h.Name, h.Zone, cli.Stamp(h.CreatedAt)})

@@ -250,7 +250,7 @@ func (o *hospitalImport) makeChunk(ctx context.Context, s *settings, ring *keys.
 			return err
 		}
 		if err := s.writeAll(ctx, hospitals, seen, entries...); err != nil {
-			return err
+			return errors.Join(err, notDone(ctx, ring.Audit, err, acts...))
 		}
 	}
 	o.made.Hospitals += fresh

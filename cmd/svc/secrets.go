@@ -251,11 +251,12 @@ func (s *settings) reseal(ctx context.Context, a *admin, ring *keys.Ring, lost b
 			continue
 		case sealedOlder:
 		}
-		if err = ring.Audit(ctx, audit.Act{Hospital: r.Hospital, At: a.Now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}); err != nil {
+		act := audit.Act{Hospital: r.Hospital, At: a.Now(), By: audit.CommandLine, Action: r.kind + ".reseal", Subject: r.ID}
+		if err = ring.Audit(ctx, act); err != nil {
 			return err
 		}
 		if err = s.putAgain(ctx, r); err != nil {
-			return err
+			return errors.Join(err, notDone(ctx, ring.Audit, err, act))
 		}
 		done++
 	}

@@ -103,6 +103,7 @@ func (c *wireConn) refuse(p Problem) error {
 	if c.shell.Answered != nil {
 		c.shell.Answered("other", "", status, 0)
 	}
+	//nolint:sloglint // typed: as the line of every request
 	c.shell.Log.LogAttrs(context.Background(), slog.LevelInfo, "request",
 		slog.String("method", "other"), slog.Int("status", status), slog.Int("bytes", len(body)), slog.String("address", c.shell.addressText(r)))
 	if c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(rstAvoidance)) == nil { //nolint:forbidigo // a deadline is of the clock on the wall

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"context"
+	"slices"
 	"testing"
 	"time"
 )
@@ -28,6 +30,33 @@ func TestMatches(t *testing.T) {
 	} {
 		if got := c.query.Matches(&act); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestNotDone: a failed act is listed with those of its kind, and told apart.
+func TestNotDone(t *testing.T) {
+	var got []Act
+	record := Record(func(ctx context.Context, act Act) error {
+		got = append(got, act)
+		return ctx.Err()
+	})
+	act := Act{Hospital: "north", Action: "rule.delete", Subject: "high-mag", Before: "7", After: "8"}
+	ended, end := context.WithCancel(t.Context())
+	end() // the client has gone
+	for _, how := range []string{Failed, Unclear} {
+		if err := record.NotDone(ended, act, how); err != nil {
+			t.Error(err)
+		}
+	}
+	want := []Act{{Hospital: "north", Action: "rule.delete.failed", Subject: "high-mag", Before: "7"}, {Hospital: "north", Action: "rule.delete.unclear", Subject: "high-mag", Before: "7"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	for action, matches := range map[string]bool{"rule.delete": true, "rule.": true, "rule.delete.failed": true, "rule.put": false, "": true} {
+		q := Query{Hospital: "north", Action: action}
+		if q.Matches(&got[0]) != matches {
+			t.Errorf("%q: %t", action, !matches)
 		}
 	}
 }

@@ -264,6 +264,24 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 }
 
+// TestFailedActsAreOnRecord: a key that somebody else has changed meanwhile is revoked
+// at the second attempt; the first is on record as what it was.
+func TestFailedActsAreOnRecord(t *testing.T) {
+	h := open(t)
+	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
+	h.acts, h.meanwhile = nil, func() { h.puts++ }
+	h.ask("admin", "DELETE", "/api/admin/keys/"+made.ID, ``, 200)
+	var got []string
+	for _, act := range h.acts {
+		if got = append(got, act.Action); act.Subject != made.ID {
+			t.Errorf("%+v", act)
+		}
+	}
+	if want := []string{"key.revoke", "key.revoke.failed", "key.revoke"}; !slices.Equal(got, want) {
+		t.Errorf("acts %q, want %q", got, want)
+	}
+}
+
 // What cannot be put on record is not done.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)

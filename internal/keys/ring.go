@@ -54,7 +54,7 @@ func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access
 		return access.Key{}, "", err
 	}
 	// It was not there before: whatever else was changed is of no account.
-	return key, token, r.Put(ctx, math.MaxInt64, &key)
+	return key, token, r.settled(ctx, r.Put(ctx, math.MaxInt64, &key), by, ActMint, "", &key)
 }
 
 func fresh(template access.Key, now time.Time) (access.Key, string) {
@@ -83,7 +83,8 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	if err := r.record(ctx, by, ActRotate, before, &old); err != nil {
 		return access.Key{}, "", err
 	}
-	return key, token, r.Put(ctx, seen, &key, &old)
+	err := r.settled(ctx, r.Put(ctx, seen, &key, &old), by, ActRotate, before, &old)
+	return key, token, r.settled(ctx, err, by, ActMint, "", &key)
 }
 
 // Revoke ends a key now. One that has ended stays as it is.
@@ -97,16 +98,35 @@ func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key
 	if err := r.record(ctx, by, ActRevoke, before, &key); err != nil {
 		return key, err
 	}
-	return key, r.Put(ctx, seen, &key)
+	return key, r.settled(ctx, r.Put(ctx, seen, &key), by, ActRevoke, before, &key)
+}
+
+func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
+	return audit.Act{
+		Hospital: key.Hospital, At: r.Now(), By: by, Action: action, Subject: key.ID,
+		Before: before, After: Version(key),
+	}
+}
+
+// settled puts on record that an act which is on record was not done, if err says so,
+// and returns err.
+func (r *Ring) settled(ctx context.Context, err error, by, action, before string, key *access.Key) error {
+	if err == nil {
+		return nil
+	}
+	how := audit.Unclear
+	if errors.Is(err, access.ErrOvertaken) {
+		how = audit.Failed
+	}
+	if fault := r.Audit.NotDone(ctx, r.act(by, action, before, key), how); fault != nil {
+		return fmt.Errorf("%w; nor is it on record that it was not done: %w", err, fault)
+	}
+	return err
 }
 
 // record puts what is about to be done to a key on record.
 func (r *Ring) record(ctx context.Context, by, action, before string, key *access.Key) error {
-	act := audit.Act{
-		Hospital: key.Hospital, At: r.Now(), By: by, Action: action, Subject: key.ID,
-		Before: before, After: Version(key),
-	}
-	if err := r.Audit(ctx, act); err != nil {
+	if err := r.Audit(ctx, r.act(by, action, before, key)); err != nil {
 		return fmt.Errorf("record the act: %w", err)
 	}
 	return nil

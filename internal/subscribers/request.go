@@ -142,12 +142,15 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	caller := api.Caller(r.Context())
-	err := s.Audit(ctx, audit.Act{
+	act := audit.Act{
 		Hospital: caller.Hospital, At: s.Shell.Now(), By: caller.ID, Action: action, Subject: subject,
 		Before: versionText(before), After: versionText(after),
-	})
+	}
+	err := s.Audit(ctx, act)
 	if err == nil {
-		err = do(ctx)
+		if err = do(ctx); err != nil {
+			s.notDone(r, act, err)
+		}
 	}
 	switch {
 	case err == nil:
@@ -164,6 +167,17 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: tryAgain})
 	}
 	return false
+}
+
+// notDone puts on record that an act which is on record came to nothing, or may have.
+func (s *server) notDone(r *http.Request, act audit.Act, err error) {
+	how := audit.Unclear
+	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
+		how = audit.Failed
+	}
+	if fault := s.Audit.NotDone(r.Context(), act, how); fault != nil {
+		s.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "action", act.Action, "error", fault)
+	}
 }
 
 // away answers that something cannot be known at the moment.

@@ -1,10 +1,13 @@
 package subscribers_test
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
+	"svc/internal/access"
 	"svc/internal/outbound"
 )
 
@@ -134,4 +137,21 @@ func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
 		t.Error(got.raw)
 	}
 	h.ask("foreign", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
+}
+
+// TestFailedActsAreOnRecord: an endpoint that was not removed is told from one that was.
+func TestFailedActsAreOnRecord(t *testing.T) {
+	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
+		h := open(t)
+		h.register.SetWebhook(&outbound.Webhook{Hospital: "north", ID: "whk_1", URL: "https://partner.example", Version: 3})
+		h.storing = fault
+		h.ask("admin", "DELETE", "/api/admin/webhooks/whk_1", "", 503)
+		var got []string
+		for _, a := range h.acts {
+			got = append(got, a.Action+" "+a.Before+">"+a.After)
+		}
+		if want := []string{"webhook.delete 3>", how + " 3>"}; !slices.Equal(got, want) {
+			t.Errorf("on record %q, want %q", got, want)
+		}
+	}
 }
