@@ -64,12 +64,12 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 		status  int
 		want    []string
 	}{
-		"done":               {applyAll, nil, false, "", 200, []string{"rule.delete"}},
-		"not there":          {refuse(acuity.ReasonNotThere), nil, false, "", 404, []string{"rule.delete", "rule.delete.failed"}},
-		"another version":    {refuse(acuity.ReasonPrecondition), nil, false, "", 412, []string{"rule.delete", "rule.delete.failed"}},
-		"too large":          {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rule.delete", "rule.delete.failed"}},
-		"the log is away":    {applyAll, ingest.ErrAway, false, "", 503, []string{"rule.delete", "rule.delete.unclear"}},
-		"it will be done":    {applyAll, nil, true, "", 200, []string{"rule.delete"}},
+		"done":               {applyAll, nil, false, "", 200, []string{"rules.delete"}},
+		"not there":          {refuse(acuity.ReasonNotThere), nil, false, "", 404, []string{"rules.delete", "rules.delete.failed"}},
+		"another version":    {refuse(acuity.ReasonPrecondition), nil, false, "", 412, []string{"rules.delete", "rules.delete.failed"}},
+		"too large":          {applyAll, ingest.ErrTooLarge, false, "", 413, []string{"rules.delete", "rules.delete.failed"}},
+		"the log is away":    {applyAll, ingest.ErrAway, false, "", 503, []string{"rules.delete", "rules.delete.unclear"}},
+		"it will be done":    {applyAll, nil, true, "", 200, []string{"rules.delete"}},
 		"only tried":         {refuse(acuity.ReasonNotThere), nil, false, "?dryRun=true", 404, nil},
 		"tried, and is away": {applyAll, ingest.ErrAway, false, "?dryRun=true", 503, nil},
 	} {
