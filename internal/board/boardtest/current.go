@@ -29,8 +29,8 @@ func readable(t *testing.T, b *board.Board) error {
 	_, before := b.Token(t.Context(), "north")
 	_, since := b.ReadSince(t.Context(), "north", board.Token{Generation: "g1", Version: 1})
 	_, _, site := b.Site(t.Context(), "north", true)
-	token, err := b.Token(t.Context(), "north")
 	_, read := b.Read(t.Context(), "north")
+	token, err := b.Token(t.Context(), "north") // last: a pulse may come between any two of them
 	for way, other := range map[string]error{"since": since, "site": site, "read": read} {
 		if errors.Is(before, board.ErrBehind) && errors.Is(err, board.ErrBehind) && other == nil {
 			t.Errorf("%s tells what is not current: %+v, %v", way, token, err)
