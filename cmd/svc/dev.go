@@ -47,11 +47,6 @@ type devOptions struct {
 	speed     float64 // of the demonstration
 }
 
-// devBallast: the embedded Redis makes a Lua state of 200 kB for each script, so the
-// collector would run 17 times a second at 300 requests/s, and it would take twice
-// the time to answer one.
-const devBallast = 32 << 20
-
 // runDev runs every role in one process on an embedded Kafka and an embedded
 // Redis. Its promises are those of one process: what it acknowledged survives
 // a crash of the process, there is no replication.
@@ -62,7 +57,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 		return err
 	}
 	defer unlock()
-	defer ballast(devBallast)()
+	collectLess()
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", o.listen)
 	if err != nil {
 		return fmt.Errorf("%s is in use or not ours; choose another with --listen", o.listen)

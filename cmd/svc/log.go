@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,24 +24,15 @@ type logCommand struct {
 	hospitals string
 	from, to  string
 	rate      int
-	nice      int
 	awaits    bool // Kafka, however long it is away
 
 	shown      *cli.Progress
-	partitions int         // import
-	drop       func()      // of the ballast
-	others     atomic.Bool // use the processors
+	partitions int // import
 
 	span    [2]time.Time
 	cluster *stream.Cluster
 	log     *replay.Log
 }
-
-// leastPriority leaves the processor to whoever serves.
-const leastPriority = 19
-
-// logBallast: folding and writing rows makes much garbage of little that is live.
-const logBallast = 64 << 20
 
 func newLogCommand(w world, needs need) *logCommand { return &logCommand{admin: newAdmin(w, needs)} }
 
@@ -51,7 +41,6 @@ func (c *logCommand) command(use, short string, run func(ctx context.Context, ar
 	cmd := c.admin.command(use, short, run)
 	c.what = cmd.Name()
 	cmd.Flags().IntVar(&c.rate, "rate", 0, "`records` in a second at most (default: as many as can be)")
-	cmd.Flags().IntVar(&c.nice, "nice", leastPriority, "`priority` of the process: 0 is that of others, 19 leaves it what nobody else wants of half of the processors")
 	c.check = c.faults
 	return cmd
 }
@@ -81,9 +70,6 @@ func (c *logCommand) faults() (faults []error) {
 	if c.rate < 0 {
 		faults = append(faults, errors.New("--rate: must not be negative"))
 	}
-	if c.nice < 0 || c.nice > 19 {
-		faults = append(faults, errors.New("--nice: must be a number from 0 to 19"))
-	}
 	return faults
 }
 
@@ -99,18 +85,12 @@ func parseInstant(text string) (time.Time, error) {
 	return t, err
 }
 
-// connect opens both clients, and then gives way to what serves: on a full machine
-// the requests before would not be in time.
+// connect opens both clients.
 func (c *logCommand) connect(ctx context.Context) error {
-	if c.Own {
-		if err := stepAside(ctx, c.nice); err != nil {
-			return err
-		}
-	}
-	c.drop = ballast(logBallast)
+	collectLess()
 	log := slog.New(slog.NewTextHandler(c.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
 	options := c.config.kafka(log)
-	options.Late = c.nice > 0
+	options.Patient = true
 	dial, cancel := ctx, context.CancelFunc(func() {})
 	if !c.awaits {
 		dial, cancel = context.WithTimeout(ctx, adminWithin)
@@ -123,17 +103,10 @@ func (c *logCommand) connect(ctx context.Context) error {
 	if c.log, err = replay.OpenLog(&options, c.topic(schemas.Observations())); err != nil {
 		return err
 	}
-	giveWay(c.nice)
-	if c.nice == leastPriority {
-		go watchOthers(ctx, &c.others)
-	}
 	return nil
 }
 
 func (c *logCommand) close() {
-	if c.drop != nil {
-		c.drop()
-	}
 	if c.log != nil {
 		c.log.Close()
 	}
@@ -145,7 +118,7 @@ func (c *logCommand) close() {
 func (c *logCommand) topic(t schemas.Topic) string { return c.config.TopicPrefix + t.Name }
 
 // pace is how fast all readers of the command may be together.
-func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate, c.others.Load) }
+func (c *logCommand) pace() *replay.Pace { return replay.NewPace(c.rate) }
 
 // inputs is the observations, by the second client.
 func (c *logCommand) inputs() replay.Source {

@@ -20,22 +20,17 @@ import (
 )
 
 func main() {
-	limitMemory(os.LookupEnv, os.DirFS("/"))
+	limitMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // who asks twice does not want to wait
 	code := run(ctx, os.Args[1:], world{
-		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Own: true, Terminal: cli.IsTerminal(os.Stderr),
+		Env: os.LookupEnv, Stdout: os.Stdout, Stderr: os.Stderr, Now: time.Now, Terminal: cli.IsTerminal(os.Stderr),
 	})
 	stop()
 	os.Exit(code)
 }
 
 type world = cli.World
-
-// exitCode says that another process has run the command, told of it, and ended so.
-type exitCode int
-
-func (c exitCode) Error() string { return fmt.Sprintf("ended with code %d", int(c)) }
 
 // tree is the command line.
 func tree(w world) *cobra.Command {
@@ -76,12 +71,9 @@ func tree(w world) *cobra.Command {
 func run(ctx context.Context, args []string, w world) int {
 	path, err := cli.Execute(ctx, tree(w), args, w) //nolint:contextcheck // a command has its context when it runs
 	var wrong cli.UsageError
-	var elsewhere exitCode
 	switch {
 	case err == nil:
 		return 0
-	case errors.As(err, &elsewhere):
-		return int(elsewhere)
 	case errors.As(err, &wrong):
 		for line := range strings.Lines(err.Error()) {
 			fmt.Fprintf(w.Stderr, "%s: %s\n", path, strings.TrimSuffix(line, "\n"))

@@ -140,7 +140,7 @@ func runConfigured(ctx context.Context, c *config, needs need, names []string, w
 	h.leaving = leaving()
 	defer h.close()
 	if needs&needHTTP != 0 {
-		defer ballast(frontBallast)()
+		collectLess()
 	}
 	return h.live(ctx, h.private(), func(ctx context.Context) ([]func(context.Context) error, error) {
 		if err := h.build(ctx, names); err != nil {
@@ -149,11 +149,6 @@ func runConfigured(ctx context.Context, c *config, needs need, names []string, w
 		return h.servers(needs), nil
 	})
 }
-
-// frontBallast: what takes in and answers requests keeps a few MB, and makes that
-// much garbage with a few hundred of them. Collecting it was a tenth of the processor
-// time of ingest.
-const frontBallast = 32 << 20
 
 func newLog(out io.Writer, level string) *slog.Logger {
 	var least slog.Level

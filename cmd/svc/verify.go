@@ -102,7 +102,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	view, err := board.Open(board.Config{
 		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
-		Late:      c.nice > 0,
+		Patient:   true,
 	})
 	if err != nil {
 		return nil, closes, err
@@ -167,11 +167,6 @@ func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) 
 // follow verifies round after round and serves what it finds as metrics. A
 // difference stays until the process is started anew.
 func (c *verifyOptions) follow(ctx context.Context) error {
-	if c.Own {
-		if err := stepAside(ctx, c.nice); err != nil {
-			return err
-		}
-	}
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", c.listen)
 	if err != nil {
 		return fmt.Errorf("--metrics: %s is in use or not ours", c.listen)

@@ -89,7 +89,8 @@ var rooms = map[string]room{
 		imports: []string{
 			"acuity", "schemas", "ingest", "processors", "readapi", "notifier", "internal",
 			"golang.org/x/sync", "github.com/gofrs/flock", "github.com/go-chi/chi", "github.com/prometheus/client_golang", "github.com/spf13",
-			"golang.org/x/crypto/x509roots", // authorities of certificates, where the system has none
+			"github.com/KimMachineGun/automemlimit", // what a container may take
+			"golang.org/x/crypto/x509roots",         // authorities of certificates, where the system has none
 		},
 		goroutines: true,
 	},

@@ -67,9 +67,9 @@ type Config struct {
 	Partition func(hospital string) int32
 	Now       func() time.Time
 	Log       *slog.Logger
-	// Late says that the process takes what others leave of the processor, and may be
-	// late itself: a call has half a minute.
-	Late bool
+	// Patient gives a call half a minute: a command may run with the least priority of
+	// the machine, and nobody waits for it.
+	Patient bool
 	// Current says that hospitals are read only from partitions of which it is known
 	// that they lack nothing, as processors say by [Projector.Pulse]; else [ErrBehind].
 	Current bool
@@ -80,7 +80,7 @@ type Config struct {
 const (
 	dialTimeout = 400 * time.Millisecond
 	callTimeout = 500 * time.Millisecond
-	lateTimeout = 30 * time.Second
+	patientTimeout = 30 * time.Second
 	breather    = 200 * time.Millisecond
 )
 
@@ -122,8 +122,8 @@ func Open(cfg Config) (*Board, error) {
 	}
 	silence.Do(func() { redis.SetLogger(silent{}) })
 	dial, call := dialTimeout, callTimeout
-	if cfg.Late {
-		dial, call = lateTimeout, lateTimeout
+	if cfg.Patient {
+		dial, call = patientTimeout, patientTimeout
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
 	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop

@@ -23,7 +23,6 @@ type World struct {
 	Stdout, Stderr io.Writer
 	Now            func() time.Time
 	Terminal       bool // Stderr is one, and shows how far long work is by a bar
-	Own            bool // the process is nothing but this command, and may run it in another one
 }
 
 // UsageError is a fault of the command line or the configuration: nothing was

@@ -25,7 +25,7 @@ func BenchmarkExportKafka(b *testing.B) {
 			s.fill(b, partitions, log.records, log.hospitals, 12, log.step)
 			for b.Loop() {
 				dir := b.TempDir()
-				cmd := exec.Command(binary(b), "export", "--topic", "observations", "--out", dir, "--nice", "0")
+				cmd := exec.Command(binary(b), "export", "--topic", "observations", "--out", dir)
 				cmd.Env = append(os.Environ(), s.env...)
 				if out, err := cmd.CombinedOutput(); err != nil {
 					b.Fatalf("%v\n%s", err, out)

@@ -172,7 +172,7 @@ func TestKillDev(t *testing.T) {
 		t.Errorf("only %d kills hit a restore", inRestore)
 	}
 	settle(t, partners)
-	if out, err := exec.Command(binary(t), "verify", "--data", dir, "--all", "--nice", "0").CombinedOutput(); err != nil {
+	if out, err := exec.Command(binary(t), "verify", "--data", dir, "--all").CombinedOutput(); err != nil {
 		t.Errorf("svc verify: %v\n%s", err, out)
 	}
 	log := readLog(t, d.Kafka, "")
@@ -188,7 +188,7 @@ func TestKillDev(t *testing.T) {
 func (l *ledger) exported(t *testing.T, dir string) {
 	t.Helper()
 	versions := map[string]int64{}
-	rows := json.NewDecoder(strings.NewReader(cli(t, nil, "export", "--data", dir, "--topic", "verdicts", "--format", "ndjson", "--out", "-", "--nice", "0")))
+	rows := json.NewDecoder(strings.NewReader(cli(t, nil, "export", "--data", dir, "--topic", "verdicts", "--format", "ndjson", "--out", "-")))
 	for {
 		var row struct {
 			Hospital string

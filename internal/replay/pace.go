@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"golang.org/x/time/rate"
 )
@@ -12,50 +11,26 @@ import (
 // Pace holds the readers of a command back, so that the live system next to them
 // does not notice; nil: they are as fast as can be.
 type Pace struct {
-	limiter *rate.Limiter // nil: none
-	others  func() bool
+	limiter *rate.Limiter
 }
 
 // NewPace returns a pace of so many records a second at most, all readers together;
-// 0: as many as can be. While others reports that somebody else has work for the
-// processors, all readers rest at the same time, half of the time. To be put aside at
-// once is not enough: a processor that is never idle was seen to cost others a quarter
-// of their p99, though what kept it busy did nothing but count.
-func NewPace(perSecond int, others func() bool) *Pace {
-	p := &Pace{others: others}
-	if perSecond > 0 {
-		p.limiter = rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))
+// 0: as many as can be.
+func NewPace(perSecond int) *Pace {
+	if perSecond == 0 {
+		return nil
 	}
-	return p
+	return &Pace{rate.NewLimiter(rate.Limit(perSecond), max(perSecond/20, 1))}
 }
 
 func (p *Pace) wait(ctx context.Context) error {
 	if p == nil {
 		return nil
 	}
-	if p.others() {
-		time.Sleep(restFor(time.Now())) //nolint:forbidigo // at most restEvery, by the clock that all readers have
-	}
-	if p.limiter == nil {
-		return nil
-	}
 	if err := p.limiter.Wait(ctx); err != nil {
 		return fmt.Errorf("keep to the rate: %w", err)
 	}
 	return nil
-}
-
-// restEvery is how long readers work, and then rest: short against the time that a
-// sender waits for an answer.
-const restEvery = 5 * time.Millisecond
-
-// restFor is how long a rest lasts from now; 0: it is time to work.
-func restFor(now time.Time) time.Duration {
-	phase := time.Duration(now.UnixNano()) % (2 * restEvery)
-	if phase < restEvery {
-		return 0
-	}
-	return 2*restEvery - phase
 }
 
 // share is what the readers of several partitions have together: a pace, and how

@@ -42,9 +42,9 @@ type Options struct {
 	// nil: nobody knows. Publishers ask it first.
 	Full func() error
 
-	// Late says that the process takes what others leave of the processor, and may be
-	// late itself: a request has half a minute, where others have 2 s.
-	Late bool
+	// Patient gives a request half a minute, where others have 2 s: a command may run with
+	// the least priority of the machine, and nobody waits for it.
+	Patient bool
 }
 
 // Check returns every fault of the options at once, without touching the
@@ -60,7 +60,7 @@ func (o *Options) Check() error {
 func (o *Options) client() ([]kgo.Opt, error) {
 	var faults []error
 	within := 2 * time.Second
-	if o.Late {
+	if o.Patient {
 		within = 30 * time.Second
 	}
 	opts := []kgo.Opt{

@@ -8,10 +8,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// TestLate: who takes what others leave of the processor waits for the brokers for longer.
-func TestLate(t *testing.T) {
-	for late, want := range map[bool]time.Duration{false: 2 * time.Second, true: 30 * time.Second} {
-		opts, err := (&Options{Brokers: []string{"127.0.0.1:1"}, Log: slog.New(slog.DiscardHandler), Late: late}).client()
+// TestPatient: a command waits for the brokers for longer than a service.
+func TestPatient(t *testing.T) {
+	for patient, want := range map[bool]time.Duration{false: 2 * time.Second, true: 30 * time.Second} {
+		opts, err := (&Options{Brokers: []string{"127.0.0.1:1"}, Log: slog.New(slog.DiscardHandler), Patient: patient}).client()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -22,7 +22,7 @@ func TestLate(t *testing.T) {
 		defer client.Close()
 		dial, request := client.OptValue(kgo.DialTimeout), client.OptValue(kgo.RequestTimeoutOverhead)
 		if dial != want || request != want {
-			t.Errorf("late %v: %v to connect, %v beyond a request's own time; want %v", late, dial, request, want)
+			t.Errorf("patient %v: %v to connect, %v beyond a request's own time; want %v", patient, dial, request, want)
 		}
 	}
 }
