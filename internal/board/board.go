@@ -78,10 +78,10 @@ type Config struct {
 // The limits of one call, so that a Redis that is away costs a reader less than
 // a second, and after the first failure nothing for a moment.
 const (
-	dialTimeout = 400 * time.Millisecond
-	callTimeout = 500 * time.Millisecond
+	dialTimeout    = 400 * time.Millisecond
+	callTimeout    = 500 * time.Millisecond
 	patientTimeout = 30 * time.Second
-	breather    = 200 * time.Millisecond
+	breather       = 200 * time.Millisecond
 )
 
 // Board is a connection to the view. It is safe for concurrent use.
