@@ -30,7 +30,7 @@ check: ## vet, format and lint
 	@go run $(GOLANGCI) run ./...
 
 # Rooms that may not start a goroutine (internal/archtest), and that compute for minutes under the detector.
-ALONE := acuity|acuity/forecast|internal/backtest|internal/simulate
+ALONE := acuity|acuity/forecast|internal/analysis/backtest|internal/analysis/simulate
 # Tests of volume that compute for long under the detector and start nothing that others do not.
 VOLUME := TestVerifyFindsFaults|TestExportThenImport|TestRefusalsOfEveryPath|TestAnHourOfDeadEndpoints|TestHoursPassByThemselves|TestFullWorklist|TestFullTerminologyMap
 # Of the whole system those tests that do most at once; svc itself runs under the detector then.
@@ -53,7 +53,7 @@ fuzz: ## fuzz every decoder, each for FUZZTIME (default 10s), those of HL7 and F
 	@internal/e2e/fuzz $(FUZZTIME) $(FEEDTIME)
 
 backtest: ## measure the forecast on years of simulated units, minutes; its gates must pass
-	@$(GOTEST) -count=1 -timeout 60m -v -run 'TestGates|TestOthers' ./internal/backtest -args -year
+	@$(GOTEST) -count=1 -timeout 60m -v -run 'TestGates|TestOthers' ./internal/analysis/backtest -args -year
 	@$(GOTEST) -count=1 -v -run TestQueueFloor ./acuity/forecast
 
 build: ## build bin/svc

@@ -8,7 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // eventNames are the values of eventType: HL7 names first, then words.
@@ -40,7 +40,7 @@ func (s *server) adt(w http.ResponseWriter, r *http.Request) {
 	if items := got.receipt.change.Items; len(items) > 0 && items[0].HasRoom {
 		answer.RoomID = &items[0].RoomID
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 func eventName(t acuity.EventType) string {

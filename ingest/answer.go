@@ -5,30 +5,30 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // common is what the answer to every feed has.
 type common struct {
-	Applied   bool           `json:"applied"`  // false: durable, and will be applied
-	Outcome   *string        `json:"outcome"`  // null while pending
-	Position  *string        `json:"position"` // null: there was nothing to keep
-	Activated []factorChange `json:"activated"`
-	Expired   []factorChange `json:"expired"`
-	Unmapped  []unmapped     `json:"unmapped"`
-	Warnings  []warning      `json:"warnings"`
-	Level     *string        `json:"level"`             // after; null while pending
-	Refused   []api.Detail   `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital
+	Applied   bool             `json:"applied"`  // false: durable, and will be applied
+	Outcome   *string          `json:"outcome"`  // null while pending
+	Position  *string          `json:"position"` // null: there was nothing to keep
+	Activated []factorChange   `json:"activated"`
+	Expired   []factorChange   `json:"expired"`
+	Unmapped  []unmapped       `json:"unmapped"`
+	Warnings  []warning        `json:"warnings"`
+	Level     *string          `json:"level"`             // after; null while pending
+	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital
 }
 
 type factorChange struct {
-	RoomID    int32    `json:"roomId"`
-	RoomLabel string   `json:"roomLabel"`
-	FactorID  string   `json:"factorId"`
-	Label     string   `json:"label"`
-	Ratio     *string  `json:"ratio"` // null: the factor asks for none
-	Since     api.Time `json:"since"`
-	Evidence  string   `json:"evidence"`
+	RoomID    int32        `json:"roomId"`
+	RoomLabel string       `json:"roomLabel"`
+	FactorID  string       `json:"factorId"`
+	Label     string       `json:"label"`
+	Ratio     *string      `json:"ratio"` // null: the factor asks for none
+	Since     httpapi.Time `json:"since"`
+	Evidence  string       `json:"evidence"`
 }
 
 type unmapped struct {
@@ -112,7 +112,7 @@ func (c *common) warn(code, path string) {
 func changed(f *acuity.FactorChange) factorChange {
 	c := factorChange{
 		RoomID: f.RoomID, RoomLabel: f.RoomLabel, FactorID: f.Factor.ID(), Label: f.Factor.Label(),
-		Since: api.Time(f.Since.Time()), Evidence: evidences[f.Kind],
+		Since: httpapi.Time(f.Since.Time()), Evidence: evidences[f.Kind],
 	}
 	if f.Ratio != "" {
 		c.Ratio = &f.Ratio

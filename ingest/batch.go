@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type batchAnswer struct {
@@ -29,9 +29,9 @@ type batchResult struct {
 }
 
 type batchError struct {
-	Code    string       `json:"code"`
-	Message string       `json:"message"`
-	Details []api.Detail `json:"details,omitempty"`
+	Code    string           `json:"code"`
+	Message string           `json:"message"`
+	Details []httpapi.Detail `json:"details,omitempty"`
 }
 
 func (s *server) batch(w http.ResponseWriter, r *http.Request) {
@@ -43,7 +43,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	in := s.reader(o)
 	results := in.batch(body, o)
 	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return
 	}
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
@@ -56,7 +56,7 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 	}
 	answer := batchAnswer{common: in.answer(got), Results: results}
 	answer.settle(got)
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 // batch reads the events. Good ones go into the observation, bad ones are listed;
@@ -132,9 +132,9 @@ func (a *batchAnswer) settle(got receipt) {
 			a.Counts.Ignored++
 		case acuity.Rejected:
 			a.Counts.Rejected++
-			result.Error = &batchError{Code: api.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
+			result.Error = &batchError{Code: httpapi.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
 			if rule, over := acuity.Exceeded(it.Reason); over {
-				result.Error.Details = []api.Detail{{Path: strings.TrimPrefix(partOf[it.Reason], "."), Rule: rule}}
+				result.Error.Details = []httpapi.Detail{{Path: strings.TrimPrefix(partOf[it.Reason], "."), Rule: rule}}
 			}
 		case acuity.Applied, acuity.Time:
 			a.Counts.Applied++

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // The limits of bodies, in bytes on the wire. Unpacked a body may be four times
@@ -27,7 +27,7 @@ const (
 
 const (
 	jsonType = "application/json"
-	fhirType = api.FHIRType
+	fhirType = httpapi.FHIRType
 )
 
 // media is the content type of a request.
@@ -38,36 +38,36 @@ type media struct {
 
 // contentType returns the content type if it is one of those taken; without a
 // header it is the first of them.
-func contentType(r *http.Request, taken ...string) (media, *api.Problem) {
+func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	headers := r.Header["Content-Type"]
 	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
 		return media{name: taken[0]}, nil
 	}
 	name, params, err := mime.ParseMediaType(headers[0])
 	if err != nil || len(headers) > 1 || !slices.Contains(taken, name) {
-		return media{}, &api.Problem{
-			Kind: api.UnsupportedMedia, Message: "This endpoint takes " + strings.Join(taken, ", ") + ".",
+		return media{}, &httpapi.Problem{
+			Kind: httpapi.UnsupportedMedia, Message: "This endpoint takes " + strings.Join(taken, ", ") + ".",
 		}
 	}
 	m := media{name: name, charset: params["charset"]}
 	if (name == jsonType || name == fhirType) && m.charset != "" && !strings.EqualFold(m.charset, "utf-8") {
-		return media{}, &api.Problem{Kind: api.UnsupportedMedia, Message: "JSON is taken in UTF-8."}
+		return media{}, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "JSON is taken in UTF-8."}
 	}
 	return m, nil
 }
 
 // readBody reads a body within its limit and unpacks it.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api.Problem) {
+func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *httpapi.Problem) {
 	packed := false
 	switch encoding := strings.ToLower(strings.TrimSpace(strings.Join(r.Header["Content-Encoding"], ","))); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		packed = true
 	default:
-		return nil, &api.Problem{Kind: api.UnsupportedMedia, Message: "The content encodings are gzip and identity."}
+		return nil, &httpapi.Problem{Kind: httpapi.UnsupportedMedia, Message: "The content encodings are gzip and identity."}
 	}
 	if r.ContentLength > limit {
-		return nil, &api.Problem{Kind: api.TooLarge}
+		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
 	}
 	var body bytes.Buffer
 	if r.ContentLength > 0 { // said, not sent: who says much and sends little does not hold it
@@ -75,13 +75,13 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return nil, &api.Problem{Kind: api.TooLarge}
+			return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
 		}
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return nil, &api.Problem{Kind: api.TimedOut}
+			return nil, &httpapi.Problem{Kind: httpapi.TimedOut}
 		}
-		return nil, &api.Problem{
-			Kind: api.Invalid, Message: "The body ended early.", Details: []api.Detail{{Path: "", Rule: "complete"}},
+		return nil, &httpapi.Problem{
+			Kind: httpapi.Invalid, Message: "The body ended early.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
 		}
 	}
 	if !packed {
@@ -90,7 +90,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *api
 	return unpack(body.Bytes(), limit)
 }
 
-func unpack(packed []byte, limit int64) ([]byte, *api.Problem) {
+func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {
 		return nil, notGzip
@@ -99,7 +99,7 @@ func unpack(packed []byte, limit int64) ([]byte, *api.Problem) {
 	body, err := io.ReadAll(io.LimitReader(z, most+1))
 	switch {
 	case int64(len(body)) > most:
-		return nil, &api.Problem{Kind: api.TooLarge, Message: "The unpacked body is larger than this endpoint takes."}
+		return nil, &httpapi.Problem{Kind: httpapi.TooLarge, Message: "The unpacked body is larger than this endpoint takes."}
 	case err != nil:
 		return nil, notGzip
 	default:
@@ -107,8 +107,8 @@ func unpack(packed []byte, limit int64) ([]byte, *api.Problem) {
 	}
 }
 
-var notGzip = &api.Problem{
-	Kind: api.Invalid, Message: "The body is not gzip.", Details: []api.Detail{{Path: "", Rule: "gzip"}},
+var notGzip = &httpapi.Problem{
+	Kind: httpapi.Invalid, Message: "The body is not gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
 // readJSON reads a JSON body. If it is none it answers itself and returns false.
@@ -119,10 +119,10 @@ func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool
 		body, problem = readBody(w, r, limit)
 	}
 	if problem == nil {
-		problem = api.CheckJSON(body)
+		problem = httpapi.CheckJSON(body)
 	}
 	if problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return nil, false
 	}
 	return body, true

@@ -6,7 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 const (
@@ -49,7 +49,7 @@ func (s *server) census(w http.ResponseWriter, r *http.Request) {
 		case acuity.RoomUnknown:
 		}
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 func (r *reader) census(body []byte) *acuity.Census {

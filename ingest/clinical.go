@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // The bounds of the bodies: lengths in characters, numbers of elements.
@@ -63,7 +63,7 @@ func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
 	for _, f := range got.receipt.change.Active {
 		answer.Active = append(answer.Active, f.ID())
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 func (r *reader) clinical(body []byte, o *acuity.Observation) {

@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // A record that could not be applied lies in the log as it was written. Once this
@@ -28,13 +28,13 @@ type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observat
 
 const actionDeadLetterRetry = "dead-letter.retry"
 
-func deadLetterRoutes() []api.Route[*server] {
-	return []api.Route[*server]{{Operation: api.Operation{
+func deadLetterRoutes() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
 		Method: http.MethodPost, Path: "/api/admin/dead-letters/{id}/retry", Scope: access.Admin, ID: "retryDeadLetter",
 		Group: "Administration", Summary: "Take a record in that could not be applied",
 		About:      "If this release reads it: else 422 with the reason, and nothing is done. Within 24 hours of one that was taken in, the same again has no second effect and is answered as the first time, with repeated true.",
-		Parameters: []api.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
-		Data:       retried{}, Refuses: []api.Kind{api.Missing, api.Unprocessable, api.Conflict, api.TooLarge},
+		Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+		Data:       retried{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Conflict, httpapi.TooLarge},
 	}, Serve: (*server).retry}}
 }
 
@@ -45,23 +45,23 @@ type retried struct {
 }
 
 func (s *server) retry(w http.ResponseWriter, r *http.Request) {
-	hospital, id := api.Caller(r.Context()).Hospital, api.PathValue(r, "id")
+	hospital, id := httpapi.Caller(r.Context()).Hospital, httpapi.PathValue(r, "id")
 	o, err := s.deadLetter(r.Context(), hospital, id)
 	unreadable := (*UnreadableError)(nil)
 	switch {
 	case err == nil:
 	case errors.Is(err, ErrNoDeadLetter):
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	case errors.As(err, &unreadable):
-		api.Fail(w, r, api.Problem{
-			Kind: api.Unprocessable, Message: "The record cannot be read by this release either.",
-			Details: []api.Detail{{Path: "", Rule: unreadable.Reason}},
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "The record cannot be read by this release either.",
+			Details: []httpapi.Detail{{Path: "", Rule: unreadable.Reason}},
 		})
 		return
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "dead letter not read", "hospital", hospital, "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	// A sender whose request ended as a dead letter may send it again under its
@@ -86,7 +86,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	repeated := len(w.Header()["Idempotency-Replayed"]) > 0
-	api.OK(w, r, retried{s.reader(o).answer(got), repeated})
+	httpapi.OK(w, r, retried{s.reader(o).answer(got), repeated})
 }
 
 func (s *server) deadLetter(ctx context.Context, hospital, id string) (*acuity.Observation, error) {

@@ -11,8 +11,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi/access"
 )
 
 // letters makes the desk have one dead letter: of stmary, 2:7.

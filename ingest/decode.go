@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // Decode reads the body of one request of a JSON feed (adt, census, clinical,
@@ -15,7 +15,7 @@ import (
 // without what a request adds (its identity). The observation says which channel it
 // is, whose, and when it was received. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
-	problem := api.CheckJSON(body)
+	problem := httpapi.CheckJSON(body)
 	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.in(o.Hospital)}
 	if problem == nil {
 		switch o.Channel {
@@ -41,7 +41,7 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 }
 
 // brokenRules is a problem as an error. It names rules and places, never values.
-type brokenRules struct{ *api.Problem }
+type brokenRules struct{ *httpapi.Problem }
 
 // Error implements [error].
 func (r brokenRules) Error() string {

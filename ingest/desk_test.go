@@ -15,8 +15,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
@@ -96,7 +96,7 @@ func open(tb testing.TB) *desk {
 	register.SetHospital(access.Hospital{ID: "stmary", Zone: "America/Chicago"})
 	d.key, d.narrow = key, other
 	d.config = ingest.Config{
-		Shell: &api.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "https://docs.invalid", Log: slog.New(slog.NewJSONHandler(&d.logged, nil))},
+		Shell: &httpapi.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "https://docs.invalid", Log: slog.New(slog.NewJSONHandler(&d.logged, nil))},
 		Log:   d, Applied: appliedPort{d}, View: viewPort{d},
 		Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte("0123456789abcdef0123456789abcdef")),
 	}
@@ -132,7 +132,7 @@ type answer struct {
 			Status string
 			Error  *struct {
 				Code    string
-				Details []api.Detail
+				Details []httpapi.Detail
 			}
 		}
 		Acks []struct {
@@ -142,14 +142,14 @@ type answer struct {
 	}
 	Error struct {
 		Code, Message, Docs, Ack, AckCode, ControlID string
-		Details                                      []api.Detail
+		Details                                      []httpapi.Detail
 	}
 	Meta struct{ RequestID, HospitalID string }
 }
 
 func (a *answer) details() string { return details(a.Error.Details) }
 
-func details(all []api.Detail) string {
+func details(all []httpapi.Detail) string {
 	var lines []string
 	for _, d := range all {
 		lines = append(lines, strings.TrimSpace(d.Path+" "+d.Rule))

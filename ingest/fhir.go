@@ -5,7 +5,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/fhir"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type fhirAnswer struct {
@@ -37,7 +37,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		body, problem = readBody(w, r, maxFHIRBody)
 	}
 	if problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return
 	}
 	o := s.observe(r, acuity.ChannelFHIR)
@@ -46,7 +46,7 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		Pseudonym: in.pseudonym, Zone: in.zone, ReceivedAt: in.now, Source: o.Source,
 	})
 	if fault != nil {
-		api.Fail(w, r, refusal(fault))
+		httpapi.Fail(w, r, refusal(fault))
 		return
 	}
 	o.Events, o.Signals, o.Referents = facts.Events, facts.Signals, facts.Referents
@@ -71,23 +71,23 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 		answer.Issues[i] = fhirIssue(issue)
 	}
 	answer.place(&in.places)
-	if api.PrefersFHIR(r) {
+	if httpapi.PrefersFHIR(r) {
 		answerFHIR(w, r, facts, &answer)
 		return
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
-func refusal(f *fhir.Fault) api.Problem {
+func refusal(f *fhir.Fault) httpapi.Problem {
 	if f.TooLarge {
-		return api.Problem{
-			Kind: api.TooLarge, Message: "The body holds more than this endpoint takes at once.",
-			Details: []api.Detail{{Path: f.Path, Rule: f.Rule}},
+		return httpapi.Problem{
+			Kind: httpapi.TooLarge, Message: "The body holds more than this endpoint takes at once.",
+			Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 		}
 	}
-	return api.Problem{
-		Kind: api.Invalid, Message: "The body is not JSON that this endpoint takes.",
-		Details: []api.Detail{{Path: f.Path, Rule: f.Rule}},
+	return httpapi.Problem{
+		Kind: httpapi.Invalid, Message: "The body is not JSON that this endpoint takes.",
+		Details: []httpapi.Detail{{Path: f.Path, Rule: f.Rule}},
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"svc/ingest/fhir"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // A client of FHIR (Accept: application/fhir+json) sends a transaction or batch and
@@ -24,36 +24,36 @@ type responseEntry struct {
 }
 
 type entryResponse struct {
-	Status  string       `json:"status"`
-	Outcome *api.Outcome `json:"outcome,omitempty"`
+	Status  string           `json:"status"`
+	Outcome *httpapi.Outcome `json:"outcome,omitempty"`
 }
 
 // answerFHIR answers a client of FHIR.
 func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fhirAnswer) {
 	if facts.Bundle == "transaction" || facts.Bundle == "batch" {
-		api.WriteFHIR(w, r, http.StatusOK, a.bundle(facts))
+		httpapi.WriteFHIR(w, r, http.StatusOK, a.bundle(facts))
 		return
 	}
 	status := http.StatusOK
 	if facts.Rejected > 0 && facts.Applied+facts.Ignored == 0 { // as the create of a resource would be
 		status = http.StatusUnprocessableEntity
 	}
-	issues := []api.OutcomeIssue{a.summary()}
+	issues := []httpapi.OutcomeIssue{a.summary()}
 	for _, i := range a.told() {
 		issues = append(issues, i.outcome())
 	}
-	api.WriteFHIR(w, r, status, api.NewOutcome(issues...))
+	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
 // summary is the first issue of an outcome, which is never without one.
-func (a *fhirAnswer) summary() api.OutcomeIssue {
+func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {
 		text = *a.Outcome
 	}
 	c := &a.Resources
-	return api.OutcomeIssue{
-		Severity: "information", Code: "informational", Details: api.OutcomeDetails{Text: text},
+	return httpapi.OutcomeIssue{
+		Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: text},
 		Diagnostics: "Resources: " + strconv.Itoa(c.Applied) + " applied, " + strconv.Itoa(c.Ignored) + " ignored, " + strconv.Itoa(c.Rejected) + " rejected.",
 	}
 }
@@ -74,12 +74,12 @@ var issueTypes = map[string]string{
 	"time_unreadable": "value", "unit": "value", "unit_missing": "value", "superseded": "informational",
 }
 
-func (i *fhirIssue) outcome() api.OutcomeIssue {
+func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 	kind, known := issueTypes[i.Code]
 	if !known {
 		kind = "processing"
 	}
-	one := api.OutcomeIssue{Severity: i.Severity, Code: kind, Details: api.OutcomeDetails{Text: i.Code}}
+	one := httpapi.OutcomeIssue{Severity: i.Severity, Code: kind, Details: httpapi.OutcomeDetails{Text: i.Code}}
 	if i.Expression != "" {
 		one.Expression = []string{i.Expression}
 	}
@@ -97,7 +97,7 @@ const accepted = "202 Accepted"
 // bundle answers entry by entry. What is told of no entry is told with the first.
 func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
-	issues := make([][]api.OutcomeIssue, len(facts.Entries))
+	issues := make([][]httpapi.OutcomeIssue, len(facts.Entries))
 	for _, i := range a.told() {
 		if n := entryOf(i.Expression); n < len(issues) {
 			issues[n] = append(issues[n], i.outcome())
@@ -107,8 +107,8 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 		status := entryStatus[became]
 		switch {
 		case became == fhir.EntryIgnored && len(issues[n]) == 0:
-			issues[n] = append(issues[n], api.OutcomeIssue{
-				Severity: "information", Code: "informational", Details: api.OutcomeDetails{Text: "ignored"},
+			issues[n] = append(issues[n], httpapi.OutcomeIssue{
+				Severity: "information", Code: "informational", Details: httpapi.OutcomeDetails{Text: "ignored"},
 				Diagnostics: "The resource is of no type or state that is used.",
 			})
 		case became == fhir.EntryApplied && !a.Applied:
@@ -118,7 +118,7 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	}
 	for n := range issues {
 		if len(issues[n]) > 0 {
-			outcome := api.NewOutcome(issues[n]...)
+			outcome := httpapi.NewOutcome(issues[n]...)
 			b.Entry[n].Response.Outcome = &outcome
 		}
 	}

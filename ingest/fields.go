@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // The most that one answer lists.
@@ -28,8 +28,8 @@ type reader struct {
 	zone      *time.Location
 	pseudonym func(kind, value string) string
 
-	faults   []api.Detail // the body is malformed
-	misfits  []api.Detail // it is well formed, and cannot be applied: its parts contradict, or name what does not exist
+	faults   []httpapi.Detail // the body is malformed
+	misfits  []httpapi.Detail // it is well formed, and cannot be applied: its parts contradict, or name what does not exist
 	warnings []acuity.Warning
 
 	places  Places
@@ -46,13 +46,13 @@ func (s *server) reader(o *acuity.Observation) *reader {
 
 func (r *reader) fault(path, rule string) {
 	if len(r.faults) < maxDetails {
-		r.faults = append(r.faults, api.Detail{Path: path, Rule: rule})
+		r.faults = append(r.faults, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
 func (r *reader) unfit(path, rule string) {
 	if len(r.misfits) < maxDetails {
-		r.misfits = append(r.misfits, api.Detail{Path: path, Rule: rule})
+		r.misfits = append(r.misfits, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
@@ -63,12 +63,12 @@ func (r *reader) warn(code, path string) {
 }
 
 // problem says why the body is refused; nil if it is not.
-func (r *reader) problem() *api.Problem {
+func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:
-		return &api.Problem{Kind: api.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
+		return &httpapi.Problem{Kind: httpapi.Invalid, Message: "The body breaks the rules listed in details.", Details: append(r.faults, r.misfits...)}
 	case len(r.misfits) > 0:
-		return &api.Problem{Kind: api.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
+		return &httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The body is well formed, but cannot be applied; see details.", Details: r.misfits}
 	default:
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 const (
@@ -54,7 +54,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		body, problem = readBody(w, r, maxBody)
 	}
 	if problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return
 	}
 	o := s.observe(r, acuity.ChannelHL7)
@@ -62,14 +62,14 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	charset, _ := hl7.CharsetNamed(kind.charset)
 	if kind.name == jsonType {
 		if body, problem = in.message(body); problem != nil {
-			api.Fail(w, r, *problem)
+			httpapi.Fail(w, r, *problem)
 			return
 		}
 		charset = hl7.UTF8
 	}
-	x, problem := in.exchange(body, charset, o.Hospital, s.options(api.Caller(r.Context()), o))
+	x, problem := in.exchange(body, charset, o.Hospital, s.options(httpapi.Caller(r.Context()), o))
 	if problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return
 	}
 	s.refused(o, requestID(r), len(x.results)-len(x.events), in.refusals()...)
@@ -91,8 +91,8 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 }
 
 // message reads the JSON form of the body.
-func (r *reader) message(body []byte) ([]byte, *api.Problem) {
-	if problem := api.CheckJSON(body); problem != nil {
+func (r *reader) message(body []byte) ([]byte, *httpapi.Problem) {
+	if problem := httpapi.CheckJSON(body); problem != nil {
 		return nil, problem
 	}
 	b, ok := r.open(body, "")
@@ -111,20 +111,20 @@ func (r *reader) message(body []byte) ([]byte, *api.Problem) {
 	return nil, r.problem()
 }
 
-var noMessage = &api.Problem{
-	Kind: api.Invalid, Message: "The body is no HL7 v2 message.", Details: []api.Detail{{Path: "MSH", Rule: "required"}},
+var noMessage = &httpapi.Problem{
+	Kind: httpapi.Invalid, Message: "The body is no HL7 v2 message.", Details: []httpapi.Detail{{Path: "MSH", Rule: "required"}},
 }
 
 // exchange decodes the messages of a body and writes the acknowledgments. They
 // depend on nothing but the bytes: a message that comes again is answered alike.
-func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *api.Problem) {
+func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *httpapi.Problem) {
 	batch, err := hl7.Split(body, charset)
 	switch {
 	case err != nil:
 		return nil, noMessage
 	case len(batch.Messages) > maxMessages:
-		return nil, &api.Problem{
-			Kind: api.Invalid, Message: "The body has too many messages.", Details: []api.Detail{{Path: "", Rule: "maxItems:1000"}},
+		return nil, &httpapi.Problem{
+			Kind: httpapi.Invalid, Message: "The body has too many messages.", Details: []httpapi.Detail{{Path: "", Rule: "maxItems:1000"}},
 		}
 	}
 	x := &exchange{batch: batch, several: batch.Framed || len(batch.Messages) > 1}
@@ -219,11 +219,11 @@ func severity(code hl7.AckCode) int {
 // answer answers in JSON.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
 	if x.taken(got) == 0 {
-		refused := &api.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
+		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
 		if !x.several {
 			refused.ControlID = x.results[0].ControlID
 		}
-		api.Fail(w, r, api.Problem{Kind: api.Unprocessable, Message: "The message was refused, see ack.", HL7: refused})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The message was refused, see ack.", HL7: refused})
 		return
 	}
 	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
@@ -232,7 +232,7 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	} else {
 		answer.ControlID, answer.EventType = &x.results[0].ControlID, &x.results[0].EventType
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 // taken is how many messages were not refused, as far as it is known.

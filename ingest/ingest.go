@@ -20,9 +20,9 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // Position is the place of an observation in the log.
@@ -78,7 +78,7 @@ const (
 
 // Config is what the handlers need.
 type Config struct {
-	Shell    *api.Shell // keys, request ids, the clock, the log of requests
+	Shell    *httpapi.Shell // keys, request ids, the clock, the log of requests
 	Log      Log
 	Applied  Applied
 	Repeated Repeated
@@ -108,14 +108,14 @@ func New(c Config) http.Handler {
 
 // Mount adds the routes of [New] to a router that has the shell already.
 func Mount(r chi.Router, c Config) {
-	api.Mount(r, c.Shell, &server{c}, routes())
+	httpapi.Mount(r, c.Shell, &server{c}, routes())
 }
 
 type server struct{ Config }
 
 // observe begins the observation of a request.
 func (s *server) observe(r *http.Request, channel acuity.Channel) *acuity.Observation {
-	return s.observed(api.Caller(r.Context()), channel)
+	return s.observed(httpapi.Caller(r.Context()), channel)
 }
 
 func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observation {
@@ -136,7 +136,7 @@ func (s *server) take(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 	in := s.reader(o)
 	read(in, body, o)
 	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return taken{}, false
 	}
 	got, ok := s.submit(w, r, in, o)
@@ -172,10 +172,10 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	var err error
 	if got.position, err = s.append(r.Context(), o); err != nil {
 		if errors.Is(err, ErrTooLarge) {
-			api.Fail(w, r, api.Problem{Kind: api.TooLarge})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
 		} else {
 			s.Shell.Log.WarnContext(r.Context(), "observation not appended", "hospital", o.Hospital, "error", err)
-			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		}
 		return receipt{}, false
 	}
@@ -198,7 +198,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	if got.change.Outcome == acuity.Rejected {
 		s.Shell.Log.ErrorContext(r.Context(), "observation rejected",
 			"hospital", o.Hospital, "position", got.position.String(), "reason", got.change.Reason)
-		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return receipt{}, false
 	}
 	if !s.repeat(w, r, &got) {

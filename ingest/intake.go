@@ -5,7 +5,7 @@ import (
 	"path"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // Intake is what one request, or one frame of MLLP, came to: for the counts of its
@@ -108,8 +108,8 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 	seen := &statusWriter{ResponseWriter: w}
 	serve(seen)
 	switch {
-	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == api.Conflict.Status():
-	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == api.Unprocessable.Status():
+	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == httpapi.Conflict.Status():
+	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == httpapi.Unprocessable.Status():
 	default:
 		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
 	}

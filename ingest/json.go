@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // afterValue returns the position after the value that begins at i. The text is
@@ -12,12 +12,12 @@ import (
 func afterValue(text []byte, i int) int {
 	switch text[i] {
 	case '"':
-		return api.AfterString(text, i)
+		return httpapi.AfterString(text, i)
 	case '{', '[':
 		for open := 0; i < len(text); i++ {
 			switch text[i] {
 			case '"':
-				i = api.AfterString(text, i) - 1
+				i = httpapi.AfterString(text, i) - 1
 			case '{', '[':
 				open++
 			case '}', ']':

@@ -7,9 +7,9 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/audit"
-	"svc/internal/keys"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/httpapi/access"
 )
 
 // TestRotationEndsNoResource tells the start of an infusion with one key and its

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type locationAnswer struct {
@@ -23,7 +23,7 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 	answer := locationAnswer{ID: o.Locations[0].ID()}
 	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationSet, answer.ID); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 
@@ -32,16 +32,16 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	p, ok := acuity.PlaceByID(api.PathValue(r, "id"))
+	p, ok := acuity.PlaceByID(httpapi.PathValue(r, "id"))
 	if !ok {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	p.Delete = true
 	o.Locations = []acuity.Place{p}
 	answer := locationAnswer{ID: p.ID()}
 	if answer.acted, ok = s.perform(w, r, o, in, actionLocationDelete, answer.ID); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 

@@ -6,7 +6,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest/hl7"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // MaxMessage is the longest HL7 v2 message, or batch of them, in bytes.

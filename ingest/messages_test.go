@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"svc/ingest"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // TestMessages wants of every body the acknowledgment and the observation that

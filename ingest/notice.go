@@ -7,7 +7,7 @@ import (
 
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // Notice names one rule that a message or body broke, or one warning about it. It
@@ -55,11 +55,11 @@ const (
 	leastHex     = 16 // digits of what may be letters in a row all the same
 )
 
-func requestID(r *http.Request) string { return api.PlainRequestID(r.Context()) }
+func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }
 
 // refusals are the notices of a request that was refused as a whole.
 func refusals(r *http.Request) (all []Notice) {
-	problem := api.Refusal(r.Context())
+	problem := httpapi.Refusal(r.Context())
 	for _, d := range problem.Details {
 		all = append(all, Notice{Refused: true, Code: d.Rule, Path: d.Path})
 	}

@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 	"svc/ingest/fhir"
 	"svc/ingest/hl7"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // What a hospital has is limited (see [acuity.Limits]). What is beyond a limit is refused
@@ -18,10 +18,10 @@ import (
 const maxRefused = 1000
 
 // refusedParts are the parts of a body that an applied observation found no room for.
-func (r *reader) refusedParts(c *acuity.Change) (parts []api.Detail) {
+func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	add := func(path, reason string) {
 		if rule, over := acuity.Exceeded(reason); over && len(parts) < maxRefused {
-			if d := (api.Detail{Path: path, Rule: rule}); !slices.Contains(parts[max(len(parts)-8, 0):], d) {
+			if d := (httpapi.Detail{Path: path, Rule: rule}); !slices.Contains(parts[max(len(parts)-8, 0):], d) {
 				parts = append(parts, d)
 			}
 		}
@@ -44,9 +44,9 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	if !over || c.Outcome != acuity.Ignored {
 		return true
 	}
-	api.Fail(w, r, api.Problem{
-		Kind: api.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
-		Details: []api.Detail{{Path: partOf[c.Reason], Rule: rule}},
+	httpapi.Fail(w, r, httpapi.Problem{
+		Kind: httpapi.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
+		Details: []httpapi.Detail{{Path: partOf[c.Reason], Rule: rule}},
 	})
 	return false
 }

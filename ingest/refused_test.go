@@ -7,15 +7,15 @@ import (
 	"testing"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // refused are the parts of a body that an answer says were refused.
-func (a *answer) refused(t *testing.T) (all []api.Detail) {
+func (a *answer) refused(t *testing.T) (all []httpapi.Detail) {
 	t.Helper()
 	var body struct {
-		Data  struct{ Refused []api.Detail }
-		Error struct{ Details []api.Detail }
+		Data  struct{ Refused []httpapi.Detail }
+		Error struct{ Details []httpapi.Detail }
 	}
 	if err := json.Unmarshal([]byte(a.raw), &body); err != nil {
 		t.Fatal(err, a.raw)
@@ -38,7 +38,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 	const maxRooms, maxOfPatient = "maxRooms:1000", "maxVisitsPerPatient:50"
 	only := func(t *testing.T, a *answer, path, rule string) {
 		t.Helper()
-		if got := a.refused(t); len(got) != 1 || got[0] != (api.Detail{Path: path, Rule: rule}) {
+		if got := a.refused(t); len(got) != 1 || got[0] != (httpapi.Detail{Path: path, Rule: rule}) {
 			t.Errorf("refused %v, want %s %s: %s", got, path, rule, a.raw)
 		}
 	}
@@ -103,7 +103,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 		}
 		list = append(list, `{"resource":{"resourceType":"Encounter","id":"x7","status":"in-progress","class":{"code":"IMP"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"N4"},"status":"active"}]}}`)
 		a := d.post(t, "fhir", `{"resourceType":"Bundle","type":"collection","entry":[`+strings.Join(list, ",")+`]}`)
-		if got := a.refused(t); len(got) != 2 || got[0] != (api.Detail{Path: "Bundle.entry[2001].resource", Rule: maxRooms}) || got[1] != (api.Detail{Path: "Bundle.entry[2000].resource", Rule: "maxUnknown:2000"}) {
+		if got := a.refused(t); len(got) != 2 || got[0] != (httpapi.Detail{Path: "Bundle.entry[2001].resource", Rule: maxRooms}) || got[1] != (httpapi.Detail{Path: "Bundle.entry[2000].resource", Rule: "maxUnknown:2000"}) {
 			t.Error(got)
 		}
 		for _, want := range []string{
@@ -131,7 +131,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 			}
 		}
 		got := last.refused(t)
-		if len(got) != 490 || got[0] != (api.Detail{Path: "rooms[10]", Rule: maxRooms}) {
+		if len(got) != 490 || got[0] != (httpapi.Detail{Path: "rooms[10]", Rule: maxRooms}) {
 			t.Error(len(got), got[:min(len(got), 3)])
 		}
 	})

@@ -9,7 +9,7 @@ import (
 	"net/http"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // A sender that does not know whether a request arrived sends it again under the
@@ -54,13 +54,13 @@ func (s *server) identified(w http.ResponseWriter, r *http.Request) (*http.Reque
 		return r, true
 	}
 	if len(headers) > 1 || !isIdempotencyKey(headers[0]) {
-		api.Fail(w, r, api.Problem{
-			Kind: api.Invalid, Message: "The Idempotency-Key must be 1 to 255 visible ASCII characters.",
-			Details: []api.Detail{{Path: "Idempotency-Key", Rule: "ascii:1-255"}},
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Invalid, Message: "The Idempotency-Key must be 1 to 255 visible ASCII characters.",
+			Details: []httpapi.Detail{{Path: "Idempotency-Key", Rule: "ascii:1-255"}},
 		})
 		return nil, false
 	}
-	hospital := api.Caller(r.Context()).Hospital
+	hospital := httpapi.Caller(r.Context()).Hospital
 	i := &identity{
 		key:  s.Pseudonyms.Of(hospital, "request", r.URL.Path+"\x00"+headers[0]),
 		body: sha256.New(), read: r.Body,
@@ -96,7 +96,7 @@ func (s *server) repeat(w http.ResponseWriter, r *http.Request, got *receipt) bo
 	case again.Repeats == 0:
 		return true
 	case again.Reason == acuity.ReasonReused:
-		api.Fail(w, r, api.Problem{Kind: api.Conflict})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Conflict})
 		return false
 	}
 	w.Header()["Idempotency-Replayed"] = []string{"true"}
@@ -110,7 +110,7 @@ func (s *server) repeat(w http.ResponseWriter, r *http.Request, got *receipt) bo
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "first answer not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return false
 	}
 	return true

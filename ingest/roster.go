@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 const (
@@ -15,10 +15,10 @@ const (
 
 type rosterAnswer struct {
 	common
-	Nurses   int      `json:"nurses"`
-	SkillMix skillMix `json:"skillMix"`
-	Tenure   tenure   `json:"tenure"`
-	AsOf     api.Time `json:"asOf"`
+	Nurses   int          `json:"nurses"`
+	SkillMix skillMix     `json:"skillMix"`
+	Tenure   tenure       `json:"tenure"`
+	AsOf     httpapi.Time `json:"asOf"`
 }
 
 type skillMix struct {
@@ -44,9 +44,9 @@ func (s *server) roster(w http.ResponseWriter, r *http.Request) {
 	}
 	roster := got.observation.Roster
 	mix, years := made(roster.Makeup())
-	api.OK(w, r, rosterAnswer{
+	httpapi.OK(w, r, rosterAnswer{
 		common: got.answer(), Nurses: len(roster.Nurses), SkillMix: mix,
-		Tenure: years, AsOf: api.Time(roster.AsOf.Time()),
+		Tenure: years, AsOf: httpapi.Time(roster.AsOf.Time()),
 	})
 }
 

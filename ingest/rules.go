@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type ruleAnswer struct {
@@ -16,7 +16,7 @@ type ruleAnswer struct {
 // setRule puts a rule in force: the whole of it, also what it said before.
 func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 	o, in := s.told(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
-		o.Rules = []acuity.Rule{in.rule(body, api.PathValue(r, "id"))}
+		o.Rules = []acuity.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	})
 	if o == nil {
 		return
@@ -25,7 +25,7 @@ func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 	answer := ruleAnswer{FactorID: id}
 	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionRuleSet, id); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 
@@ -34,15 +34,15 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	f, ok := acuity.FactorByID(api.PathValue(r, "id"))
+	f, ok := acuity.FactorByID(httpapi.PathValue(r, "id"))
 	if !ok {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	o.Rules = []acuity.Rule{{Factor: f, Delete: true}}
 	answer := ruleAnswer{FactorID: f.ID()}
 	if answer.acted, ok = s.perform(w, r, o, in, actionRuleDelete, f.ID()); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // maxSenders is how many keys a hospital has switches for.
@@ -35,12 +35,12 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 		hospital, known = s.Settings.Hospital(o.Hospital)
 	}
 	if !known {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	o.Switches = in.settings(body, &hospital, s.Settings.Key)
 	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return
 	}
 	var answer settingsAnswer
@@ -50,7 +50,7 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 	if !answer.DryRun && !s.setHospital(w, r, &hospital, &answer) {
 		return
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 // setHospital does the second half of an act, or has answered. The first half, the
@@ -70,8 +70,8 @@ func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *a
 		return true
 	}
 	s.Shell.Log.WarnContext(r.Context(), "settings set by half", "hospital", hospital.ID, "error", err)
-	api.Fail(w, r, api.Problem{
-		Kind: api.Unavailable, RetryAfter: retryAfter,
+	httpapi.Fail(w, r, httpapi.Problem{
+		Kind: httpapi.Unavailable, RetryAfter: retryAfter,
 		Message: "The switches are set or will be, time zone and senders are not. Read the settings, and set them again without If-Match or with the version read.",
 	})
 	return false

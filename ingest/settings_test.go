@@ -9,7 +9,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // tenants is where one hospital is kept.

@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // Settings is where hospitals are kept: what changes no verdict of itself.
@@ -57,15 +57,15 @@ type verdictMove struct {
 // begin begins the observation of an act, or has answered.
 func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
 	o := s.observe(r, channel)
-	o.Source = api.Caller(r.Context()).ID // who did it, not whose data it is
+	o.Source = httpapi.Caller(r.Context()).ID // who did it, not whose data it is
 	in := s.reader(o)
 	o.Act = in.act(r)
 	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return nil, nil
 	}
 	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // it is there, and it is not
-		api.Fail(w, r, api.Problem{Kind: api.Precondition})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
 		return nil, nil
 	}
 	return o, in
@@ -84,7 +84,7 @@ func (s *server) told(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 	}
 	read(in, body, o)
 	if problem := in.problem(); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		return nil, nil
 	}
 	return o, in
@@ -176,7 +176,7 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 		reason = p.Reason
 	}
 	if problem := refused(reason); problem != nil {
-		api.Fail(w, r, *problem)
+		httpapi.Fail(w, r, *problem)
 		if !dry {
 			s.notDone(r, o, action, subjects...)
 		}
@@ -190,16 +190,16 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 }
 
 // refused says why an act was not taken; nil: it was.
-func refused(reason string) *api.Problem {
+func refused(reason string) *httpapi.Problem {
 	switch reason {
 	case acuity.ReasonPrecondition:
-		return &api.Problem{Kind: api.Precondition}
+		return &httpapi.Problem{Kind: httpapi.Precondition}
 	case acuity.ReasonNotThere:
-		return &api.Problem{Kind: api.Missing}
+		return &httpapi.Problem{Kind: httpapi.Missing}
 	case acuity.ReasonTooMany:
-		return &api.Problem{
-			Kind: api.Unprocessable, Message: "There are as many as a hospital can have.",
-			Details: []api.Detail{{Path: "", Rule: "maxItems"}},
+		return &httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: "There are as many as a hospital can have.",
+			Details: []httpapi.Detail{{Path: "", Rule: "maxItems"}},
 		}
 	default:
 		return nil
@@ -229,7 +229,7 @@ func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Obse
 	err := s.Audit(ctx, actOf(o, action, subjects))
 	if err != nil {
 		s.Shell.Log.WarnContext(r.Context(), "act not put on record", "hospital", o.Hospital, "action", action, "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	}
 	return err == nil
 }
@@ -241,7 +241,7 @@ func (s *server) notDone(r *http.Request, o *acuity.Observation, action string, 
 		return
 	}
 	how := audit.Failed
-	if kind := api.Refusal(r.Context()).Kind; kind == api.Unavailable || kind == api.Internal {
+	if kind := httpapi.Refusal(r.Context()).Kind; kind == httpapi.Unavailable || kind == httpapi.Internal {
 		how = audit.Unclear
 	}
 	if err := s.Audit.NotDone(r.Context(), actOf(o, action, subjects), how); err != nil {

@@ -4,90 +4,90 @@ import (
 	"net/http"
 	"slices"
 
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // siteRoutes are the operations by which administrators say how their hospital is
 // read. What they say can change verdicts, so it is an observation like any other.
-func siteRoutes() []api.Route[*server] {
-	id := func(about, example string) api.Parameter {
-		return api.Parameter{Name: "id", In: "path", About: about, Example: example}
+func siteRoutes() []httpapi.Route[*server] {
+	id := func(about, example string) httpapi.Parameter {
+		return httpapi.Parameter{Name: "id", In: "path", About: about, Example: example}
 	}
-	all := []api.Route[*server]{
-		{Operation: api.Operation{
+	all := []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology", ID: "setTerminology", Summary: "Map codes of the hospital to factors",
 			About: "A list of rows, or one row as the body. All that was ever sent is read anew before the answer: nothing needs to be sent again. A row about the same code, kind and value replaces the one before. A code with a trailing * is a prefix.",
 			Bodies: jsonBody(maxBody, terminologyShape{},
-				api.Example{Name: "A local alert and a threshold", Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`}),
-			Data: terminologyAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition}, Limits: map[string]int64{"mappingsPerRequest": maxMappings},
+				httpapi.Example{Name: "A local alert and a threshold", Text: `{"mappings":[{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","comment":"from the alert module"},{"system":"local","code":"QBL","kind":"lab","factorId":"high-hemorrhage","value":{"op":">=","than":1500}}]}`}),
+			Data: terminologyAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition}, Limits: map[string]int64{"mappingsPerRequest": maxMappings},
 		}, Serve: (*server).setTerminology},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/terminology/{id}", ID: "deleteTerminology", Summary: "Take a mapping back",
-			Parameters: []api.Parameter{id("Of the mapping.", "map-000000000000000000000000")},
-			Data:       acted{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+			Parameters: []httpapi.Parameter{id("Of the mapping.", "map-000000000000000000000000")},
+			Data:       acted{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
 		}, Serve: (*server).deleteTerminology},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/ignore", ID: "ignoreCodes", Summary: "Codes that nobody need look at",
 			About:  "They are counted on, and mean what they meant. Codes as the worklist names them, a list or one as the body.",
-			Bodies: jsonBody(maxBody, marksShape{}, api.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
+			Bodies: jsonBody(maxBody, marksShape{}, httpapi.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:   acted{}, Limits: map[string]int64{"codesPerRequest": maxMarks},
 		}, Serve: (*server).ignoreCodes},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/terminology/worklist/restore", ID: "restoreCodes", Summary: "Codes that somebody should look at again",
-			Bodies: jsonBody(maxBody, marksShape{}, api.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
+			Bodies: jsonBody(maxBody, marksShape{}, httpapi.Example{Name: "A code", Text: `{"codes":[{"system":"local","code":"TRAY_COUNT"}]}`}),
 			Data:   acted{},
 		}, Serve: (*server).restoreCodes},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/rules", ID: "setRule", Summary: "Override values of one factor",
 			About:  ruleAbout,
-			Bodies: jsonBody(maxBody, ruleShape{}, api.Example{Name: "Magnesium, 90 minutes", Text: `{"factorId":"high-mag","values":{"floor":"1 until 90m, 1/2"},"comment":"our protocol"}`}),
-			Data:   ruleAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+			Bodies: jsonBody(maxBody, ruleShape{}, httpapi.Example{Name: "Magnesium, 90 minutes", Text: `{"factorId":"high-mag","values":{"floor":"1 until 90m, 1/2"},"comment":"our protocol"}`}),
+			Data:   ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
 		}, Serve: (*server).setRule},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPut, Path: "/api/admin/rules/{id}", ID: "putRule", Summary: "Override values of the factor of the path",
 			About:      ruleAbout,
-			Parameters: []api.Parameter{id("Of the factor.", "high-mag")},
-			Bodies:     jsonBody(maxBody, ruleOfPathShape{}, api.Example{Name: "Magnesium, 90 minutes", Text: `{"values":{"floor":"1 until 90m, 1/2"}}`}),
-			Data:       ruleAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+			Parameters: []httpapi.Parameter{id("Of the factor.", "high-mag")},
+			Bodies:     jsonBody(maxBody, ruleOfPathShape{}, httpapi.Example{Name: "Magnesium, 90 minutes", Text: `{"values":{"floor":"1 until 90m, 1/2"}}`}),
+			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
 		}, Serve: (*server).setRule},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/rules/{id}", ID: "deleteRule", Summary: "Back to the catalogue",
-			Parameters: []api.Parameter{id("Of the factor.", "high-mag")},
-			Data:       ruleAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+			Parameters: []httpapi.Parameter{id("Of the factor.", "high-mag")},
+			Data:       ruleAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
 		}, Serve: (*server).deleteRule},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, Path: "/api/admin/locations", ID: "setLocation", Summary: "Say which room a place is, or that it is outside",
 			About:  "A row about the same place replaces the one before. With neither roomId nor outside it says that the place is of this unit. The room that it names is confirmed.",
-			Bodies: jsonBody(maxBody, placeShape{}, api.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, api.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}),
-			Data:   locationAnswer{}, Refuses: []api.Kind{api.Unprocessable, api.Precondition},
+			Bodies: jsonBody(maxBody, placeShape{}, httpapi.Example{Name: "A room", Text: `{"pointOfCare":"BIRTHCENTER","room":"B9","roomId":9,"roomLabel":"Birth 9","area":"LDR"}`}, httpapi.Example{Name: "Another unit", Text: `{"pointOfCare":"ICU","outside":true}`}),
+			Data:   locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Unprocessable, httpapi.Precondition},
 		}, Serve: (*server).setLocation},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodDelete, Path: "/api/admin/locations/{id}", ID: "deleteLocation", Summary: "Take a row of the location table back",
-			Parameters: []api.Parameter{id("Of the row.", "room-9")},
-			Data:       locationAnswer{}, Refuses: []api.Kind{api.Missing, api.Precondition},
+			Parameters: []httpapi.Parameter{id("Of the row.", "room-9")},
+			Data:       locationAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
 		}, Serve: (*server).deleteLocation},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPut, Path: "/api/admin/settings", ID: "putSettings", Summary: "Set all settings of the hospital",
 			About:  "What is left out has its default. Time zone and senders hold for later requests; the switches re-read all that was sent.",
-			Bodies: jsonBody(maxBody, settingsShape{}, api.Example{Name: "A time zone and a switch", Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`}),
-			Data:   settingsAnswer{}, Refuses: []api.Kind{api.Missing, api.Unprocessable, api.Precondition},
+			Bodies: jsonBody(maxBody, settingsShape{}, httpapi.Example{Name: "A time zone and a switch", Text: `{"timezone":"America/Chicago","staffingFromRoster":true}`}),
+			Data:   settingsAnswer{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable, httpapi.Precondition},
 		}, Serve: (*server).setSettings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Group, o.Scope = "Administration", access.Admin
-		if !slices.Contains(o.Refuses, api.Precondition) {
-			o.Refuses = append(o.Refuses, api.Precondition)
+		if !slices.Contains(o.Refuses, httpapi.Precondition) {
+			o.Refuses = append(o.Refuses, httpapi.Precondition)
 		}
-		o.Refuses = append(o.Refuses, api.Invalid)
+		o.Refuses = append(o.Refuses, httpapi.Invalid)
 		if len(o.Bodies) > 0 {
 			o.Refuses = o.Refuses[:len(o.Refuses)-1] // every body may be malformed
 		}
 		o.Parameters = append(o.Parameters,
-			api.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
-			api.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
-			api.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
+			httpapi.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},
+			httpapi.Parameter{Name: "If-Match", In: "header", About: "The version that the resource must have, in quotes; * for any.", Example: `"57"`, Pattern: "version"},
+			httpapi.Parameter{Name: "If-None-Match", In: "header", About: "*: only if it is not there yet.", Example: "*", Pattern: "none"},
 		)
 	}
 	return all

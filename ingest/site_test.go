@@ -8,7 +8,7 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
 )
 
 // TestDryRunIsMeant: who meant to try an act out, and said it in a way that is not

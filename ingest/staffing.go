@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 const (
@@ -30,7 +30,7 @@ func (s *server) staffing(w http.ResponseWriter, r *http.Request) {
 		call := staffing.Call == acuity.Yes
 		answer.CallStaffAvailable = &call
 	}
-	api.OK(w, r, answer)
+	httpapi.OK(w, r, answer)
 }
 
 func (r *reader) staffing(body []byte) *acuity.Staffing {

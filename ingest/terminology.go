@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // maxMappings is how many rows one request may have.
@@ -55,7 +55,7 @@ func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
 	}
 	var ok bool
 	if answer.acted, ok = s.perform(w, r, o, in, actionTerminologySet, ids...); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 
@@ -71,14 +71,14 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 	if o == nil {
 		return
 	}
-	id := api.PathValue(r, "id")
+	id := httpapi.PathValue(r, "id")
 	if len(id) > maxID {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	o.Mappings = []acuity.Mapping{{ID: id, Delete: true}}
 	if answer, ok := s.perform(w, r, o, in, actionTerminologyDelete, id); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 
@@ -200,7 +200,7 @@ func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string
 		codes[i] = string(o.Marks[i].System) + " " + o.Marks[i].Code
 	}
 	if answer, ok := s.perform(w, r, o, in, action, codes...); ok {
-		api.OK(w, r, answer)
+		httpapi.OK(w, r, answer)
 	}
 }
 

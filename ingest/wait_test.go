@@ -11,8 +11,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // slow is a service of which one part answers only when it is told to give up.
@@ -64,7 +64,7 @@ func TestHowLongASenderWaits(t *testing.T) {
 				token = secret
 				s := slow{part}
 				d := &desk{Handler: ingest.New(ingest.Config{
-					Shell: &api.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
+					Shell: &httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
 					Log:   s, Applied: slowApplied{s}, View: slowView{s}, Zone: register.Zone,
 				})}
 				start := time.Now()

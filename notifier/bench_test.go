@@ -70,7 +70,7 @@ func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int)
 		})
 	}
 	n := notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: nowhere{}, Metrics: nothing{},
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: nowhere{}, Metrics: nothing{},
 		Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: sender}, Log: slog.New(slog.DiscardHandler),
 	})
 	ctx, cancel := context.WithCancel(context.Background())

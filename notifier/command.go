@@ -72,7 +72,7 @@ func (c *command) write() {
 	c.order.Term = c.h.t.number
 	c.order.Progress.UpdatedAt = c.written
 	order := c.order
-	n.cfg.Board.Progress(order.Progress)
+	n.cfg.Lists.Progress(order.Progress)
 	c.h.t.append(&order, func(at int64) {
 		if !c.over {
 			c.at = at

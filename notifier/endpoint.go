@@ -159,7 +159,7 @@ func (e *endpoint) report() {
 	}
 	if h != e.reported && !e.gone {
 		e.reported = h
-		e.h.t.n.cfg.Board.Health(e.h.id, e.id, h)
+		e.h.t.n.cfg.Lists.Health(e.h.id, e.id, h)
 	}
 }
 

@@ -111,9 +111,9 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 	if _, err = n.cfg.Ledger.Read(ctx, partition, from, "", func(_ int64, entry any) bool {
 		switch e := entry.(type) {
 		case *outbound.Entry:
-			n.cfg.Board.Delivery(e)
+			n.cfg.Lists.Delivery(e)
 		case *outbound.Order:
-			n.cfg.Board.Progress(e.Progress)
+			n.cfg.Lists.Progress(e.Progress)
 		}
 		return ctx.Err() == nil
 	}); err != nil {

@@ -209,7 +209,7 @@ func (l *letter) end(state outbound.State, reason string) {
 func (l *letter) save(then func()) {
 	l.entry.Term = l.h.t.number
 	entry := l.entry
-	l.h.t.n.cfg.Board.Delivery(&entry)
+	l.h.t.n.cfg.Lists.Delivery(&entry)
 	l.h.t.append(&entry, func(at int64) {
 		l.at = at
 		if then != nil {

@@ -37,7 +37,7 @@ type Config struct {
 	Ledger    Ledger
 	LedgerID  string // of the topic: a position in another one says nothing
 	Partition func(hospital string) int32
-	Board     Board
+	Lists     DeliveryList
 	People    People
 	Metrics   Metrics
 	Senders   map[outbound.Channel]outbound.Sender

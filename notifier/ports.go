@@ -37,10 +37,10 @@ type Ledger interface {
 	At(ctx context.Context, partition int32, instant time.Time) (int64, error)
 }
 
-// Board is where lists of deliveries are read. It keeps what it cannot write,
+// DeliveryList is where lists of deliveries are read. It keeps what it cannot write,
 // the latest of each delivery and endpoint, and returns at once. Of a delivery a
 // final state holds against an open one, and a later term against an earlier.
-type Board interface {
+type DeliveryList interface {
 	Delivery(e *outbound.Entry)
 	Health(hospital, endpoint string, h outbound.Health)
 	Progress(p outbound.Progress)

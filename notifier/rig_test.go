@@ -104,7 +104,7 @@ func (r *rig) unhook(hospital, id string) {
 func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: r.board, People: r.people,
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.board, People: r.people,
 		Metrics: nothing{}, Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: r.receiver}, Limits: r.limits,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})

@@ -308,7 +308,7 @@ func (r *runner) save(e *outbound.Entry, then func(at int64)) {
 		e.Command = r.jobs[0].command.order.Command.ID
 	}
 	r.unsaved++
-	r.e.h.t.n.cfg.Board.Delivery(e)
+	r.e.h.t.n.cfg.Lists.Delivery(e)
 	r.e.h.t.append(e, func(at int64) {
 		r.unsaved--
 		if then != nil {

@@ -12,7 +12,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 )
 
@@ -34,19 +34,19 @@ type Alerts interface {
 // MountAcknowledge adds the page that the link in an alert leads to. To look at it
 // changes nothing: programs that guard mailboxes follow links. The token is the
 // right to answer; who holds it needs no key.
-func MountAcknowledge(r chi.Router, shell *api.Shell, alerts Alerts) {
-	api.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
+func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
+	httpapi.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
 }
 
 // acknowledgeRoutes are operations of the API, though they answer with a page: a
 // webhook that gets ackUrl may answer for its people.
-func acknowledgeRoutes() []api.Route[*acknowledge] {
-	all := []api.Route[*acknowledge]{
-		{Operation: api.Operation{
+func acknowledgeRoutes() []httpapi.Route[*acknowledge] {
+	all := []httpapi.Route[*acknowledge]{
+		{Operation: httpapi.Operation{
 			Method: http.MethodGet, ID: "getAlertPage", Summary: "The page that the link of an alert opens",
 			About: "Changes nothing: it has the button.",
 		}, Serve: (*acknowledge).show},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Method: http.MethodPost, ID: "takeAlert", Summary: "Say that somebody has taken the alert, by its link",
 			About: "As the button does. Nothing escalates or repeats until the level rises again. An alert that was taken, or is over, stays as it is.",
 		}, Serve: (*acknowledge).act},
@@ -54,14 +54,14 @@ func acknowledgeRoutes() []api.Route[*acknowledge] {
 	for i := range all {
 		o := &all[i].Operation
 		o.Path, o.Group, o.Bare = "/a/{token}", "Alerts", []string{"text/html"}
-		o.Parameters = []api.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
-		o.Told = []api.Kind{api.Missing, api.Unavailable}
+		o.Parameters = []httpapi.Parameter{{Name: "token", In: "path", Example: "7KQ2M9XW3PTD", About: "Of the link in the message, or of ackUrl in surge.alert; the right to answer, for 24 hours."}}
+		o.Told = []httpapi.Kind{httpapi.Missing, httpapi.Unavailable}
 	}
 	return all
 }
 
 type acknowledge struct {
-	shell  *api.Shell
+	shell  *httpapi.Shell
 	alerts Alerts
 }
 
@@ -113,7 +113,7 @@ const stateNewer = "There has been a newer alert since. Answer that one."
 
 // find looks up where the link leads, or has answered.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, ok bool) {
-	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(api.PathValue(r, "token")))
+	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
 		e, ok, err = p.alerts.Episode(r.Context(), l.Hospital, l.Episode)
 	} else {
@@ -157,7 +157,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	var b bytes.Buffer
 	if err := acknowledgePage.Execute(&b, page); err != nil {
 		p.shell.Log.ErrorContext(r.Context(), "page cannot be written", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return
 	}
 	h := w.Header()

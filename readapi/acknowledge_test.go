@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
 	"svc/readapi"
 )
@@ -54,7 +54,7 @@ func (f *fakeAlerts) Done(context.Context, *outbound.Command) (outbound.Progress
 func TestAcknowledgePage(t *testing.T) {
 	at := time.Date(2026, 3, 1, 14, 5, 0, 0, time.UTC)
 	clock := func() time.Time { return at }
-	shell := &api.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	alerts := func() *fakeAlerts {
 		return &fakeAlerts{
 			links: map[string]outbound.AckLink{

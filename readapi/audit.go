@@ -8,18 +8,18 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // MountAudit adds the list of administrative acts. The zone is that of a hospital.
-func MountAudit(r chi.Router, shell *api.Shell, list audit.List, zone func(hospital string) *time.Location) {
-	api.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
+func MountAudit(r chi.Router, shell *httpapi.Shell, list audit.List, zone func(hospital string) *time.Location) {
+	httpapi.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
 }
 
 type acts struct {
-	shell *api.Shell
+	shell *httpapi.Shell
 	list  audit.List
 	zone  func(hospital string) *time.Location
 }
@@ -31,16 +31,16 @@ const (
 	auditWithin = 10 * time.Second
 )
 
-func auditRoutes() []api.Route[*acts] {
-	return []api.Route[*acts]{{Operation: api.Operation{
+func auditRoutes() []httpapi.Route[*acts] {
+	return []httpapi.Route[*acts]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/admin/audit", Scope: access.Admin, ID: "listAudit", Group: "Administration",
 		Summary: "What administrators did, newest first",
 		About:   "Each act is on record before it takes effect. One that came to nothing has a second record, whose action ends in .failed, or in .unclear if nobody knows whether it was done. Kept for 400 days.",
-		Parameters: []api.Parameter{
-			api.Limit(actsUsual, actsAtMost), api.Cursor(), api.Since(), api.Until(),
+		Parameters: []httpapi.Parameter{
+			httpapi.Limit(actsUsual, actsAtMost), httpapi.Cursor(), httpapi.Since(), httpapi.Until(),
 			{Name: "action", In: "query", Example: "key.", About: "Only this action, failed ones too; with a dot at its end all that begin so."},
 		},
-		Data: auditPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
+		Data: auditPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"auditPerPage": actsAtMost},
 	}, Serve: (*acts).serve}}
 }
 
@@ -50,12 +50,12 @@ type auditPage struct {
 }
 
 type auditItem struct {
-	At      api.Time `json:"at"`
-	By      string   `json:"by"` // id of the key, or: command line
-	Action  string   `json:"action"`
-	Subject string   `json:"subject"`
-	Before  *string  `json:"before"` // version of the subject; null: there was none
-	After   *string  `json:"after"`  // null: there is none any more
+	At      httpapi.Time `json:"at"`
+	By      string       `json:"by"` // id of the key, or: command line
+	Action  string       `json:"action"`
+	Subject string       `json:"subject"`
+	Before  *string      `json:"before"` // version of the subject; null: there was none
+	After   *string      `json:"after"`  // null: there is none any more
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
@@ -68,17 +68,17 @@ func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
 	found, err := a.list(ctx, q)
 	if err != nil {
 		a.shell.Log.WarnContext(r.Context(), "audit not read", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	page := auditPage{Items: make([]auditItem, len(found.Acts))}
 	for i, act := range found.Acts {
-		page.Items[i] = auditItem{api.Time(act.At), act.By, act.Action, act.Subject, some(act.Before), some(act.After)}
+		page.Items[i] = auditItem{httpapi.Time(act.At), act.By, act.Action, act.Subject, some(act.Before), some(act.After)}
 	}
 	if found.Cursor > 0 {
 		page.NextCursor = some(strconv.FormatInt(found.Cursor, 10))
 	}
-	api.OK(w, r, page)
+	httpapi.OK(w, r, page)
 }
 
 func some(text string) *string {
@@ -89,12 +89,12 @@ func some(text string) *string {
 }
 
 // query reads the query of a request, and names what is wrong with it.
-func (a *acts) query(r *http.Request) (audit.Query, *api.Query) {
-	given, hospital := api.QueryOf(r), api.Caller(r.Context()).Hospital
+func (a *acts) query(r *http.Request) (audit.Query, *httpapi.Query) {
+	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := a.zone(hospital)
 	return audit.Query{
 		Hospital: hospital, Action: given.Text("action"),
-		Limit: int(given.Whole("limit", actsUsual, 1, actsAtMost)), Before: given.Whole("cursor", 0, 1, api.MostWhole),
+		Limit: int(given.Whole("limit", actsUsual, 1, actsAtMost)), Before: given.Whole("cursor", 0, 1, httpapi.MostWhole),
 		Since: given.Time("since", zone), Until: given.Time("until", zone),
 	}, given
 }

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
@@ -20,7 +20,7 @@ func TestAuditInTheZone(t *testing.T) {
 	register := access.NewRegister(clock)
 	register.SetHospital(access.Hospital{ID: "north", Zone: "America/Chicago"})
 	register.SetKey(access.Key{ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.Admin}, Hash: access.Hash("svc_north")})
-	shell := &api.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	router := shell.Router()
 	var asked audit.Query
 	readapi.MountAudit(router, shell, func(_ context.Context, q audit.Query) (audit.Page, error) {

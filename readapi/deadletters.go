@@ -7,8 +7,8 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // DeadLetter is a record of the log that could not be applied: where it lies and
@@ -29,8 +29,8 @@ type DeadLetter struct {
 type DeadLetters func(hospital string) []DeadLetter
 
 // MountDeadLetters adds the list of dead letters.
-func MountDeadLetters(r chi.Router, shell *api.Shell, all DeadLetters) {
-	api.Mount(r, shell, &letters{all}, deadLetterRoutes())
+func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all DeadLetters) {
+	httpapi.Mount(r, shell, &letters{all}, deadLetterRoutes())
 }
 
 type letters struct{ all DeadLetters }
@@ -41,18 +41,18 @@ const (
 	lettersAtMost = 200
 )
 
-func deadLetterRoutes() []api.Route[*letters] {
-	all := []api.Route[*letters]{
-		{Operation: api.Operation{
+func deadLetterRoutes() []httpapi.Route[*letters] {
+	all := []httpapi.Route[*letters]{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
 			About:      "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
-			Parameters: []api.Parameter{api.Limit(lettersUsual, lettersAtMost), api.Cursor()},
-			Data:       deadLetterPage{}, Refuses: []api.Kind{api.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
+			Parameters: []httpapi.Parameter{httpapi.Limit(lettersUsual, lettersAtMost), httpapi.Cursor()},
+			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
 		}, Serve: (*letters).list},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",
-			Parameters: []api.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
-			Data:       deadLetterItem{}, Refuses: []api.Kind{api.Missing},
+			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
+			Data:       deadLetterItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*letters).get},
 	}
 	for i := range all {
@@ -68,36 +68,36 @@ type deadLetterPage struct {
 }
 
 type deadLetterItem struct {
-	ID          string    `json:"id"`
-	Topic       string    `json:"topic"`
-	Partition   int32     `json:"partition"`
-	Offset      int64     `json:"offset"`
-	Reason      string    `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
-	Fingerprint *string   `json:"fingerprint"` // of the schema, hex; null: the record names none
-	Version     int64     `json:"version"`     // of the change that rejected it
-	At          api.Time  `json:"at"`
-	RetriedAt   *api.Time `json:"retriedAt"` // when its facts were taken in after all; null: not yet
+	ID          string        `json:"id"`
+	Topic       string        `json:"topic"`
+	Partition   int32         `json:"partition"`
+	Offset      int64         `json:"offset"`
+	Reason      string        `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
+	Fingerprint *string       `json:"fingerprint"` // of the schema, hex; null: the record names none
+	Version     int64         `json:"version"`     // of the change that rejected it
+	At          httpapi.Time  `json:"at"`
+	RetriedAt   *httpapi.Time `json:"retriedAt"` // when its facts were taken in after all; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {
 	item := deadLetterItem{
 		ID: l.ID, Topic: l.Topic, Partition: l.Partition, Offset: l.Offset, Reason: l.Reason,
-		Fingerprint: some(l.Fingerprint), Version: l.Version, At: api.Time(l.At),
+		Fingerprint: some(l.Fingerprint), Version: l.Version, At: httpapi.Time(l.At),
 	}
 	if !l.RetriedAt.IsZero() {
-		at := api.Time(l.RetriedAt)
+		at := httpapi.Time(l.RetriedAt)
 		item.RetriedAt = &at
 	}
 	return item
 }
 
 func (s *letters) list(w http.ResponseWriter, r *http.Request) {
-	query := api.QueryOf(r)
-	limit, before := int(query.Whole("limit", lettersUsual, 1, lettersAtMost)), query.Whole("cursor", 0, 1, api.MostWhole)
+	query := httpapi.QueryOf(r)
+	limit, before := int(query.Whole("limit", lettersUsual, 1, lettersAtMost)), query.Whole("cursor", 0, 1, httpapi.MostWhole)
 	if query.Refused(w, r) {
 		return
 	}
-	all := s.all(api.Caller(r.Context()).Hospital)
+	all := s.all(httpapi.Caller(r.Context()).Hospital)
 	page := deadLetterPage{Items: []deadLetterItem{}}
 	for i := len(all) - 1; i >= 0; i-- {
 		if before > 0 && all[i].Version >= before {
@@ -109,17 +109,17 @@ func (s *letters) list(w http.ResponseWriter, r *http.Request) {
 		}
 		page.Items = append(page.Items, deadLetterOf(&all[i]))
 	}
-	api.OK(w, r, page)
+	httpapi.OK(w, r, page)
 }
 
 func (s *letters) get(w http.ResponseWriter, r *http.Request) {
-	all := s.all(api.Caller(r.Context()).Hospital)
-	id := api.PathValue(r, "id")
+	all := s.all(httpapi.Caller(r.Context()).Hospital)
+	id := httpapi.PathValue(r, "id")
 	for i := range all {
 		if all[i].ID == id {
-			api.OK(w, r, deadLetterOf(&all[i]))
+			httpapi.OK(w, r, deadLetterOf(&all[i]))
 			return
 		}
 	}
-	api.Fail(w, r, api.Problem{Kind: api.Missing})
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 }

@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
@@ -35,7 +35,7 @@ func TestDeadLetters(t *testing.T) {
 		})
 	}
 	letters[4].Fingerprint = "0102030405060708"
-	shell := &api.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: clock, Lookup: register.Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	router := shell.Router()
 	readapi.MountDeadLetters(router, shell, func(hospital string) []readapi.DeadLetter {
 		if hospital == "north" {

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // The types of the answers are written by hand, several times as fast as by
@@ -186,7 +186,7 @@ func appendInt[T int | int8 | uint8 | int32 | int64](b []byte, n T) []byte {
 
 func appendDecimal(b []byte, d decimal) []byte { return d.append(b) }
 
-func appendTime(b []byte, at api.Time) []byte {
+func appendTime(b []byte, at httpapi.Time) []byte {
 	if time.Time(at).IsZero() {
 		return append(b, "null"...)
 	}
@@ -198,7 +198,7 @@ func appendTime(b []byte, at api.Time) []byte {
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
-			quoted, _ := api.Marshal(s) //nolint:errcheck // every string can be written
+			quoted, _ := httpapi.Marshal(s) //nolint:errcheck // every string can be written
 			return append(b, quoted...)
 		}
 	}

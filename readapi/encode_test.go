@@ -7,13 +7,13 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // What is written by hand is what encoding/json makes of the same struct.
 func TestEncodersWriteTheStructs(t *testing.T) {
 	same := func(t *rapid.T, got []byte, of any) raw {
-		want, err := api.Marshal(of)
+		want, err := httpapi.Marshal(of)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,8 +41,8 @@ func TestEncodersWriteTheStructs(t *testing.T) {
 func TestTimesAreWrittenAsFormatted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		at := time.UnixMilli(rapid.Int64Range(-1<<46, 1<<49).Draw(t, "at"))
-		if got := string(api.Time(at).Append(nil)); got != api.Timestamp(at) {
-			t.Fatalf("%s, want %s", got, api.Timestamp(at))
+		if got := string(httpapi.Time(at).Append(nil)); got != httpapi.Timestamp(at) {
+			t.Fatalf("%s, want %s", got, httpapi.Timestamp(at))
 		}
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"sync"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // judgment is the verdict of one state of one hospital, from an instant on and
@@ -225,16 +225,16 @@ func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	h := w.Header()
 	h["Etag"] = body.etag
 	h["Cache-Control"] = privateNoCache
-	api.AddVary(h, "Authorization")
+	httpapi.AddVary(h, "Authorization")
 	if matches(r.Header["If-None-Match"], body.etag[0]) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	if r.ProtoMajor != 1 { // HTTP/2 may still be sending when it says that it has sent
-		api.OK(w, r, body.whole())
+		httpapi.OK(w, r, body.whole())
 		return
 	}
-	body.lend(func(data json.RawMessage) { api.OK(w, r, data) })
+	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
 }
 
 // Shared header values, so that an answer does not allocate them anew.

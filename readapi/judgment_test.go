@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 func TestKeptIsBounded(t *testing.T) {
@@ -105,7 +105,7 @@ func encodeWithJSON(b *testing.B, v *acuity.Verdict) {
 		rooms[i] = roomOf(&v.Rooms[i])
 	}
 	for _, data := range []any{unitStateOf(v, nil), rooms} {
-		if _, err := api.Marshal(data); err != nil {
+		if _, err := httpapi.Marshal(data); err != nil {
 			b.Fatal(err)
 		}
 	}

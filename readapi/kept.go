@@ -7,13 +7,13 @@ import (
 	"sync"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type server struct {
 	charts Charts
 	health Health
-	shell  *api.Shell
+	shell  *httpapi.Shell
 	site   Site
 
 	forecasts Forecasts

@@ -11,7 +11,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // Forecasts is where what was learned of hospitals comes from.
@@ -54,8 +54,8 @@ type predict struct {
 type current struct {
 	level
 
-	NursesRequired decimal  `json:"nursesRequired"`
-	AsOf           api.Time `json:"asOf"`
+	NursesRequired decimal      `json:"nursesRequired"`
+	AsOf           httpapi.Time `json:"asOf"`
 }
 
 type prediction struct {
@@ -65,13 +65,13 @@ type prediction struct {
 
 // point is the level at one instant ahead.
 type point struct {
-	At          api.Time `json:"at"`
-	Level       string   `json:"level"`
-	PGreen      decimal  `json:"pGreen"`
-	PYellow     decimal  `json:"pYellow"`
-	POrange     decimal  `json:"pOrange"`
-	PRed        decimal  `json:"pRed"`
-	DrivingAxis string   `json:"drivingAxis"`
+	At          httpapi.Time `json:"at"`
+	Level       string       `json:"level"`
+	PGreen      decimal      `json:"pGreen"`
+	PYellow     decimal      `json:"pYellow"`
+	POrange     decimal      `json:"pOrange"`
+	PRed        decimal      `json:"pRed"`
+	DrivingAxis string       `json:"drivingAxis"`
 }
 
 type staffingForecast struct {
@@ -85,20 +85,20 @@ type staffingForecast struct {
 
 // forecastHour is one hour ahead; all but the arrivals holds at its end.
 type forecastHour struct {
-	Start            api.Time `json:"start"`
-	End              api.Time `json:"end"`
-	NursesP10        decimal  `json:"nursesP10"`
-	NursesP50        decimal  `json:"nursesP50"`
-	NursesP90        decimal  `json:"nursesP90"`
-	ExpectedCensus   decimal  `json:"expectedCensus"`
-	ExpectedArrivals decimal  `json:"expectedArrivals"`
-	ShortfallP50     *int32   `json:"shortfallP50"` // null: the nurses on duty are unknown
-	ShortfallP90     *int32   `json:"shortfallP90"`
+	Start            httpapi.Time `json:"start"`
+	End              httpapi.Time `json:"end"`
+	NursesP10        decimal      `json:"nursesP10"`
+	NursesP50        decimal      `json:"nursesP50"`
+	NursesP90        decimal      `json:"nursesP90"`
+	ExpectedCensus   decimal      `json:"expectedCensus"`
+	ExpectedArrivals decimal      `json:"expectedArrivals"`
+	ShortfallP50     *int32       `json:"shortfallP50"` // null: the nurses on duty are unknown
+	ShortfallP90     *int32       `json:"shortfallP90"`
 }
 
 type peak struct {
-	At        api.Time `json:"at"`
-	NursesP90 decimal  `json:"nursesP90"`
+	At        httpapi.Time `json:"at"`
+	NursesP90 decimal      `json:"nursesP90"`
 }
 
 // calibration is how good the forecasts of the hospital were of late; its numbers
@@ -113,22 +113,22 @@ type calibration struct {
 }
 
 func (s *server) predict(w http.ResponseWriter, r *http.Request) {
-	hospital := api.Caller(r.Context()).Hospital
+	hospital := httpapi.Caller(r.Context()).Hospital
 	body, err := s.forecast(r.Context(), hospital)
 	missing := (*forecast.InsufficientError)(nil)
 	switch {
 	case err == nil:
 		answer(w, r, body)
 	case errors.As(err, &missing):
-		api.Fail(w, r, api.Problem{
-			Kind: api.Unprocessable, Message: missing.Error(),
-			Details: []api.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unprocessable, Message: missing.Error(),
+			Details: []httpapi.Detail{{Path: missing.Field(), Rule: missing.Rule()}},
 		})
 	case errors.Is(err, ErrAway), r.Context().Err() != nil:
-		api.Fail(w, r, unavailable(err))
+		httpapi.Fail(w, r, unavailable(err))
 	default:
 		s.shell.Log.ErrorContext(r.Context(), "forecast cannot be made", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // Charts is where the charts of hospitals come from. Errors of Token and Read are
@@ -74,8 +74,8 @@ var (
 
 // unavailable is what a reader is told of an error that is ErrAway: the rule that is
 // broken is one of the reasons of the status.
-func unavailable(err error) api.Problem {
-	p := api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter}
+func unavailable(err error) httpapi.Problem {
+	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
 	rule := reasonAway
 	switch {
 	case errors.Is(err, ErrBehind):
@@ -83,7 +83,7 @@ func unavailable(err error) api.Problem {
 	case errors.Is(err, ErrIncomplete):
 		rule = reasonIncomplete
 	}
-	p.Details = []api.Detail{{Path: "data", Rule: rule}}
+	p.Details = []httpapi.Detail{{Path: "data", Rule: rule}}
 	return p
 }
 
@@ -95,7 +95,7 @@ const retryAfter = 2 * time.Second
 type Config struct {
 	Charts Charts
 	Health Health
-	Shell  *api.Shell
+	Shell  *httpapi.Shell
 	Site   Site // what administrators list; nil: no such paths
 	// Forecasts is what was learned; nil: nothing ever was.
 	Forecasts Forecasts
@@ -114,7 +114,7 @@ func Mount(r chi.Router, cfg Config) {
 		cfg.Forecasts = nothingLearned{}
 	}
 	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, forecasts: cfg.Forecasts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
-	api.Mount(r, cfg.Shell, s, routes())
+	httpapi.Mount(r, cfg.Shell, s, routes())
 }
 
 func (s *server) unitState(w http.ResponseWriter, r *http.Request) {
@@ -131,19 +131,19 @@ func (s *server) level(w http.ResponseWriter, r *http.Request) {
 
 // judge returns the judgment of the caller's hospital now, or has answered.
 func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
-	j, err := s.current(r.Context(), api.Caller(r.Context()).Hospital)
+	j, err := s.current(r.Context(), httpapi.Caller(r.Context()).Hospital)
 	switch {
 	case err == nil:
 		return j, true
 	case errors.Is(err, ErrNoUnit):
-		api.Fail(w, r, api.Problem{Kind: api.Missing, Message: "Nothing has been recorded for this hospital yet."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."})
 	case errors.Is(err, ErrAway):
-		api.Fail(w, r, unavailable(err))
+		httpapi.Fail(w, r, unavailable(err))
 	case r.Context().Err() != nil: // the client went away: nobody reads this
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	default:
 		s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 	}
 	return nil, false
 }

@@ -20,8 +20,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
@@ -117,7 +117,7 @@ func newHouse(chart *acuity.Chart) *house {
 		key.Hash = access.Hash(token)
 		register.SetKey(key)
 	}
-	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Forecasts: &h.learned, Shell: &api.Shell{
+	h.Handler = readapi.New(readapi.Config{Charts: h, Health: h.health, Forecasts: &h.learned, Shell: &httpapi.Shell{
 		Now: func() time.Time { return h.now.Time() }, Lookup: register.Lookup,
 		DocsURL: "https://docs.example", Log: slog.New(slog.DiscardHandler),
 	}})

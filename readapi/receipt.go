@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 )
 
@@ -21,7 +21,7 @@ type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool
 
 // Receipts are what the providers of SMS tell.
 type Receipts struct {
-	Shell *api.Shell
+	Shell *httpapi.Shell
 	HTTP  Receipt // of the driver http; nil: svc sends no SMS by it
 	Order func(ctx context.Context, c *outbound.Command) error
 
@@ -33,19 +33,19 @@ type Receipts struct {
 // MountReceipts adds the paths at which a provider tells what became of an SMS. They
 // need no key: what counts is signed.
 func MountReceipts(r chi.Router, s Receipts) {
-	api.Mount(r, s.Shell, &s, receiptRoutes())
+	httpapi.Mount(r, s.Shell, &s, receiptRoutes())
 	if s.Twilio != nil {
 		r.Post("/api/public/sms/twilio", func(w http.ResponseWriter, r *http.Request) { s.take(w, r, s.Twilio) })
 	}
 }
 
-func receiptRoutes() []api.Route[*Receipts] {
+func receiptRoutes() []httpapi.Route[*Receipts] {
 	const id = "dlv_0123456789abcdef0123456789abcdef"
-	return []api.Route[*Receipts]{{Operation: api.Operation{
+	return []httpapi.Route[*Receipts]{{Operation: httpapi.Operation{
 		Method: http.MethodPost, Path: "/api/public/sms/http", ID: "sendReceipt", Group: "Alerts", Summary: "What became of an SMS, by the gateway that took it",
 		About: "For the gateway that svc posts to (`SVC_SMS_DRIVER=http`): path and query are the `callback` that came with the message. " +
 			"Signed as the message was, with the token that both know; `failed` has somebody else called, if nobody was reached. 404 where no such gateway is configured.",
-		Parameters: []api.Parameter{
+		Parameters: []httpapi.Parameter{
 			{Name: "h", In: "query", Needed: true, Example: "demo", About: "As in the callback."},
 			{Name: "d", In: "query", Needed: true, Example: id, About: "As in the callback: the id of the message."},
 			{
@@ -53,8 +53,8 @@ func receiptRoutes() []api.Route[*Receipts] {
 				About: "sha256= and the HMAC-SHA256 of the body in lower-case hex, the token as the key.",
 			},
 		},
-		Bodies:  []api.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []api.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
-		Refuses: []api.Kind{api.Unauthorized, api.Missing},
+		Bodies:  []httpapi.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []httpapi.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
+		Refuses: []httpapi.Kind{httpapi.Unauthorized, httpapi.Missing},
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.take(w, r, s.HTTP) }}}
 }
 
@@ -70,27 +70,27 @@ type receiptShape struct {
 // take reads, verifies and hands on.
 func (s *Receipts) take(w http.ResponseWriter, r *http.Request, read Receipt) {
 	if read == nil {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	body, err := readAtMost(w, r, receiptAtMost)
 	if err != nil {
-		api.Fail(w, r, api.Problem{Kind: api.TooLarge})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
 		return
 	}
 	c, forged, err := read(r, body)
 	switch {
 	case forged:
-		api.Fail(w, r, api.Problem{Kind: api.Unauthorized, Message: "The receipt is not signed with the token of the gateway."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unauthorized, Message: "The receipt is not signed with the token of the gateway."})
 		return
 	case err != nil:
-		api.Fail(w, r, api.Problem{Kind: api.Invalid})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
 	if c.Receipt != "" { // else it is on its way, which changes nothing
 		c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
-			api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 			return
 		}
 	}

@@ -10,15 +10,15 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/internal/outbound"
 	"svc/readapi"
 )
 
 func TestReceipts(t *testing.T) {
 	clock := func() time.Time { return time.Unix(1, 0) }
-	shell := &api.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: clock, Lookup: access.NewRegister(clock).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	for name, tt := range map[string]struct {
 		body   string
 		status int

@@ -4,11 +4,11 @@ import (
 	"slices"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 type roster struct {
-	AsOf        api.Time     `json:"asOf"`
+	AsOf        httpapi.Time `json:"asOf"`
 	Nurses      int          `json:"nurses"`
 	SkillMix    skillMix     `json:"skillMix"`
 	Tenure      tenure       `json:"tenure"`

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // Site is where comes what administrators list: how a hospital wants its codes,
@@ -24,37 +24,37 @@ type Site interface {
 }
 
 // siteRoutes are the lists of administrators.
-func siteRoutes() []api.Route[*server] {
-	offset := api.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
-	all := []api.Route[*server]{
-		{Operation: api.Operation{
+func siteRoutes() []httpapi.Route[*server] {
+	offset := httpapi.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
+	all := []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/terminology", ID: "listTerminology", Summary: "The terminology map",
-			Parameters: []api.Parameter{api.Limit(mappingsUsual, mappingsAtMost), offset},
-			Data:       terminologyList{}, Refuses: []api.Kind{api.Invalid},
+			Parameters: []httpapi.Parameter{httpapi.Limit(mappingsUsual, mappingsAtMost), offset},
+			Data:       terminologyList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
 		}, Serve: (*server).terminology},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/terminology/worklist", ID: "listWorklist", Summary: "Codes that nothing knew, with what they may stand for",
 			About: "What comes most is first. A code that is mapped or ignored stays in the list with that status.",
-			Parameters: []api.Parameter{
+			Parameters: []httpapi.Parameter{
 				{Name: "status", In: "query", About: "Only codes with this status.", Values: []string{codeUnmapped, codeIgnored, codeMapped}},
-				api.Limit(codesUsual, codesAtMost), offset,
+				httpapi.Limit(codesUsual, codesAtMost), offset,
 			},
-			Data: worklistList{}, Refuses: []api.Kind{api.Invalid},
+			Data: worklistList{}, Refuses: []httpapi.Kind{httpapi.Invalid},
 		}, Serve: (*server).worklist},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/rules", ID: "listRules", Summary: "The values that the hospital overrides, beside those of the catalogue", Data: ruleList{},
 		}, Serve: (*server).rules},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Path: "/api/admin/locations", ID: "listLocations", Summary: "The location table, and the rooms that nobody has confirmed", Data: locationList{},
 		}, Serve: (*server).locations},
-		{Operation: api.Operation{
-			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital", Data: settingsItem{}, Refuses: []api.Kind{api.Missing},
+		{Operation: httpapi.Operation{
+			Path: "/api/admin/settings", ID: "getSettings", Summary: "The settings of the hospital", Data: settingsItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
 		}, Serve: (*server).settings},
 	}
 	for i := range all {
 		o := &all[i].Operation
 		o.Method, o.Group, o.Scope = http.MethodGet, "Administration", access.Admin
-		o.Parameters = append([]api.Parameter{ifNoneMatch}, o.Parameters...)
+		o.Parameters = append([]httpapi.Parameter{ifNoneMatch}, o.Parameters...)
 	}
 	return all
 }
@@ -73,15 +73,15 @@ type records struct {
 // of which nothing was recorded has none.
 func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
 	if s.site == nil {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return nil, false
 	}
-	all, err := s.site.Site(r.Context(), api.Caller(r.Context()).Hospital, codes)
+	all, err := s.site.Site(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
 			s.shell.Log.ErrorContext(r.Context(), "site cannot be read", "error", err)
 		}
-		api.Fail(w, r, unavailable(err))
+		httpapi.Fail(w, r, unavailable(err))
 		return nil, false
 	}
 	out := &records{}
@@ -89,7 +89,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*reco
 		state, err := s.site.DecodeState(encoded)
 		if err != nil {
 			s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
-			api.Fail(w, r, api.Problem{Kind: api.Internal})
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 			return nil, false
 		}
 		switch state := state.(type) {
@@ -112,9 +112,9 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*reco
 
 // authored is what every resource says of its last write.
 type authored struct {
-	Version int64    `json:"version"` // for If-Match
-	By      string   `json:"by"`      // id of the key
-	At      api.Time `json:"at"`
+	Version int64        `json:"version"` // for If-Match
+	By      string       `json:"by"`      // id of the key
+	At      httpapi.Time `json:"at"`
 }
 
 // page is a part of a list.
@@ -122,7 +122,7 @@ type page struct{ limit, offset int }
 
 // paged reads ?limit and ?offset, or has answered.
 func paged(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
-	q := api.QueryOf(r)
+	q := httpapi.QueryOf(r)
 	p := page{int(q.Whole("limit", int64(preset), 1, int64(most))), int(q.Whole("offset", 0, 0, offsetAtMost))}
 	return p, !q.Refused(w, r)
 }
@@ -143,10 +143,10 @@ func pageOf[T any](p page, list []T) []T {
 
 // list answers with a list, tagged so that who has it gets no copy.
 func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
-	body, err := api.Marshal(data)
+	body, err := httpapi.Marshal(data)
 	if err != nil {
 		s.shell.Log.ErrorContext(r.Context(), "list cannot be encoded", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Internal})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return
 	}
 	answer(w, r, tagged(body))
@@ -270,9 +270,9 @@ func (s *server) settings(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	hospital, known := s.site.Hospital(api.Caller(r.Context()).Hospital)
+	hospital, known := s.site.Hospital(httpapi.Caller(r.Context()).Hospital)
 	if !known {
-		api.Fail(w, r, api.Problem{Kind: api.Missing})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return
 	}
 	out := settingsItem{Timezone: hospital.Zone, Senders: []senderItem{}, Complete: true}

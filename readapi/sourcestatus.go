@@ -3,19 +3,19 @@ package readapi
 import (
 	"net/http"
 
-	"svc/internal/access"
-	"svc/internal/api"
 	"svc/internal/feeds"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
-func sourceRoutes() []api.Route[*server] {
-	return []api.Route[*server]{{Operation: api.Operation{
+func sourceRoutes() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{{Operation: httpapi.Operation{
 		Method: http.MethodGet, Path: "/api/ingest/status/{source}", Scope: access.ReadStatus, ID: "getSourceStatus", Group: "Feeds",
 		Summary: "What one source sent, which of it was refused, and which was taken with a warning",
 		About: "The newest 100 refusals and the newest 100 warnings of each feed of the source, with the control id of the HL7 message, the id of the request, the code and the place. " +
 			"None tells a value. A control id that may be more than a number of the message is told by a keyed pseudonym.",
-		Parameters: []api.Parameter{{Name: "source", In: "path", Example: "key_0123456789abcdef", About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to."}},
-		Refuses:    []api.Kind{api.Missing}, Data: sourceStatus{},
+		Parameters: []httpapi.Parameter{{Name: "source", In: "path", Example: "key_0123456789abcdef", About: "As GET /api/ingest/status names it: the id of the API key, or of one that it was rotated from or to."}},
+		Refuses:    []httpapi.Kind{httpapi.Missing}, Data: sourceStatus{},
 	}, Serve: (*server).sourceStatus}}
 }
 
@@ -34,19 +34,19 @@ type sourceFeed struct {
 
 // notice names one rule that a message or body broke, or one warning about it.
 type notice struct {
-	At        api.Time `json:"at"`
-	ControlID *string  `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
-	RequestID *string  `json:"requestId"` // of the request; null: it came by MLLP, or under an id of the sender
-	Code      string   `json:"code"`
-	Path      string   `json:"path"` // where in the message or body
+	At        httpapi.Time `json:"at"`
+	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
+	RequestID *string      `json:"requestId"` // of the request; null: it came by MLLP, or under an id of the sender
+	Code      string       `json:"code"`
+	Path      string       `json:"path"` // where in the message or body
 }
 
 // sourceStatus answers for one source. What it tells lies in Redis alone.
 func (s *server) sourceStatus(w http.ResponseWriter, r *http.Request) {
-	ctx, hospital, now := r.Context(), api.Caller(r.Context()).Hospital, s.shell.Now()
-	source, name, ok := s.health.Source(hospital, api.PathValue(r, "source"))
+	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
+	source, name, ok := s.health.Source(hospital, httpapi.PathValue(r, "source"))
 	if !ok {
-		api.Fail(w, r, api.Problem{Kind: api.Missing, Message: "The hospital has no key of this id."})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "The hospital has no key of this id."})
 		return
 	}
 	a := sourceStatus{Source: source, SourceName: name, Feeds: []sourceFeed{}}
@@ -63,17 +63,17 @@ func (s *server) sourceStatus(w http.ResponseWriter, r *http.Request) {
 	}
 	if err != nil {
 		s.shell.Log.WarnContext(ctx, "notices not read", "error", err)
-		api.Fail(w, r, api.Problem{Kind: api.Unavailable, RetryAfter: retryAfter})
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	api.OK(w, r, a)
+	httpapi.OK(w, r, a)
 }
 
 func notices(all []feeds.Notice) []notice {
 	list := make([]notice, len(all))
 	for i, n := range all {
-		list[i] = notice{At: api.Time(n.At), Code: n.Code, Path: n.Path}
+		list[i] = notice{At: httpapi.Time(n.At), Code: n.Code, Path: n.Path}
 		if n.ControlID != "" {
 			list[i].ControlID = &n.ControlID
 		}

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/api"
 	"svc/internal/feeds"
+	"svc/internal/httpapi"
 )
 
 // Health is where the status of a hospital's feeds and pipeline comes from.
@@ -93,9 +93,9 @@ type feedStatus struct {
 	Channel       string                `json:"channel"`
 	Source        string                `json:"source"`
 	SourceName    *string               `json:"sourceName"` // of the key; null: there is none any more
-	LastReceived  api.Time              `json:"lastReceivedAt"`
-	LastApplied   api.Time              `json:"lastAppliedAt"`
-	LastEvent     api.Time              `json:"lastEventAt"`
+	LastReceived  httpapi.Time          `json:"lastReceivedAt"`
+	LastApplied   httpapi.Time          `json:"lastAppliedAt"`
+	LastEvent     httpapi.Time          `json:"lastEventAt"`
 	ExpectedEvery *int64                `json:"expectedEverySeconds"` // null: no rhythm yet
 	Stale         bool                  `json:"stale"`
 	Windows       map[string]feedCounts `json:"windows"`
@@ -112,7 +112,7 @@ type feedCounts struct {
 
 type pipelineStatus struct {
 	Topics      []topicStatus `json:"topics"`
-	Heartbeat   api.Time      `json:"processorHeartbeatAt"`
+	Heartbeat   httpapi.Time  `json:"processorHeartbeatAt"`
 	DeadLetters int           `json:"deadLetters"`
 }
 
@@ -125,15 +125,15 @@ type topicStatus struct {
 
 // unitStatus has nulls for what is not known, or not there.
 type unitStatus struct {
-	Recorded       *bool    `json:"recorded"`
-	Version        *int64   `json:"version"`
-	Level          *string  `json:"level"`
-	AsOf           api.Time `json:"asOf"`       // since when the verdict holds
-	Age            *int64   `json:"ageSeconds"` // since something was last applied
-	RoomsKnown     *int     `json:"roomsKnown"`
-	RoomsOccupied  *int     `json:"roomsOccupied"`
-	Unplaced       *int32   `json:"unplacedPatients"`
-	CancelsWaiting *int32   `json:"cancelsWaiting"`
+	Recorded       *bool        `json:"recorded"`
+	Version        *int64       `json:"version"`
+	Level          *string      `json:"level"`
+	AsOf           httpapi.Time `json:"asOf"`       // since when the verdict holds
+	Age            *int64       `json:"ageSeconds"` // since something was last applied
+	RoomsKnown     *int         `json:"roomsKnown"`
+	RoomsOccupied  *int         `json:"roomsOccupied"`
+	Unplaced       *int32       `json:"unplacedPatients"`
+	CancelsWaiting *int32       `json:"cancelsWaiting"`
 }
 
 type terminologyStatus struct {
@@ -144,7 +144,7 @@ type terminologyStatus struct {
 
 // status answers also when nothing else does: what is away is what it tells.
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
-	ctx, hospital, now := r.Context(), api.Caller(r.Context()).Hospital, s.shell.Now()
+	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
 	blame := func(when bool, reason string) {
 		if when && !slices.Contains(a.Reasons, reason) {
@@ -162,7 +162,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	away(err)
 	blame(p.LogAway, "log_away")
 	blame(p.LogFull, "log_full")
-	a.Pipeline = pipelineStatus{Topics: []topicStatus{}, Heartbeat: api.Time(p.Heartbeat), DeadLetters: p.DeadLetters}
+	a.Pipeline = pipelineStatus{Topics: []topicStatus{}, Heartbeat: httpapi.Time(p.Heartbeat), DeadLetters: p.DeadLetters}
 	for _, t := range p.Topics {
 		waits := int64(0)
 		if !t.Oldest.IsZero() {
@@ -202,7 +202,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	}
 	a.rank()
 	w.Header().Set("Cache-Control", "no-store")
-	api.OK(w, r, a)
+	httpapi.OK(w, r, a)
 }
 
 // rank puts the reasons in order; the first decides.
@@ -225,7 +225,7 @@ func (a *statusAnswer) rank() {
 func (s *server) feedOf(h *feeds.History, now time.Time) feedStatus {
 	f := feedStatus{
 		Channel: h.Channel, Source: h.Source,
-		LastReceived: api.Time(h.LastReceived), LastApplied: api.Time(h.LastApplied), LastEvent: api.Time(h.LastEvent),
+		LastReceived: httpapi.Time(h.LastReceived), LastApplied: httpapi.Time(h.LastApplied), LastEvent: httpapi.Time(h.LastEvent),
 		Stale: h.Stale(now), Windows: map[string]feedCounts{},
 	}
 	if _, name, ok := s.health.Source(h.Hospital, h.Source); ok {
@@ -252,7 +252,7 @@ func (j *judgment) health(now time.Time) unitStatus {
 		}
 	}
 	return unitStatus{
-		Version: &j.head.Version, Level: &level, AsOf: api.Time(v.AsOf.Time()), Age: &age,
+		Version: &j.head.Version, Level: &level, AsOf: httpapi.Time(v.AsOf.Time()), Age: &age,
 		RoomsKnown: &known, RoomsOccupied: &occupied,
 		Unplaced: &j.head.Unplaced, CancelsWaiting: &j.head.CancelsWaiting,
 	}

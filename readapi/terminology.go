@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // noFactor is the factorId of a code that is known and means nothing.
@@ -96,8 +96,8 @@ type codeItem struct {
 	Feed        string       `json:"feed"` // of the newest
 	Count24h    int64        `json:"count24h"`
 	CountTotal  int64        `json:"countTotal"`
-	FirstSeenAt api.Time     `json:"firstSeenAt"`
-	LastSeenAt  api.Time     `json:"lastSeenAt"`
+	FirstSeenAt httpapi.Time `json:"firstSeenAt"`
+	LastSeenAt  httpapi.Time `json:"lastSeenAt"`
 	Rooms       []int32      `json:"rooms"` // at most twenty
 	Status      string       `json:"status"`
 	Suggestions []suggestion `json:"suggestions"`
@@ -126,7 +126,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	query := api.QueryOf(r)
+	query := httpapi.QueryOf(r)
 	wanted := query.One("status", codeUnmapped, codeIgnored, codeMapped)
 	if query.Refused(w, r) {
 		return

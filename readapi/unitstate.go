@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 
 	"svc/acuity"
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // level is the data of GET /api/v1/level.
@@ -34,12 +34,12 @@ type unitState struct {
 	Roster *roster `json:"roster"`
 	Rooms  []raw   `json:"rooms"` // each a room, written
 
-	UnplacedPatients int32     `json:"unplacedPatients"`
-	DataQuality      []quality `json:"dataQuality"`
-	Version          int64     `json:"version"`
-	AsOf             api.Time  `json:"asOf"`
-	NextChangeAt     api.Time  `json:"nextChangeAt"`
-	RulesVersion     string    `json:"rulesVersion"`
+	UnplacedPatients int32        `json:"unplacedPatients"`
+	DataQuality      []quality    `json:"dataQuality"`
+	Version          int64        `json:"version"`
+	AsOf             httpapi.Time `json:"asOf"`
+	NextChangeAt     httpapi.Time `json:"nextChangeAt"`
+	RulesVersion     string       `json:"rulesVersion"`
 }
 
 // raw is JSON that is written already: the one of a room stays while its verdict
@@ -58,32 +58,32 @@ type axis struct {
 }
 
 type room struct {
-	RoomID         int32    `json:"roomId"`
-	RoomLabel      string   `json:"roomLabel"`
-	Area           string   `json:"area"`
-	Status         string   `json:"status"`
-	Color          string   `json:"color"`
-	Score          int32    `json:"score"`
-	NursesRequired decimal  `json:"nursesRequired"`
-	NursingLevel   string   `json:"nursingLevel"`
-	PrimaryFactor  *string  `json:"primaryFactor"`
-	Factors        []factor `json:"factors"`
-	NextChangeAt   api.Time `json:"nextChangeAt"`
-	Stale          bool     `json:"stale"`
+	RoomID         int32        `json:"roomId"`
+	RoomLabel      string       `json:"roomLabel"`
+	Area           string       `json:"area"`
+	Status         string       `json:"status"`
+	Color          string       `json:"color"`
+	Score          int32        `json:"score"`
+	NursesRequired decimal      `json:"nursesRequired"`
+	NursingLevel   string       `json:"nursingLevel"`
+	PrimaryFactor  *string      `json:"primaryFactor"`
+	Factors        []factor     `json:"factors"`
+	NextChangeAt   httpapi.Time `json:"nextChangeAt"`
+	Stale          bool         `json:"stale"`
 }
 
 type factor struct {
-	ID           string   `json:"id"`
-	Label        string   `json:"label"`
-	Kind         string   `json:"kind"` // primary or modifier
-	Section      string   `json:"section"`
-	Since        api.Time `json:"since"`
-	Evidence     string   `json:"evidence"`
-	AssignedBy   *string  `json:"assignedBy"` // of a primary: the rule that chose it; null of a modifier
-	Ratio        *string  `json:"ratio"`
-	Severity     uint8    `json:"severity"`
-	NextChangeAt api.Time `json:"nextChangeAt"`
-	Sources      []source `json:"sources"`
+	ID           string       `json:"id"`
+	Label        string       `json:"label"`
+	Kind         string       `json:"kind"` // primary or modifier
+	Section      string       `json:"section"`
+	Since        httpapi.Time `json:"since"`
+	Evidence     string       `json:"evidence"`
+	AssignedBy   *string      `json:"assignedBy"` // of a primary: the rule that chose it; null of a modifier
+	Ratio        *string      `json:"ratio"`
+	Severity     uint8        `json:"severity"`
+	NextChangeAt httpapi.Time `json:"nextChangeAt"`
+	Sources      []source     `json:"sources"`
 }
 
 type source struct {
@@ -202,4 +202,4 @@ func ratioOf(d acuity.Demand) *string {
 	return nil
 }
 
-func instant(i acuity.Instant) api.Time { return api.Time(i.Time()) }
+func instant(i acuity.Instant) httpapi.Time { return httpapi.Time(i.Time()) }

@@ -2,7 +2,7 @@ package schemas
 
 import (
 	"svc/acuity"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
 )
 
 // EncodeAct appends the record of a to dst, which it returns. The instant is cut

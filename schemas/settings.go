@@ -2,7 +2,7 @@ package schemas
 
 import (
 	"svc/acuity"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // EncodeKey appends the record of k to dst, which it returns. Instants are cut

@@ -14,8 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/backtest/hours"
-	"svc/internal/simulate"
+	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/simulate"
 )
 
 var update = flag.Bool("update", false, "write the golden files")

@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 
+	"svc/internal/admin/keys"
 	"svc/internal/cli"
-	"svc/internal/keys"
 	"svc/internal/stream"
 	"svc/schemas"
 )

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"svc/internal/access"
-	"svc/internal/audit"
-	"svc/internal/keys"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 	"svc/schemas"
 )

@@ -19,11 +19,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/acuity"
-	"svc/internal/backtest"
-	"svc/internal/backtest/hours"
+	"svc/internal/admin/keys"
+	"svc/internal/analysis/backtest"
+	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/keys"
-	"svc/internal/replay"
 	"svc/internal/stream"
 	"svc/schemas"
 )
@@ -223,7 +223,7 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 }
 
 // ofSnapshots reads the hours that were recorded. They were written in
-// transactions, so not by the client of internal/replay.
+// transactions, so not by the client of internal/analysis/replay.
 func (b *backtestCommand) ofSnapshots(ctx context.Context) ([]*acuity.Snapshot, error) {
 	cluster, err := stream.Dial(ctx, b.kafka())
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/backtest/hours"
-	"svc/internal/simulate"
+	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/simulate"
 	"svc/internal/stream"
 	"svc/schemas"
 )

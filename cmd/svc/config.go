@@ -15,8 +15,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"svc/internal/api"
 	"svc/internal/cli"
+	"svc/internal/httpapi"
 	"svc/internal/seal"
 	"svc/notifier/egress"
 	"svc/notifier/webhook"
@@ -311,7 +311,7 @@ func docsURL(c *config, value string) error {
 // docs is the address of the documentation; "": that of a request.
 func (c *config) docs() string {
 	if c.DocsURL == "" && c.PublicURL != "" {
-		return c.PublicURL + api.DocsPath
+		return c.PublicURL + httpapi.DocsPath
 	}
 	return c.DocsURL
 }

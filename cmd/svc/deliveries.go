@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 
-	"svc/internal/board"
+	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
-	"svc/internal/subscribers"
+	"svc/internal/view"
 	"svc/notifier/event"
 	"svc/schemas"
 )
@@ -16,7 +16,7 @@ import (
 // subscribers is what administers who is told.
 func (h *house) subscribers() subscribers.Config {
 	return subscribers.Config{
-		Shell: h.shell, Register: h.settings.subscribers, Board: deliveries{h.redis}, Key: h.settings.register.Key,
+		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis}, Key: h.settings.register.Key,
 		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery,
 		Check: checkEndpoint(h.config.guard()), Zone: h.settings.register.Zone,
 	}
@@ -51,21 +51,21 @@ func testDelivery(c *outbound.Command) string {
 }
 
 // deliveries is what the notifier tells of its work, as administrators see it.
-type deliveries struct{ board *board.Board }
+type deliveries struct{ view *view.View }
 
 // scannedMost bounds what one page looks at when a filter leaves nearly all out.
 const scannedMost = 20_000
 
-// Deliveries implements [subscribers.Board].
+// Deliveries implements [subscribers.View].
 func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outbound.Page, err error) {
-	behind, ok := board.ParseMark(q.Cursor)
+	behind, ok := view.ParseMark(q.Cursor)
 	if q.Cursor != "" && !ok {
 		return page, subscribers.ErrCursor
 	}
 	var fault error
-	var last board.Mark
+	var last view.Mark
 	scanned := 0
-	err = l.board.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m board.Mark, value []byte) bool {
+	err = l.view.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m view.Mark, value []byte) bool {
 		scanned++
 		e, wrong := schemas.DecodeDelivery(value)
 		if wrong != nil {
@@ -86,9 +86,9 @@ func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 	return page, errors.Join(err, fault)
 }
 
-// Delivery implements [subscribers.Board].
+// Delivery implements [subscribers.View].
 func (l deliveries) Delivery(ctx context.Context, hospital, id string) (outbound.Delivery, bool, error) {
-	value, err := l.board.Delivery(ctx, hospital, id)
+	value, err := l.view.Delivery(ctx, hospital, id)
 	if err != nil || value == nil {
 		return outbound.Delivery{}, false, err
 	}
@@ -99,23 +99,23 @@ func (l deliveries) Delivery(ctx context.Context, hospital, id string) (outbound
 	return e.Delivery, true, nil
 }
 
-// Health implements [subscribers.Board].
+// Health implements [subscribers.View].
 func (l deliveries) Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error) {
-	value, err := l.board.Health(ctx, hospital, endpoint)
+	value, err := l.view.Health(ctx, hospital, endpoint)
 	ok, err = noted(value, err, &h)
 	return h, ok, err
 }
 
-// Progress implements [subscribers.Board].
+// Progress implements [subscribers.View].
 func (l deliveries) Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error) {
-	value, err := l.board.Command(ctx, hospital, command)
+	value, err := l.view.Command(ctx, hospital, command)
 	ok, err = noted(value, err, &p)
 	return p, ok, err
 }
 
-// Episodes implements [subscribers.Board].
+// Episodes implements [subscribers.View].
 func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error) {
-	values, err := l.board.Episodes(ctx, hospital)
+	values, err := l.view.Episodes(ctx, hospital)
 	all := make([]outbound.Episode, 0, len(values))
 	for _, value := range values {
 		var e outbound.Episode

@@ -13,8 +13,8 @@ import (
 	"slices"
 	"time"
 
+	"svc/internal/analysis/simulate"
 	"svc/internal/cli"
-	"svc/internal/simulate"
 )
 
 // The unit of svc dev --demo.

@@ -19,10 +19,10 @@ import (
 	"github.com/gofrs/flock"
 	"github.com/spf13/cobra"
 
-	"svc/internal/access"
-	"svc/internal/board"
 	"svc/internal/cli"
+	"svc/internal/httpapi/access"
 	"svc/internal/stream"
+	"svc/internal/view"
 	"svc/notifier/sms"
 )
 
@@ -89,7 +89,7 @@ func runDev(ctx context.Context, o *devOptions, w world) error {
 		return err
 	}
 	defer kafka.Close()
-	redis, err := board.Embed()
+	redis, err := view.Embed()
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/api"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 	"svc/internal/signature"
-	"svc/internal/subscribers"
 )
 
 const (
@@ -60,7 +60,7 @@ func devHookServer(t *testing.T, webhooks ...*outbound.Webhook) string {
 		register.SetWebhook(w)
 	}
 	h := &house{now: time.Now, settings: &settings{subscribers: register}}
-	h.router = (&api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
+	h.router = (&httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}).Router()
 	h.mountDevHook()
 	server := httptest.NewServer(h.router)
 	t.Cleanup(server.Close)

@@ -5,34 +5,34 @@ import (
 	"slices"
 
 	"svc/ingest"
-	"svc/internal/api"
-	"svc/internal/discovery"
-	"svc/internal/keys"
-	"svc/internal/subscribers"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi"
+	"svc/internal/openapi"
 	"svc/readapi"
 )
 
 // operations are those of all roles: the description of the API is the same
 // whichever of them a process plays.
-func operations() []api.Operation {
-	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), api.Operations(healthRoutes()))
+func operations() []httpapi.Operation {
+	return slices.Concat(ingest.Operations(), readapi.Operations(), keys.Operations(), subscribers.Operations(), httpapi.Operations(healthRoutes()))
 }
 
 // describe mounts what every process with a public port answers.
 func (h *house) describe() {
-	api.Mount(h.router, h.shell, h, healthRoutes())
-	discovery.Mount(h.router, discovery.Config{Shell: h.shell, Operations: operations()})
+	httpapi.Mount(h.router, h.shell, h, healthRoutes())
+	openapi.Mount(h.router, openapi.Config{Shell: h.shell, Operations: operations()})
 }
 
-func healthRoutes() []api.Route[*house] {
-	all := []api.Route[*house]{
-		{Operation: api.Operation{
+func healthRoutes() []httpapi.Route[*house] {
+	all := []httpapi.Route[*house]{
+		{Operation: httpapi.Operation{
 			Path: "/healthz", ID: "getHealth", Summary: "The process is alive",
 		}, Serve: func(_ *house, w http.ResponseWriter, r *http.Request) { healthy(w, r) }},
-		{Operation: api.Operation{
+		{Operation: httpapi.Operation{
 			Path: "/readyz", ID: "getReadiness", Summary: "The process has caught up and reaches what it needs",
 			About:      "Otherwise 503, with a line for each thing that is not, which begins with the name of the check.",
-			Parameters: []api.Parameter{{Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view"}},
+			Parameters: []httpapi.Parameter{{Name: "exclude", In: "query", About: "The name of a check that is left out; may be given more than once.", Example: "view"}},
 		}, Serve: (*house).readiness},
 	}
 	for i := range all {

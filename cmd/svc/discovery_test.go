@@ -10,12 +10,12 @@ import (
 
 	"github.com/go-chi/chi/v5"
 
-	"svc/internal/discovery"
+	"svc/internal/openapi"
 )
 
 // TestEveryRouteIsDescribed compares what is routed with what the OpenAPI document
 // says. A new route fails here until its package registers it with an
-// [api.Operation]; see internal/discovery.
+// [api.Operation]; see internal/openapi.
 func TestEveryRouteIsDescribed(t *testing.T) {
 	h := routed()
 	var mounted, described []string
@@ -50,7 +50,7 @@ func TestEveryRouteIsDescribed(t *testing.T) {
 	if !slices.Equal(mounted, described) {
 		t.Errorf("mounted\n%s\ndescribed\n%s", strings.Join(mounted, "\n"), strings.Join(described, "\n"))
 	}
-	for _, o := range slices.Concat(operations(), discovery.Operations()) {
+	for _, o := range slices.Concat(operations(), openapi.Operations()) {
 		if o.Group == "" || o.Summary == "" {
 			t.Errorf("%s %s lacks a group or a summary", o.Method, o.Path)
 		}

@@ -13,15 +13,15 @@ import (
 	"time"
 
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 // front serves the paths of ingest and of every process on a connection of the test.
 func front(t *testing.T, scopes ...access.Scope) (conn net.Conn, token string) {
 	t.Helper()
 	key, token := access.Mint(access.Key{Hospital: "north", Scopes: scopes}, time.Now())
-	shell := &api.Shell{
+	shell := &httpapi.Shell{
 		Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
 		Log: slog.New(slog.DiscardHandler),
 	}

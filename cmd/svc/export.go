@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/replay"
 )
 
 // exportOptions are the flags of svc export.

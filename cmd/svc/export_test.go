@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"svc/internal/replay"
+	"svc/internal/analysis/replay"
 )
 
 func TestUnheard(t *testing.T) {

@@ -10,17 +10,17 @@ import (
 	"time"
 
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/keys"
-	"svc/internal/subscribers"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 	"svc/readapi"
 )
 
 // routed is a house with every route and nothing behind them.
 func routed() *house {
 	now := func() time.Time { return time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC) }
-	shell := &api.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: now, Lookup: access.NewRegister(now).Lookup, DocsURL: "/docs", Log: slog.New(slog.DiscardHandler)}
 	h := &house{config: &config{}, shell: shell, now: now, health: newHealth()}
 	h.front()
 	ingest.Mount(h.router, ingest.Config{Shell: shell})

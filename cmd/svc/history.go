@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"svc/acuity/forecast"
-	"svc/internal/board"
 	"svc/internal/stream"
+	"svc/internal/view"
 	"svc/processors/history"
 	"svc/processors/verdict"
 	"svc/readapi"
@@ -26,7 +26,7 @@ func wireHistory(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
-	view := newView()
+	view := newProjection()
 	view.projector = h.models().Projector(generation, view.again)
 	h.run("view of models", view.projector.Run)
 	h.health.add("view", writes("the view of models", view.projector))
@@ -72,7 +72,7 @@ func (h *house) historyGroup() string { return h.config.TopicPrefix + history.Gr
 
 // models is the view of the learned forecasts: the same machine as that of the
 // units, beside it, for a read of a unit has no use for them.
-func (h *house) models() *board.Board { return h.redis.Beside("forecast:") }
+func (h *house) models() *view.View { return h.redis.Beside("forecast:") }
 
 // past hands on the committed values of a partition from an instant on.
 func (h *house) past(ctx context.Context, topic string, partition int32, since time.Time, each func([]byte) error) error {
@@ -89,11 +89,11 @@ func (h *house) past(ctx context.Context, topic string, partition int32, since t
 }
 
 // modelView is the view of models as history sees it.
-type modelView struct{ *view }
+type modelView struct{ *projection }
 
 // Own implements [history.View].
 func (v modelView) Own(partition int32, applied int64, models []history.Model) history.OwnedView {
-	return ownedModels{v.view.Own(partition, applied, chartsOf(models))}
+	return ownedModels{v.projection.Own(partition, applied, chartsOf(models))}
 }
 
 // ownedModels are those of one partition in the hands of one task.
@@ -115,15 +115,15 @@ func chartsOf(models []history.Model) []verdict.Chart {
 
 // forecasts is the view of models as readapi sees it.
 type forecasts struct {
-	board *board.Board
-	zone  func(hospital string) *time.Location
+	view *view.View
+	zone func(hospital string) *time.Location
 }
 
 // Model implements [readapi.Forecasts]. A hospital of which no hour was learnt
 // has an empty one; one whose model this release cannot read has none yet.
 func (f forecasts) Model(ctx context.Context, hospital string) (*forecast.Model, error) {
-	s, err := f.board.Read(ctx, hospital)
-	if errors.Is(err, board.ErrNoUnit) {
+	s, err := f.view.Read(ctx, hospital)
+	if errors.Is(err, view.ErrNoUnit) {
 		return forecast.NewModel(hospital), nil
 	}
 	if err != nil {

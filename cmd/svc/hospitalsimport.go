@@ -16,11 +16,11 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
-	"svc/internal/access"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/analysis/spreadsheet"
 	"svc/internal/cli"
-	"svc/internal/keys"
-	"svc/internal/spreadsheet"
+	"svc/internal/httpapi/access"
 	"svc/internal/stream"
 )
 

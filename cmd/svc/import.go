@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/replay"
 	"svc/internal/stream"
 	"svc/schemas"
 )

@@ -8,11 +8,11 @@ import (
 	"svc/acuity"
 	"svc/ingest"
 	"svc/ingest/hl7"
-	"svc/internal/access"
-	"svc/internal/board"
-	"svc/internal/keys"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi/access"
 	"svc/internal/stream"
-	"svc/internal/subscribers"
+	"svc/internal/view"
 	"svc/schemas"
 )
 
@@ -106,7 +106,7 @@ func (c changes) Wait(ctx context.Context, _ string, p ingest.Position) (acuity.
 }
 
 // shown is the view as ingest sees it.
-type shown struct{ follow *board.Follow }
+type shown struct{ follow *view.Follow }
 
 // Wait implements [ingest.View].
 func (s shown) Wait(ctx context.Context, _ string, p ingest.Position) {

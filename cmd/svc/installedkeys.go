@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"svc/ingest"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/internal/stream"
 	"svc/schemas"

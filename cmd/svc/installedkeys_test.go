@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/board"
 	"svc/internal/outbound"
 	"svc/internal/stream"
+	"svc/internal/view"
 )
 
 const (
@@ -34,7 +34,7 @@ func newInstallation(t *testing.T) *installation {
 		t.Fatal(err)
 	}
 	t.Cleanup(kafka.Close)
-	redis, err := board.Embed()
+	redis, err := view.Embed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/access"
-	"svc/internal/audit"
-	"svc/internal/board"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
 	"svc/internal/cli"
-	"svc/internal/keys"
+	"svc/internal/httpapi/access"
+	"svc/internal/view"
 )
 
 // keysCommand is svc keys: it administers API keys.
@@ -142,7 +142,7 @@ func (a *admin) used(ctx context.Context, ids []string) map[string]time.Time {
 	if !a.isDev && !a.flags.Changed("redis") {
 		return nil
 	}
-	view, err := board.Open(board.Config{URL: a.config.Redis, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.Now})
+	view, err := view.Open(view.Config{URL: a.config.Redis, CAFile: a.config.RedisCA, Prefix: a.config.TopicPrefix + "svc:", Now: a.Now})
 	if err == nil {
 		defer view.Close() //nolint:errcheck // the command ends
 		var used map[string]time.Time

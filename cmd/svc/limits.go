@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"svc/internal/board"
-	"svc/internal/limit"
+	"svc/internal/httpapi/limit"
+	"svc/internal/view"
 )
 
 // limits has the shell keep keys to their rates and note when they were used.
@@ -33,7 +33,7 @@ const strangersBurst = 30
 // lastUse notes in Redis when keys were used, each at most once a minute. It is
 // best effort: what cannot be written is written with the next use.
 type lastUse struct {
-	redis *board.Board
+	redis *view.View
 	now   func() time.Time
 
 	mu      sync.Mutex

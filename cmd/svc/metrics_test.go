@@ -15,8 +15,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"svc/internal/board"
 	"svc/internal/stream"
+	"svc/internal/view"
 )
 
 // TestMetricsPage holds docs/operations.md against the figures that a process
@@ -128,7 +128,7 @@ func registeredMetrics(t *testing.T) map[string]metric {
 		t.Fatal(err)
 	}
 	defer kafka.Close()
-	redis, err := board.Embed()
+	redis, err := view.Embed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 
 	"svc/ingest"
 	"svc/ingest/mllp"
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // mllpConfig is the part of the configuration that is for MLLP.

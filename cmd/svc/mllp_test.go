@@ -16,11 +16,11 @@ import (
 	"svc/acuity"
 	"svc/ingest"
 	"svc/ingest/mllp"
-	"svc/internal/access"
-	"svc/internal/api"
-	"svc/internal/audit"
-	"svc/internal/keys"
-	"svc/internal/limit"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
 )
 
 // TestMLLPSenders binds a peer to the first sender that fits.
@@ -111,7 +111,7 @@ func TestMLLPFollowsRotation(t *testing.T) {
 			Audit: func(context.Context, audit.Act) error { return nil },
 		}
 		var used, told []string
-		shell := &api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler), Limits: limits, Used: func(id string) { used = append(used, id) }}
+		shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler), Limits: limits, Used: func(id string) { used = append(used, id) }}
 		h := &house{settings: &settings{register: register}, shell: shell, now: time.Now}
 		messages := ingest.NewMessages(ingest.Config{
 			Shell: shell, Log: (*sources)(&told), Zone: register.Zone, Pseudonyms: ingest.NewPseudonyms([]byte(key32)),

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // TestWhatIsNoRequest: what is not HTTP is refused by net/http before there is a path
@@ -23,7 +23,7 @@ import (
 // log, and without a word of what was sent.
 func TestWhatIsNoRequest(t *testing.T) {
 	var log lines
-	shell := &api.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
+	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
 	h := &house{config: &config{}, shell: shell, now: time.Now, health: newHealth()}
 	h.front()
 	s := &server{name: "test", handler: h.router, listener: listener(t), within: time.Second, wrap: shell.Listener}
@@ -95,7 +95,7 @@ func TestWhatIsNoRequest(t *testing.T) {
 // TestAnswersAreLeftAlone: an answer of a handler that looks like one of net/http.
 func TestAnswersAreLeftAlone(t *testing.T) {
 	const odd = "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n400 Bad Request"
-	shell := &api.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
+	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 	r := shell.Router()
 	r.Get("/odd", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")

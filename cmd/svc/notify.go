@@ -40,7 +40,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	n := notifier.New(notifier.Config{
 		Settings: h.settings.subscribers, Ledger: ledger, LedgerID: ledger.id,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
-		Board:     listing{lists, h.log}, Metrics: h.metrics.notify(),
+		Lists:     listing{lists, h.log}, Metrics: h.metrics.notify(),
 		Senders: senders, People: desk,
 		Log: h.log, Now: h.now, Drain: min(5*time.Second, h.config.ShutdownWithin/2), //nolint:mnd // half for the drain, half for the rest
 	})

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/board"
 	"svc/internal/stream"
+	"svc/internal/view"
 )
 
 // built is a process with some roles on a fresh embedded Kafka and Redis. Nothing of
@@ -21,7 +21,7 @@ func built(t *testing.T, names ...string) *house {
 		t.Fatal(err)
 	}
 	t.Cleanup(kafka.Close)
-	redis, err := board.Embed()
+	redis, err := view.Embed()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,14 +4,14 @@ import (
 	"encoding/json"
 	"log/slog"
 
-	"svc/internal/board"
 	"svc/internal/outbound"
+	"svc/internal/view"
 	"svc/schemas"
 )
 
 // listing is the lists of deliveries as the notifier, which writes them, sees them.
 type listing struct {
-	lists *board.Deliveries
+	lists *view.Deliveries
 	log   *slog.Logger
 }
 
@@ -25,7 +25,7 @@ func (s listing) Delivery(e *outbound.Entry) {
 		return
 	}
 	d := &e.Delivery
-	s.lists.Put(board.Delivery{
+	s.lists.Put(view.Delivery{
 		Hospital: d.Hospital, Endpoint: d.EndpointID, ID: d.ID, OccurredAt: d.OccurredAt,
 		Final: d.State != outbound.Pending, Term: e.Term, Value: value,
 	})

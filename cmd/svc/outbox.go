@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
-	"svc/internal/api"
 	"svc/internal/cli"
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 	"svc/notifier/sms"
 )
@@ -38,7 +38,7 @@ type outbox struct {
 // caught is one message.
 type caught struct {
 	ID         string           `json:"id"` // of the delivery
-	At         api.Time         `json:"at"`
+	At         httpapi.Time     `json:"at"`
 	HospitalID string           `json:"hospitalId"`
 	Channel    outbound.Channel `json:"channel"`
 	To         string           `json:"to"`
@@ -81,7 +81,7 @@ func (c catcher) Send(_ context.Context, m outbound.Message) outbound.Result {
 		callback = sms.Callback(o.public, sms.DriverHTTP, m.Hospital, m.DeliveryID)
 	}
 	o.latest = slices.Insert(o.latest, 0, &caught{
-		ID: m.DeliveryID, Callback: callback, At: api.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
+		ID: m.DeliveryID, Callback: callback, At: httpapi.Time(o.now()), HospitalID: m.Hospital, Channel: c.channel, To: m.To,
 		Subject: m.Subject, Text: m.Text, HTML: m.HTML, Link: outboxLink.FindString(m.Text), Attempt: m.Attempt,
 	})
 	o.latest = o.latest[:min(len(o.latest), outboxKept)]

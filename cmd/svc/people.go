@@ -14,8 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
+	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
-	"svc/internal/subscribers"
 	"svc/notifier/alert"
 	"svc/notifier/people"
 	"svc/notifier/sms"
@@ -25,7 +25,7 @@ import (
 // people is who writes to people, with what it looks things up in.
 func (h *house) people(lists listing) (*people.Desk, error) {
 	c := people.Config{
-		Settings: told{h.settings.subscribers, h}, Board: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
+		Settings: told{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}
 	if h.settings.seals != nil {
 		c.Seals = h.settings.seals
@@ -136,7 +136,7 @@ func summary(rooms []acuity.RoomVerdict) *alert.Rooms {
 	return s
 }
 
-// linkID is what the board knows of a token: with what lies in Redis nobody can
+// linkID is what the view knows of a token: with what lies in Redis nobody can
 // answer an alert.
 func linkID(token string) string {
 	sum := sha256.Sum256([]byte("svc.v1 link " + token))

@@ -7,7 +7,7 @@ import (
 
 	"svc/acuity"
 	"svc/acuity/forecast"
-	"svc/internal/board"
+	"svc/internal/view"
 	"svc/schemas"
 )
 
@@ -74,7 +74,7 @@ func TestRoomsOfTheVersion(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	go projector.Run(ctx) //nolint:errcheck // ends with the test
-	view := func(version int64, status acuity.RoomStatus) board.Projection {
+	view := func(version int64, status acuity.RoomStatus) view.Projection {
 		chart := acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version}}
 		unit, err := schemas.EncodeUnitChart(nil, &chart.Unit)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestRoomsOfTheVersion(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return board.Projection{Partition: 0, Position: version, Whole: true, Units: []board.Unit{
+		return view.Projection{Partition: 0, Position: version, Whole: true, Units: []view.Unit{
 			{Hospital: "north", Version: version, Chart: unit, Rooms: map[int32][]byte{4: room}},
 		}}
 	}

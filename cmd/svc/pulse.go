@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"svc/internal/board"
+	"svc/internal/view"
 )
 
 // pulseEvery is how often a processor says which partitions it has, and how much of
@@ -17,7 +17,7 @@ const pulseEvery = time.Second
 // pulse asks each second where the logs of our partitions end, so that readers can
 // tell a unit in which nothing happens from a processor that stands still. A
 // partition that has just become ours does not wait for the next second.
-func (h *house) pulse(v *view, topic string) func(context.Context) error {
+func (h *house) pulse(v *projection, topic string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		every := time.NewTicker(pulseEvery)
 		defer every.Stop()
@@ -43,7 +43,7 @@ func (h *house) pulse(v *view, topic string) func(context.Context) error {
 }
 
 // pulse notes where the logs of partitions ended at an instant, and says so in the view.
-func (v *view) pulse(at time.Time, ends map[int32]int64) {
+func (v *projection) pulse(at time.Time, ends map[int32]int64) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for partition, end := range ends {
@@ -56,7 +56,7 @@ func (v *view) pulse(at time.Time, ends map[int32]int64) {
 
 // behind is how much of the log of our partitions has no verdict, as time, of the
 // partition that lacks most.
-func (v *view) behind(now time.Time) (most time.Duration) {
+func (v *projection) behind(now time.Time) (most time.Duration) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, kept := range v.partitions {
@@ -66,7 +66,7 @@ func (v *view) behind(now time.Time) (most time.Duration) {
 }
 
 // processes fails while observations wait for longer than a read may hide.
-func (h *house) processes(v *view) func(context.Context) error {
+func (h *house) processes(v *projection) func(context.Context) error {
 	return func(context.Context) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -81,7 +81,7 @@ func (h *house) processes(v *view) func(context.Context) error {
 }
 
 // writes fails while a view cannot be written.
-func writes(what string, p *board.Projector) func(context.Context) error {
+func writes(what string, p *view.Projector) func(context.Context) error {
 	return func(context.Context) error {
 		if err := p.Fault(); err != nil {
 			return fmt.Errorf("%s cannot be written: %w", what, err)

@@ -6,10 +6,10 @@ import (
 	"fmt"
 
 	"svc/acuity"
-	"svc/internal/access"
-	"svc/internal/board"
-	"svc/internal/keys"
-	"svc/internal/subscribers"
+	"svc/internal/admin/keys"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi/access"
+	"svc/internal/view"
 	"svc/readapi"
 	"svc/schemas"
 )
@@ -31,17 +31,17 @@ func wireRead(_ context.Context, h *house) error {
 }
 
 // charts is the view as readapi sees it.
-type charts struct{ board *board.Board }
+type charts struct{ view *view.View }
 
 // Token implements [readapi.Charts].
 func (c charts) Token(ctx context.Context, hospital string) (readapi.Token, error) {
-	token, err := c.board.Token(ctx, hospital)
+	token, err := c.view.Token(ctx, hospital)
 	return readapi.Token(token), away(err)
 }
 
 // Read implements [readapi.Charts].
 func (c charts) Read(ctx context.Context, hospital string, since readapi.Token) (readapi.State, error) {
-	s, err := c.board.ReadSince(ctx, hospital, board.Token(since))
+	s, err := c.view.ReadSince(ctx, hospital, view.Token(since))
 	if err != nil {
 		return readapi.State{}, away(err)
 	}
@@ -76,11 +76,11 @@ func away(err error) error {
 	switch {
 	case err == nil:
 		return nil
-	case errors.Is(err, board.ErrNoUnit):
+	case errors.Is(err, view.ErrNoUnit):
 		return readapi.ErrNoUnit
-	case errors.Is(err, board.ErrNotWhole):
+	case errors.Is(err, view.ErrNotWhole):
 		return fmt.Errorf("%w: %w", readapi.ErrIncomplete, err)
-	case errors.Is(err, board.ErrBehind):
+	case errors.Is(err, view.ErrBehind):
 		return fmt.Errorf("%w: %w", readapi.ErrBehind, err)
 	}
 	return fmt.Errorf("%w: %w", readapi.ErrAway, err)
@@ -88,13 +88,13 @@ func away(err error) error {
 
 // site is what administrators list as readapi sees it.
 type site struct {
-	board    *board.Board
+	view     *view.View
 	register *access.Register
 }
 
 // Site implements [readapi.Site].
 func (s site) Site(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
-	all, _, err := s.board.Site(ctx, hospital, codes)
+	all, _, err := s.view.Site(ctx, hospital, codes)
 	return all, away(err)
 }
 

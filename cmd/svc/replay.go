@@ -13,8 +13,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/replay"
 	"svc/schemas"
 )
 

@@ -16,10 +16,10 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/spf13/cobra"
 
-	"svc/internal/api"
-	"svc/internal/board"
 	"svc/internal/cli"
+	"svc/internal/httpapi"
 	"svc/internal/stream"
+	"svc/internal/view"
 	"svc/schemas"
 )
 
@@ -46,16 +46,16 @@ type house struct {
 	log      *slog.Logger
 	now      func() time.Time
 	cluster  *stream.Cluster
-	redis    *board.Board
+	redis    *view.View
 	settings *settings
 	keyCheck *keyCheck
-	shell    *api.Shell
+	shell    *httpapi.Shell
 	audit    *auditLog
 	letters  *deadLetters // once a role asks for them
 
 	partitions int32  // of observations and verdicts
 	generation string // of the verdicts topic
-	follow     *board.Follow
+	follow     *view.Follow
 
 	router     *chi.Mux // the roles mount their routes on it
 	mllpFronts []*mllpFront
@@ -193,7 +193,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	if h.partitions, err = h.cluster.Partitions(ctx, h.topic(schemas.Verdicts())); err != nil {
 		return err
 	}
-	if h.redis, err = board.Open(board.Config{
+	if h.redis, err = view.Open(view.Config{
 		URL: c.Redis, CAFile: c.RedisCA, Prefix: c.TopicPrefix + "svc:", Now: h.now, Log: h.log,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), h.partitions) },
 		Current:   true,
@@ -214,7 +214,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 	h.health.add("keys", h.keyCheck.healthy)
 	h.audit = openAudit(h.cluster, c.TopicPrefix)
 	h.ready = append(h.ready, h.settings.table.Ready(), h.keyCheck.ready)
-	h.shell = &api.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
+	h.shell = &httpapi.Shell{Now: h.now, Lookup: h.settings.register.Lookup, DocsURL: c.docs(), Log: h.log, Origins: c.CORSOrigins, Proxies: c.Proxies, Answered: h.metrics.requests()}
 	h.limits()
 	h.front()
 	h.metrics.gauge("svc_partitions", "Partitions of the observations and verdicts topics.", func() int64 { return int64(h.partitions) })

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 
+	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/internal/seal"
 	"svc/internal/stream"
-	"svc/internal/subscribers"
 	"svc/schemas"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"pgregory.net/rapid"
 
+	"svc/internal/admin/subscribers"
 	"svc/internal/outbound"
 	"svc/internal/seal"
-	"svc/internal/subscribers"
 	"svc/schemas"
 )
 

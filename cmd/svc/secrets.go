@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/access"
-	"svc/internal/audit"
+	"svc/internal/admin/audit"
+	"svc/internal/admin/keys"
 	"svc/internal/cli"
-	"svc/internal/keys"
+	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/schemas"
 )

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"svc/internal/access"
+	"svc/internal/admin/subscribers"
+	"svc/internal/httpapi/access"
 	"svc/internal/seal"
 	"svc/internal/stream"
-	"svc/internal/subscribers"
 	"svc/schemas"
 )
 

@@ -14,8 +14,8 @@ import (
 
 	"svc/acuity"
 	"svc/ingest"
-	"svc/internal/access"
-	"svc/internal/api"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
 )
 
 type noLog struct{}
@@ -57,7 +57,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shell := &api.Shell{
+			shell := &httpapi.Shell{
 				Now: time.Now, Lookup: func(presented string) (access.Key, bool) { return key, presented == token },
 				DocsURL: "/docs", Log: slog.New(slog.DiscardHandler),
 			}

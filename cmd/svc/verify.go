@@ -13,9 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"svc/acuity"
-	"svc/internal/board"
+	"svc/internal/analysis/replay"
 	"svc/internal/cli"
-	"svc/internal/replay"
+	"svc/internal/view"
 	"svc/schemas"
 )
 
@@ -99,7 +99,7 @@ func (c *verifyOptions) verifier(ctx context.Context) (v *replay.Verify, closes 
 	if err != nil {
 		return nil, closes, err
 	}
-	view, err := board.Open(board.Config{
+	view, err := view.Open(view.Config{
 		URL: c.config.Redis, CAFile: c.config.RedisCA, Prefix: c.config.TopicPrefix + "svc:", Now: c.Now,
 		Partition: func(hospital string) int32 { return schemas.Partition([]byte(hospital), partitions) },
 		Patient:   true,
@@ -147,11 +147,11 @@ func (c *logCommand) report(r *replay.Report) error {
 }
 
 // viewOf reads what is served of a hospital.
-func viewOf(b *board.Board) func(context.Context, string) (*replay.View, error) {
+func viewOf(b *view.View) func(context.Context, string) (*replay.View, error) {
 	return func(ctx context.Context, hospital string) (*replay.View, error) {
 		w, err := b.Whole(ctx, hospital)
 		switch {
-		case errors.Is(err, board.ErrNoUnit), errors.Is(err, board.ErrNotWhole): // the latter ends by itself, or patience does
+		case errors.Is(err, view.ErrNoUnit), errors.Is(err, view.ErrNotWhole): // the latter ends by itself, or patience does
 			return nil, replay.ErrNoView
 		case err != nil:
 			return nil, err

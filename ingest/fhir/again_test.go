@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/shift"
+	"svc/internal/testkit/shift"
 )
 
 // TestFactsAgain writes the facts of each message of the corpus as resources, and

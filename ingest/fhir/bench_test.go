@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"testing"
 
-	"svc/internal/shift"
+	"svc/internal/testkit/shift"
 )
 
 const benchBytes = 2_000_000

@@ -28,62 +28,62 @@ type room struct {
 // rooms is the plan of the house. A folder that is not here fails: name the
 // room first. Roles (ingest, processors, readapi) never import roles.
 var rooms = map[string]room{
-	"acuity":                   {std: domainStd},
-	"schemas":                  {imports: []string{"acuity", "acuity/forecast", "internal/access", "internal/audit", "internal/outbound", "github.com/hamba/avro"}},
-	"ingest":                   {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}},
-	"ingest/hl7":               {imports: []string{"acuity", "golang.org/x/text"}},
-	"ingest/mllp":              {goroutines: true},
-	"ingest/fhir":              {imports: []string{"acuity", "ingest/hl7"}},
-	"processors/verdict":       {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"readapi":                  {imports: []string{"acuity", "internal/access", "internal/api", "internal/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
-	"internal/access":          {},
-	"internal/api":             {imports: []string{"internal/access", "internal/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
-	"internal/audit":           {},                                                                                                // what an administrative act is: roles and schemas share the word
-	"internal/keys":            {imports: []string{"internal/access", "internal/api", "internal/audit", "github.com/go-chi/chi"}}, // key administration, by two roles and the command line
-	"internal/limit":           {},                                                                                                // how often a caller may ask: shared by the shell of every role and by Redis
-	"internal/limit/limittest": {imports: []string{"internal/limit"}, goroutines: true},
-	"internal/board":           {imports: []string{"internal/feeds", "internal/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
-	"internal/board/boardtest": {imports: []string{"internal/board", "internal/feeds", "internal/outbound"}, goroutines: true},
-	"internal/feeds":           {},
-	"internal/stream/logfiles": {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
+	"acuity":                           {std: domainStd},
+	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/outbound", "github.com/hamba/avro"}},
+	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},
+	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
+	"ingest/mllp":                      {goroutines: true},
+	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
+	"processors/verdict":               {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"readapi":                          {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/feeds", "internal/outbound", "github.com/go-chi/chi", "github.com/cespare/xxhash"}},
+	"internal/httpapi/access":          {},
+	"internal/httpapi":                 {imports: []string{"internal/httpapi/access", "internal/httpapi/limit", "github.com/go-chi/chi", "github.com/google/uuid"}},
+	"internal/admin/audit":             {},                                                                                                                  // what an administrative act is: roles and schemas share the word
+	"internal/admin/keys":              {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}}, // key administration, by two roles and the command line
+	"internal/httpapi/limit":           {},                                                                                                                  // how often a caller may ask: shared by the shell of every role and by Redis
+	"internal/httpapi/limit/limittest": {imports: []string{"internal/httpapi/limit"}, goroutines: true},
+	"internal/view":                    {imports: []string{"internal/feeds", "internal/httpapi/limit", "internal/outbound", "github.com/redis/go-redis", "github.com/alicebob/miniredis"}, goroutines: true},
+	"internal/view/viewtest":           {imports: []string{"internal/view", "internal/feeds", "internal/outbound"}, goroutines: true},
+	"internal/feeds":                   {},
+	"internal/stream/logfiles":         {imports: []string{"github.com/twmb/franz-go/pkg/kmsg"}}, // the files of the embedded Kafka, before it opens them
 	"internal/stream": {
 		imports:    []string{"internal/stream/logfiles", "github.com/twmb/franz-go", "github.com/google/uuid", "golang.org/x/sync"},
 		goroutines: true,
 	},
-	"acuity/forecast":      {imports: []string{"acuity"}, std: forecastStd},
-	"processors/history":   {imports: []string{"acuity", "schemas", "internal/stream"}},
-	"notifier":             {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
-	"notifier/event":       {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/lane":        {imports: []string{"internal/outbound"}},
-	"notifier/policy":      {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/alert":       {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
-	"notifier/people":      {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them
-	"notifier/mail":        {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
-	"notifier/sms":         {imports: []string{"internal/outbound", "internal/signature"}},
-	"internal/outbound":    {},                                                                                                                                           // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
-	"internal/seal":        {},                                                                                                                                           // secrets and addresses at rest: settings and the ledger use it
-	"internal/subscribers": {imports: []string{"internal/access", "internal/api", "internal/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
-	"internal/spreadsheet": {},                                                                                                                                           // text of a CSV file that a spreadsheet must not run: exports and the terminology map
-	"internal/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
-	"internal/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
-	"internal/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
-	"internal/archtest":    {},
-	"internal/receiver":    {imports: []string{"internal/api", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
-	"internal/cli":         {imports: []string{"github.com/spf13", "ingest", "internal/api", "internal/outbound", "internal/receiver", "internal/signature", "internal/simulate", "internal/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
-	"internal/discovery":   {imports: []string{"acuity", "internal/access", "internal/api", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
-	"internal/shift":       {imports: []string{"acuity"}},
-	"internal/e2e":         {}, // tests alone
+	"acuity/forecast":               {imports: []string{"acuity"}, std: forecastStd},
+	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
+	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
+	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/lane":                 {imports: []string{"internal/outbound"}},
+	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
+	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
+	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them
+	"notifier/mail":                 {imports: []string{"internal/outbound", "github.com/wneessen/go-mail"}},
+	"notifier/sms":                  {imports: []string{"internal/outbound", "internal/signature"}},
+	"internal/outbound":             {},                                                                                                                                                             // what leaves the service, to whom and how it went: ingest, readapi, notifier and schemas share the words
+	"internal/seal":                 {},                                                                                                                                                             // secrets and addresses at rest: settings and the ledger use it
+	"internal/admin/subscribers":    {imports: []string{"internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "internal/outbound", "internal/signature", "github.com/go-chi/chi"}}, // administration of who is told, by two roles and the command line
+	"internal/analysis/spreadsheet": {},                                                                                                                                                             // text of a CSV file that a spreadsheet must not run: exports and the terminology map
+	"internal/analysis/replay":      {imports: []string{"acuity", "schemas", "internal/outbound", "internal/analysis/spreadsheet", "internal/stream", "github.com/segmentio/kafka-go", "github.com/parquet-go/parquet-go", "golang.org/x/sync", "golang.org/x/time"}, goroutines: true},
+	"internal/analysis/simulate":    {},                                               // a believable unit in motion, as requests of the ingest API
+	"internal/analysis/backtest":    {imports: []string{"acuity", "acuity/forecast"}}, // forecasts against what came
+	"internal/archtest":             {},
+	"internal/receiver":             {imports: []string{"internal/httpapi", "internal/outbound", "internal/signature"}}, // the endpoint of svc listen and svc dev
+	"internal/cli":                  {imports: []string{"github.com/spf13", "ingest", "internal/httpapi", "internal/outbound", "internal/receiver", "internal/signature", "internal/analysis/simulate", "internal/analysis/spreadsheet", "golang.org/x/sync", "golang.org/x/term", "github.com/schollz/progressbar"}, goroutines: true},
+	"internal/openapi":              {imports: []string{"acuity", "internal/httpapi/access", "internal/httpapi", "internal/outbound", "github.com/go-chi/chi", "github.com/danielgtaylor/huma"}},
+	"internal/testkit/shift":        {imports: []string{"acuity"}},
+	"internal/e2e":                  {}, // tests alone
 
-	"notifier/webhook":           {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
-	"notifier/egress":            {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
-	"internal/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/replay", "internal/stream"}},
-	"notifier/sendertest":        {imports: []string{"internal/outbound"}, goroutines: true},
-	"notifier/egress/egresstest": {imports: []string{"notifier/egress"}, goroutines: true},
-	"internal/runtimes":          {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
-	"internal/signature":         {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
+	"notifier/webhook":                    {imports: []string{"internal/outbound", "internal/signature", "notifier/egress"}},
+	"notifier/egress":                     {}, // which addresses may be called for a hospital: the sender asks it, and cmd gives it to ingest as a port
+	"internal/analysis/replay/replaytest": {imports: []string{"acuity", "schemas", "internal/analysis/replay", "internal/stream"}},
+	"notifier/sendertest":                 {imports: []string{"internal/outbound"}, goroutines: true},
+	"notifier/egress/egresstest":          {imports: []string{"notifier/egress"}, goroutines: true},
+	"internal/testkit/runtimes":           {imports: []string{"github.com/gofrs/flock"}}, // runtimes of other languages for tests
+	"internal/signature":                  {imports: []string{"internal/outbound"}},      // signs what leaves; checks what our own receivers and the receipts of providers get
 
-	"internal/backtest/hours": {
-		imports: []string{"acuity", "ingest", "internal/replay", "internal/simulate"},
+	"internal/analysis/backtest/hours": {
+		imports: []string{"acuity", "ingest", "internal/analysis/replay", "internal/analysis/simulate"},
 	},
 	"cmd/svc": {
 		imports: []string{

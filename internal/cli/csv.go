@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"svc/internal/spreadsheet"
+	"svc/internal/analysis/spreadsheet"
 )
 
 // ReadCSV hands out the rows of a file whose first line names its columns: those that

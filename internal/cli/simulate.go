@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/simulate"
+	"svc/internal/analysis/simulate"
 )
 
 // simulateOptions are the flags of svc simulate.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/simulate"
+	"svc/internal/analysis/simulate"
 )
 
 // TestSimulatePastByBatch sends days of a unit at once: its ADT events come in batches, before all else and each

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"svc/internal/spreadsheet"
+	"svc/internal/analysis/spreadsheet"
 )
 
 // terminologyCommand is one run of a command of svc terminology.

@@ -10,9 +10,9 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"svc/internal/board/boardtest"
-	"svc/internal/limit"
-	"svc/internal/limit/limittest"
+	"svc/internal/httpapi/limit"
+	"svc/internal/httpapi/limit/limittest"
+	"svc/internal/view/viewtest"
 )
 
 func TestFeedsToVerdict(t *testing.T) {
@@ -160,7 +160,7 @@ func TestKafkaStops(t *testing.T) {
 // TestLimitsOnRedis runs the conformance suite of the shared buckets on the real one.
 func TestLimitsOnRedis(t *testing.T) {
 	_, server := needServers(t)
-	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return boardtest.Open(t, "redis://"+server.address) }})
+	limittest.Run(t, limittest.Server{Open: func(t *testing.T) limit.Source { return viewtest.Open(t, "redis://"+server.address) }})
 }
 
 // TestViewOnRedis runs the conformance suite of the view, which `go test` runs
@@ -169,7 +169,7 @@ func TestViewOnRedis(t *testing.T) {
 	_, server := needServers(t)
 	client := redis.NewClient(&redis.Options{Addr: server.address})
 	t.Cleanup(func() { client.Close() })
-	boardtest.Run(t, boardtest.Server{URL: "redis://" + server.address, Wipe: func(t *testing.T) {
+	viewtest.Run(t, viewtest.Server{URL: "redis://" + server.address, Wipe: func(t *testing.T) {
 		t.Helper()
 		if err := client.FlushAll(context.Background()).Err(); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/replay"
+	"svc/internal/analysis/replay"
 )
 
 // BenchmarkExportKafka is how fast svc export writes the observations of a real

@@ -17,7 +17,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/shift"
+	"svc/internal/testkit/shift"
 	"svc/schemas"
 )
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 )
 
 // document is the OpenAPI document that a running svc serves, as far as the tests
@@ -121,7 +121,7 @@ func (d *document) check(t *testing.T, method, path string, a *answer) {
 		return
 	}
 	for _, detail := range a.Error.Details {
-		if _, ok := api.AboutRule(detail.Rule); !ok {
+		if _, ok := httpapi.AboutRule(detail.Rule); !ok {
 			t.Errorf("%s %s: nothing is said of the rule %q of %q", method, path, detail.Rule, detail.Path)
 		}
 	}

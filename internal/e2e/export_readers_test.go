@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/replay"
-	"svc/internal/runtimes"
+	"svc/internal/analysis/replay"
+	"svc/internal/testkit/runtimes"
 )
 
 // TestExportReadByOthers has DuckDB, pyarrow, pandas and Polars open the folder of every

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/internal/runtimes"
+	"svc/internal/testkit/runtimes"
 )
 
 const generator = "github.com/oapi-codegen/oapi-codegen/v2/cmd/oapi-codegen@v2.8.2"

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"svc/internal/runtimes"
+	"svc/internal/testkit/runtimes"
 )
 
 // partnersInJava returns the folder of what partners write in Java.

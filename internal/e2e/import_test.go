@@ -12,8 +12,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/replay"
-	"svc/internal/shift"
+	"svc/internal/analysis/replay"
+	"svc/internal/testkit/shift"
 	"svc/schemas"
 )
 

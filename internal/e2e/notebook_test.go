@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"svc/internal/runtimes"
+	"svc/internal/testkit/runtimes"
 )
 
 // TestNotebook goes the way of docs/analysts/README.md: a simulated week through svc

@@ -13,7 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/shift"
+	"svc/internal/testkit/shift"
 	"svc/processors/verdict"
 	"svc/schemas"
 )

@@ -15,7 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/simulate"
+	"svc/internal/analysis/simulate"
 	"svc/schemas"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/limit"
+	"svc/internal/httpapi/limit"
 )
 
 // TestRateOnTwoInstances: two instances are asked under one key as fast as they

@@ -18,7 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/runtimes"
+	"svc/internal/testkit/runtimes"
 	"svc/processors/verdict"
 	"svc/schemas"
 )

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/access"
+	"svc/internal/httpapi/access"
 )
 
 // unknown is the part of an id by which it is told from others.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"svc/internal/simulate"
+	"svc/internal/analysis/simulate"
 )
 
 // TestSimulateIntoDev streams days of a made-up unit through svc dev; what is served

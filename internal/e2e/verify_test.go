@@ -19,10 +19,10 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"svc/acuity"
-	"svc/internal/replay"
-	"svc/internal/replay/replaytest"
-	"svc/internal/shift"
+	"svc/internal/analysis/replay"
+	"svc/internal/analysis/replay/replaytest"
 	"svc/internal/stream"
+	"svc/internal/testkit/shift"
 	"svc/schemas"
 )
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"svc/internal/api"
+	"svc/internal/httpapi"
 	"svc/internal/outbound"
 	"svc/internal/signature"
 )
@@ -38,7 +38,7 @@ const remembered = 10_000
 
 // Delivery is one delivery as it came.
 type Delivery struct {
-	ReceivedAt api.Time          `json:"receivedAt"`
+	ReceivedAt httpapi.Time      `json:"receivedAt"`
 	Status     int               `json:"status"` // of our answer
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
@@ -86,7 +86,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	now := r.Now()
-	d := &Delivery{ReceivedAt: api.Time(now), Status: r.Answer, Verdict: Unchecked, Times: 1}
+	d := &Delivery{ReceivedAt: httpapi.Time(now), Status: r.Answer, Verdict: Unchecked, Times: 1}
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {

@@ -37,10 +37,10 @@ type Seals interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// Board is where the episodes are listed and where the page of the link finds its
+// EpisodeList is where the episodes are listed and where the page of the link finds its
 // own. What it is told it notes at once; what it cannot write it may lose until the
 // next step.
-type Board interface {
+type EpisodeList interface {
 	Episode(e outbound.Episode)
 	// Link says of which episode a token is.
 	Link(token string, l outbound.AckLink)
@@ -52,7 +52,7 @@ type Board interface {
 type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no letters, only surge.alert
-	Board    Board
+	Lists    EpisodeList
 	// Rooms looks up how the rooms stand at a version of the verdict or a later one,
 	// and waits for that; nil, an error or slowness: alerts do without.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)

@@ -102,12 +102,12 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	r.n = notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Board: r.board, Metrics: r.figures,
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.board, Metrics: r.figures,
 		Senders: map[outbound.Channel]outbound.Sender{
 			outbound.ChannelMail: letters, outbound.ChannelSMS: texts, outbound.ChannelWebhook: r.hooked,
 		},
 		People: people.New(people.Config{
-			Settings: r.settings, Seals: seals, Board: r.board, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
+			Settings: r.settings, Seals: seals, Lists: r.board, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
 			Rooms: func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 				if r.rooms == nil {
 					return &alert.Rooms{Open: 1, Top: []alert.Room{{ID: 4, Label: "LDR 4", Color: acuity.ColorRed, Nursing: "2:1"}}}, nil

@@ -55,10 +55,10 @@ func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) n
 		return slices.ContainsFunc(s.out.Letters, func(l notifier.Letter) bool { return l.Delivery.ID == id })
 	})
 	s.show()
-	if d.config.Board != nil && len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
+	if d.config.Lists != nil && len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
-		d.config.Board.Written(listed)
+		d.config.Lists.Written(listed)
 	}
 	if b, err := m.encode(); err == nil && string(b) != string(in.Memory) {
 		s.out.Memory = b
@@ -232,22 +232,22 @@ func (s *step) ackURL(of policy.Rank) string {
 // show lists the episode, and where its link leads.
 func (s *step) show() {
 	h, c := &s.memory.History, &s.desk.config
-	if h.Episode == "" || c.Board == nil {
+	if h.Episode == "" || c.Lists == nil {
 		return
 	}
-	c.Board.Episode(s.memory.episode(s.hospital, &s.policy))
+	c.Lists.Episode(s.memory.episode(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
-		c.Board.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until})
+		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until})
 	}
 }
 
 // closed lists the episode that has ended.
 func (s *step) closed(before *policy.History) {
-	if s.desk.config.Board == nil {
+	if s.desk.config.Lists == nil {
 		return
 	}
 	m := memory{History: *before, Alert: told{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
 	e := m.episode(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
-	s.desk.config.Board.Episode(e)
+	s.desk.config.Lists.Episode(e)
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/internal/runtimes"
 	"svc/internal/signature"
+	"svc/internal/testkit/runtimes"
 	"svc/notifier/egress"
 )
 

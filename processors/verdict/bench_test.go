@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"svc/acuity"
-	"svc/internal/shift"
 	"svc/internal/stream"
+	"svc/internal/testkit/shift"
 	"svc/schemas"
 )
 

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"svc/internal/view"
+	"svc/processors/verdict"
+)
+
+// projection stands between the verdict processor and the projector: it hands on
+// what changed and keeps the encoded charts of the partitions that are ours, so
+// that the view in Redis can be made anew without asking the processor.
+type projection struct {
+	projector *view.Projector
+
+	took chan struct{} // a partition has just become ours
+
+	mu         sync.Mutex
+	partitions map[int32]*partitionCharts
+}
+
+// partitionCharts are those of one partition as of an input position, in the hands
+// of one task. Once another task owns the partition this one is not heard.
+type partitionCharts struct {
+	view      *projection
+	partition int32
+	applied   int64
+	units     map[string]view.Unit
+	fresh     view.Freshness // of what is committed, shown or not
+}
+
+func newProjection() *projection {
+	return &projection{took: make(chan struct{}, 1), partitions: map[int32]*partitionCharts{}}
+}
+
+// Own implements [verdict.View].
+func (v *projection) Own(partition int32, applied int64, all []verdict.Chart) verdict.OwnedView {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept := &partitionCharts{view: v, partition: partition, applied: applied, units: make(map[string]view.Unit, len(all))}
+	for _, c := range all {
+		kept.units[c.Hospital] = unitOf(c)
+	}
+	kept.fresh.Reached(applied)
+	v.partitions[partition] = kept
+	v.whole(partition, kept)
+	select {
+	case v.took <- struct{}{}:
+	default:
+	}
+	return kept
+}
+
+// Show implements [verdict.OwnedView].
+func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
+	v := kept.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.partitions[kept.partition] != kept {
+		return
+	}
+	kept.applied = applied
+	kept.fresh.Reached(applied)
+	units := make([]view.Unit, 0, len(changed))
+	for _, c := range changed {
+		unit := unitOf(c)
+		units = append(units, unit)
+		kept.units[c.Hospital] = merge(kept.units[c.Hospital], unit)
+	}
+	v.projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
+}
+
+// Disown implements [verdict.OwnedView].
+func (kept *partitionCharts) Disown() {
+	v := kept.view
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.partitions[kept.partition] == kept {
+		delete(v.partitions, kept.partition)
+		v.projector.Release(kept.partition)
+	}
+}
+
+// owned are the partitions that are ours.
+func (v *projection) owned() []int32 {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Collect(maps.Keys(v.partitions))
+}
+
+// again answers the projector's call for all of a partition.
+func (v *projection) again(partition int32) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if kept := v.partitions[partition]; kept != nil {
+		v.whole(partition, kept)
+	}
+}
+
+func (v *projection) whole(partition int32, kept *partitionCharts) {
+	units := make([]view.Unit, 0, len(kept.units))
+	for _, unit := range kept.units {
+		unit.Rooms, unit.Site = maps.Clone(unit.Rooms), maps.Clone(unit.Site)
+		units = append(units, unit)
+	}
+	slices.SortFunc(units, func(a, b view.Unit) int { return strings.Compare(a.Hospital, b.Hospital) })
+	v.projector.Put(view.Projection{Partition: partition, Position: kept.applied, Whole: true, Units: units})
+}
+
+func unitOf(c verdict.Chart) view.Unit {
+	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.Site}
+}
+
+// merge returns the unit with what changed; what is gone leaves it.
+func merge(old, changed view.Unit) view.Unit {
+	changed.Rooms = merged(old.Rooms, changed.Rooms)
+	changed.Site = merged(old.Site, changed.Site)
+	return changed
+}
+
+func merged[K comparable](old, changed map[K][]byte) map[K][]byte {
+	if old == nil {
+		old = make(map[K][]byte, len(changed))
+	}
+	for name, value := range changed {
+		if value == nil {
+			delete(old, name)
+		} else {
+			old[name] = value
+		}
+	}
+	return old
+}

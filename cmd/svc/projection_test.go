@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/stream"
+	"svc/internal/view"
+	"svc/processors/verdict"
+	"svc/schemas"
+)
+
+// moved is a partition that goes from one task of this process to another, as it does
+// when the group takes it away and gives it back.
+type moved struct {
+	t          *testing.T
+	redis      *view.View
+	projection *projection
+	changelog  []stream.Record
+	inputs     int64
+}
+
+func newMoved(t *testing.T) *moved {
+	t.Helper()
+	server, err := view.Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(server.Close)
+	m := &moved{t: t, projection: newProjection()}
+	m.redis, err = view.Open(view.Config{
+		URL: server.URL(), Partition: func(string) int32 { return 0 }, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.projection.projector = m.redis.Projector("g", m.projection.again)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- m.projection.projector.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+		m.redis.Close()
+	})
+	return m
+}
+
+// restored is a task that has read the changelog, and owns the partition.
+func (m *moved) restored() stream.Task {
+	m.t.Helper()
+	task := verdict.Tasks(m.projection)(0)
+	for _, r := range m.changelog {
+		if err := task.Restore(r); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	if _, err := task.Restored(); err != nil {
+		m.t.Fatal(err)
+	}
+	return task
+}
+
+// commit applies one input and commits what the task makes of it.
+func (m *moved) commit(task stream.Task) {
+	m.t.Helper()
+	o := acuity.Observation{Hospital: "north", ReceivedAt: acuity.Instant(m.inputs+1) * 1000, Staffing: &acuity.Staffing{Nurses: int32(m.inputs)}}
+	value, err := schemas.EncodeObservation(nil, &o)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err = task.Apply(stream.Record{Offset: m.inputs, Key: []byte("north"), Value: value}); err != nil {
+		m.t.Fatal(err)
+	}
+	m.inputs++
+	err = task.Outputs(func(key, value []byte) {
+		m.changelog = append(m.changelog, stream.Record{Offset: int64(len(m.changelog)), Key: bytes.Clone(key), Value: bytes.Clone(value)})
+	})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	task.Committed()
+}
+
+// shows waits until the view has all inputs.
+func (m *moved) shows() {
+	m.t.Helper()
+	ctx, cancel := context.WithTimeout(m.t.Context(), 10*time.Second)
+	defer cancel()
+	if err := m.redis.Follow().Wait(ctx, 0, m.inputs-1); err != nil {
+		m.t.Fatalf("the view never had input %d: %v", m.inputs-1, err)
+	}
+	if s, err := m.redis.Read(ctx, "north"); err != nil || s.Version != m.inputs {
+		m.t.Fatalf("the view has version %d, %v, want %d", s.Version, err, m.inputs)
+	}
+}
+
+// TestTaskReplacesItself: a pause of a broker takes a partition away and gives it
+// back to the same process. The new task may be restored, and may even commit,
+// before the loop closes the old one.
+func TestTaskReplacesItself(t *testing.T) {
+	for _, order := range []string{
+		"old closes, new owns, new commits",
+		"new owns, old closes, new commits",
+		"new owns, new commits, old closes, new commits",
+		"new owns, old shows, old closes, new commits",
+		"new owns, new commits, old shows, new commits, old closes",
+		"old fails to restore, old closes, new owns, new commits",
+		"new owns, other fails to restore, new commits, old closes",
+	} {
+		t.Run(order, func(t *testing.T) {
+			m := newMoved(t)
+			old := m.restored()
+			m.commit(old)
+			m.shows()
+			var young stream.Task
+			for step := range strings.SplitSeq(order, ", ") {
+				switch step {
+				case "new owns":
+					young = m.restored()
+				case "new commits":
+					m.commit(young)
+					m.shows()
+				case "old closes":
+					old.Close()
+				case "old shows": // a commit of time alone, which came to nothing
+					if err := old.Outputs(func([]byte, []byte) {}); err != nil {
+						t.Fatal(err)
+					}
+					old.Committed()
+				default: // a task that never owned the partition
+					verdict.Tasks(m.projection)(0).Close()
+				}
+			}
+			m.commit(young)
+			m.shows()
+			m.projection.again(0) // as the projector asks when Redis has lost the view
+			m.shows()
+			if owned := m.projection.owned(); !slices.Equal(owned, []int32{0}) {
+				t.Errorf("the process owns %v", owned)
+			}
+			young.Close()
+			if owned := m.projection.owned(); len(owned) > 0 {
+				t.Errorf("the process still owns %v", owned)
+			}
+		})
+	}
+}

@@ -1,0 +1,340 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// Config is what the endpoints need.
+type Config struct {
+	Shell *httpapi.Shell
+	Ring  *Ring
+	// Used returns when keys were used last, as far as that is known.
+	Used func(ctx context.Context, ids []string) (map[string]time.Time, error)
+}
+
+// MountWrites adds the endpoints that change keys.
+func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, writes()) }
+
+// MountReads adds the endpoints that show keys.
+func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
+
+// Operations are what administrators do with keys.
+func Operations() []httpapi.Operation {
+	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
+}
+
+type server struct{ Config }
+
+const (
+	group    = "Administration"
+	maxBody  = 64 << 10 // bytes
+	maxName  = 100      // characters of a key's name
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+func writes() []httpapi.Route[*server] {
+	ifMatch := httpapi.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The entity tag that the key had when it was read: if it has changed since, nothing is done."}
+	id := httpapi.Parameter{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}
+	return []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/keys", Scope: access.Admin, ID: "mintKey", Group: group,
+			Summary: "Make a key", About: "The key itself is in the answer and nowhere else: it is not kept.",
+			Bodies: []httpapi.Body{{Type: "application/json", Shape: mintShape{}, Limit: maxBody, Examples: []httpapi.Example{
+				{Name: "For one feed", Text: `{"name":"Epic ADT","scopes":["ingest:hl7"],"rate":50,"burst":200}`},
+			}}},
+			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+		}, Serve: (*server).mint},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/keys/{id}/rotate", Scope: access.Admin, ID: "rotateKey", Group: group,
+			Summary: "Make a successor of a key", About: "The old one stays valid for the overlap.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Bodies: []httpapi.Body{{Type: "application/json", Shape: rotateShape{}, Optional: true, Limit: maxBody, Examples: []httpapi.Example{
+				{Name: "A day to change over", Text: `{"overlap":"24h"}`},
+			}}},
+			Data: mintedKey{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		}, Serve: (*server).rotate},
+		{Operation: httpapi.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "revokeKey", Group: group,
+			Summary: "Revoke a key", About: "Everywhere within a second. A key that has ended stays as it is.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition},
+		}, Serve: (*server).revoke},
+	}
+}
+
+func reads() []httpapi.Route[*server] {
+	return []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/keys", Scope: access.Admin, ID: "listKeys", Group: group,
+			Summary: "All keys of the hospital, oldest first", Data: keyList{},
+		}, Serve: (*server).list},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/keys/{id}", Scope: access.Admin, ID: "getKey", Group: group,
+			Summary:    "One key",
+			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "key_0123456789abcdef", About: "Of the key."}},
+			Data:       keyRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).get},
+	}
+}
+
+type mintShape struct {
+	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"What the integration is called."`
+	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
+	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
+	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" or:"0" doc:"Requests per second; 0: no limit. Default 50."`
+	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
+}
+
+type rotateShape struct {
+	Overlap string `json:"overlap,omitempty" enum:"0,1h,24h,7d" doc:"How long the old key stays valid. Default 24h."`
+}
+
+type keyRow struct {
+	ID         string       `json:"id"`
+	Name       string       `json:"name"`
+	Status     string       `json:"status"` // active, revoked or expired
+	Scopes     []string     `json:"scopes"`
+	CreatedAt  httpapi.Time `json:"createdAt"`
+	ExpiresAt  httpapi.Time `json:"expiresAt"`
+	RevokedAt  httpapi.Time `json:"revokedAt"`
+	Rate       float64      `json:"rate"` // requests per second; 0: no limit
+	Burst      int          `json:"burst"`
+	LastUsedAt httpapi.Time `json:"lastUsedAt"` // to the minute; null: not known
+	Version    string       `json:"version"`    // as the entity tag
+}
+
+type mintedKey struct {
+	keyRow
+	Key      string            `json:"key"` // shown once
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
+type keyList struct {
+	Keys []keyRow `json:"keys"`
+}
+
+func (s *server) row(k *access.Key, used map[string]time.Time) keyRow {
+	row := keyRow{
+		ID: k.ID, Name: k.Name, Status: Status(k, s.Shell.Now()), Scopes: []string{}, CreatedAt: httpapi.Time(k.CreatedAt),
+		ExpiresAt: httpapi.Time(k.ExpiresAt), RevokedAt: httpapi.Time(k.RevokedAt), Rate: k.Rate, Burst: k.Burst,
+		LastUsedAt: httpapi.Time(used[k.ID]), Version: Version(k),
+	}
+	for _, scope := range k.Scopes {
+		row.Scopes = append(row.Scopes, string(scope))
+	}
+	return row
+}
+
+func (s *server) minted(k *access.Key, token string, warnings []httpapi.Warning) mintedKey {
+	return mintedKey{s.row(k, nil), token, append([]httpapi.Warning{}, warnings...)}
+}
+
+func (s *server) list(w http.ResponseWriter, r *http.Request) {
+	all := s.Ring.Register.Keys(httpapi.Caller(r.Context()).Hospital)
+	ids := make([]string, len(all))
+	for i := range all {
+		ids[i] = all[i].ID
+	}
+	used := s.used(r, ids)
+	list := keyList{Keys: make([]keyRow, len(all))}
+	for i := range all {
+		list.Keys[i] = s.row(&all[i], used)
+	}
+	httpapi.OK(w, r, list)
+}
+
+func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
+	if s.Used == nil {
+		return nil
+	}
+	used, err := s.Used(r.Context(), ids)
+	if err != nil { // the list is of use without it
+		s.Shell.Log.WarnContext(r.Context(), "last use of keys not known", "error", err)
+	}
+	return used
+}
+
+func (s *server) get(w http.ResponseWriter, r *http.Request) {
+	if key, ok := s.find(w, r); ok {
+		s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
+	}
+}
+
+func (s *server) mint(w http.ResponseWriter, r *http.Request) {
+	var in mintShape
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	hospital := httpapi.Caller(r.Context()).Hospital
+	template, broken := in.template(hospital, s.Ring.Register.Zone(hospital))
+	switch {
+	case len(broken) > 0:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: broken})
+		return
+	case in.ExpiresAt != nil && !template.ExpiresAt.After(s.Shell.Now()):
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key would have expired already.", Details: []httpapi.Detail{{Path: "expiresAt", Rule: "future"}}})
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	key, token, err := s.Ring.Mint(ctx, httpapi.Caller(r.Context()).ID, template)
+	if s.failed(w, r, err) {
+		return
+	}
+	s.answer(w, r, &key, s.minted(&key, token, warnings))
+}
+
+// scopeNames are the scopes that a key may be given.
+func scopeNames() (names []string) {
+	for _, scope := range append(access.Scopes(), access.Admin, "all") {
+		names = append(names, string(scope))
+	}
+	return names
+}
+
+// template returns the key that a body asks for, and the rules that it breaks.
+func (in *mintShape) template(hospital string, zone *time.Location) (key access.Key, broken []httpapi.Detail) {
+	unless := func(ok bool, path, rule string) {
+		if !ok {
+			broken = append(broken, httpapi.Detail{Path: path, Rule: rule})
+		}
+	}
+	key = access.Key{Hospital: hospital, Name: strings.TrimSpace(in.Name)}
+	unless(!httpapi.Blank(key.Name) && !httpapi.Controls(key.Name) && utf8.RuneCountInString(key.Name) <= maxName, "name", "length:1-100")
+	known := scopeNames()
+	for i, name := range in.Scopes {
+		unless(slices.Contains(known, name), "scopes["+strconv.Itoa(i)+"]", "enum:"+strings.Join(known, "|"))
+	}
+	unless(len(in.Scopes) > 0, "scopes", "minItems:1")
+	rate := float64(access.DefaultRate)
+	if in.Rate != nil {
+		rate = *in.Rate
+	}
+	_, err := access.Limits(rate, 0)
+	unless(err == nil, "rate", "range:0.01-100000")
+	_, err = access.Limits(access.DefaultRate, in.Burst)
+	unless(err == nil, "burst", "range:0-1000000")
+	if in.ExpiresAt != nil {
+		at, ok := httpapi.ParseTime(*in.ExpiresAt, zone)
+		unless(ok, "expiresAt", "date-time")
+		key.ExpiresAt = at
+	}
+	if len(broken) > 0 {
+		return key, broken
+	}
+	limits, err := access.Limits(rate, in.Burst)
+	unless(err == nil, "rate", "range:0.01-100000")
+	key.Rate, key.Burst = limits.Rate, limits.Burst
+	key.Scopes, err = access.ParseScopes(strings.Join(in.Scopes, ","))
+	unless(err == nil, "scopes", "minItems:1")
+	return key, broken
+}
+
+func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
+	var in rotateShape
+	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	if in.Overlap == "" {
+		in.Overlap = "24h"
+	}
+	overlap, known := Overlaps[in.Overlap]
+	if !known {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: []httpapi.Detail{{Path: "overlap", Rule: "enum:0|1h|24h|7d"}}})
+		return
+	}
+	s.change(w, r, func(ctx context.Context, by string, seen int64, old access.Key) error {
+		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
+		if errors.Is(err, ErrEnded) {
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key is not valid any more; make a new one."})
+			return nil
+		}
+		if err == nil {
+			s.answer(w, r, &key, s.minted(&key, token, warnings))
+		}
+		return err
+	})
+}
+
+func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
+	s.change(w, r, func(ctx context.Context, by string, seen int64, key access.Key) error {
+		key, err := s.Ring.Revoke(ctx, by, seen, key)
+		if err == nil {
+			s.answer(w, r, &key, s.row(&key, s.used(r, []string{key.ID})))
+		}
+		return err
+	})
+}
+
+// change has the key of the path changed. If the settings were changed meanwhile,
+// by this process or another one, it looks the key up again: whether that is still
+// the one that the caller means is decided by what won.
+func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	for {
+		seen := s.Ring.Seen()
+		key, ok := s.find(w, r)
+		if !ok {
+			return
+		}
+		err := do(ctx, httpapi.Caller(r.Context()).ID, seen, key)
+		if !errors.Is(err, access.ErrOvertaken) || ctx.Err() != nil {
+			s.failed(w, r, err)
+			return
+		}
+	}
+}
+
+// find returns the key of the path, if it is of the caller's hospital and as the
+// caller knows it; else it has answered.
+func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
+	key, known := s.Ring.Register.Key(httpapi.PathValue(r, "id"))
+	if !known || key.Hospital != httpapi.Caller(r.Context()).Hospital {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return key, false
+	}
+	if match := strings.Join(r.Header["If-Match"], ","); match != "" && r.Method != http.MethodGet && r.Method != http.MethodHead {
+		found := false
+		for tag := range strings.SplitSeq(match, ",") {
+			tag = strings.TrimSpace(tag)
+			found = found || tag == "*" || tag == etag(&key)
+		}
+		if !found {
+			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+			return key, false
+		}
+	}
+	return key, true
+}
+
+func etag(k *access.Key) string { return `"` + Version(k) + `"` }
+
+func (s *server) answer(w http.ResponseWriter, r *http.Request, k *access.Key, data any) {
+	w.Header()["Etag"] = []string{etag(k)}
+	httpapi.OK(w, r, data)
+}
+
+func (s *server) failed(w http.ResponseWriter, r *http.Request, err error) bool {
+	if err == nil {
+		return false
+	}
+	s.Shell.Log.WarnContext(r.Context(), "key not written", "error", err)
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	return true
+}

@@ -1,0 +1,269 @@
+package subscribers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+)
+
+// The acts of the audit.
+const (
+	actWebhookTest   = "webhook.test"
+	actWebhookReplay = "webhook.replay"
+	actDeliveryRetry = "delivery.retry"
+	actCommandStop   = "command.stop"
+)
+
+// awaitWithin is how long a command is waited for.
+const (
+	awaitWithin = 2 * time.Second
+	lookEvery   = 20 * time.Millisecond
+)
+
+func commands() []httpapi.Route[*server] {
+	hook := idOf("webhook", "whk_0123456789abcdef")
+	return grouped(groupWebhooks, []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/test", ID: "testWebhook", Summary: "Send an endpoint a ping, or a sample of an event",
+			About:      "Signed and sent as any event is, but once; also to an endpoint that is paused. The command tells what became of it.",
+			Parameters: []httpapi.Parameter{hook},
+			Bodies:     optionalBody(testShape{}, httpapi.Example{Name: "A ping", Text: `{}`}, httpapi.Example{Name: "A sample", Text: `{"event":"surge.level_changed"}`}),
+			Data:       commanded{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).test},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/replay", ID: "replayWebhook", Summary: "Send the events of a window again",
+			About:      "By occurredAt, with the same ids and bodies, beside new events and at half the rate. only: failed sends what ended without success, missing what was never delivered here, all everything. count is null if it is not known within two seconds; the command tells it later.",
+			Parameters: []httpapi.Parameter{hook},
+			Bodies: body(replayShape{},
+				httpapi.Example{Name: "What was missed", Text: `{"since":"2026-03-01T14:00:00Z","until":"2026-03-01T15:00:00Z","only":"missing"}`},
+				httpapi.Example{Name: "Levels, all again", Text: `{"since":"2026-03-01T14:00:00Z","events":["surge.level_changed"],"only":"all"}`}),
+			Data: replayed{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+		}, Serve: (*server).replay},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/deliveries/{id}/retry", ID: "retryDelivery", Summary: "Send one delivery again",
+			About:      "The same id and body, once.",
+			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Data:       retriedRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).retry},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/commands/{id}/stop", ID: "stopCommand", Summary: "Stop a replay",
+			About:      "What is under way ends, the rest is not sent.",
+			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+		}, Serve: (*server).stop},
+	})
+}
+
+type testShape struct {
+	Event string `json:"event,omitempty" enum:"ping,surge.level_changed,room.rescored,surge.alert" doc:"Default ping."`
+}
+
+type replayShape struct {
+	Since  string   `json:"since" format:"date-time"`
+	Until  *string  `json:"until,omitempty" format:"date-time" doc:"Default: now."`
+	Events []string `json:"events,omitempty" minItems:"1" enum:"surge.level_changed,room.rescored,surge.alert" doc:"Only these; default: what the endpoint asked for."`
+	Only   string   `json:"only,omitempty" enum:"failed,missing,all" doc:"Default missing."`
+}
+
+type commanded struct {
+	CommandID  string            `json:"commandId"`
+	DeliveryID *string           `json:"deliveryId"` // null: the command tells it
+	Warnings   []httpapi.Warning `json:"warnings"`
+}
+
+type replayed struct {
+	CommandID string            `json:"commandId"`
+	Count     *int              `json:"count"` // deliveries; null: not known yet
+	Warnings  []httpapi.Warning `json:"warnings"`
+}
+
+type retriedRow struct {
+	CommandID string `json:"commandId"`
+}
+
+// commandRow is how far a command is.
+type commandRow struct {
+	CommandID  string       `json:"commandId"`
+	Verb       string       `json:"verb"` // test, retry, replay, ack
+	Done       bool         `json:"done"`
+	Stopped    bool         `json:"stopped"`
+	Reason     *string      `json:"reason"` // of one that could not be done: a stable code
+	Count      int          `json:"count"`  // deliveries asked for
+	Delivered  int          `json:"delivered"`
+	Failed     int          `json:"failed"`
+	DeliveryID *string      `json:"deliveryId"` // that a test or a retry made
+	UpdatedAt  httpapi.Time `json:"updatedAt"`
+}
+
+func commandOf(p *outbound.Progress) commandRow {
+	return commandRow{
+		p.ID, string(p.Verb), p.Done, p.Stopped, some(p.Reason), p.Count, p.Delivered, p.Failed, some(p.Delivery), httpapi.Time(p.UpdatedAt),
+	}
+}
+
+// command begins a command of the caller's.
+func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command {
+	caller := httpapi.Caller(r.Context())
+	return &outbound.Command{ID: newID("cmd_", 8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
+}
+
+// order puts the act on record and the command into the ledger, or has answered.
+func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject string, c *outbound.Command) bool {
+	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
+}
+
+func (s *server) test(w http.ResponseWriter, r *http.Request) {
+	var in testShape
+	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	var f faults
+	f.unless(in.Event == "" || slices.Contains(eventNames, in.Event), "event", "enum:ping|surge.level_changed|room.rescored|surge.alert")
+	if f.answered(w, r) {
+		return
+	}
+	hook, ok := s.webhook(w, r)
+	if !ok {
+		return
+	}
+	c := s.command(r, outbound.VerbTest)
+	c.Endpoint, c.Channel = hook.ID, outbound.ChannelWebhook
+	if in.Event != outbound.Ping {
+		c.Event = in.Event
+	}
+	if s.order(w, r, actWebhookTest, hook.ID, c) {
+		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]httpapi.Warning{}, warnings...)})
+	}
+}
+
+func (s *server) replay(w http.ResponseWriter, r *http.Request) {
+	var in replayShape
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	c := s.command(r, outbound.VerbReplay)
+	var f faults
+	f.unless(in.Since != "", "since", "required")
+	c.Since = s.parseTime(&f, c.Hospital, "since", in.Since)
+	if c.Until = c.At; in.Until != nil {
+		f.unless(*in.Until != "", "until", "format:date-time")
+		c.Until = s.parseTime(&f, c.Hospital, "until", *in.Until)
+	}
+	f.fits(c.Since.IsZero() || c.Since.Before(c.Until), "until", "after:since")
+	c.Events = in.Events
+	f.unless(in.Events == nil || len(in.Events) > 0, "events", "minItems:1")
+	for i, name := range in.Events {
+		f.unless(slices.Contains(eventNames[:3], name), item("events", i), "enum:surge.level_changed|room.rescored|surge.alert")
+	}
+	switch c.Only = outbound.Selection(in.Only); c.Only {
+	case "":
+		c.Only = outbound.SelectMissing
+	case outbound.SelectFailed, outbound.SelectMissing, outbound.SelectAll:
+	default:
+		f.add("only", "enum:failed|missing|all")
+	}
+	if f.answered(w, r) {
+		return
+	}
+	hook, ok := s.webhook(w, r)
+	if !ok {
+		return
+	}
+	c.Endpoint = hook.ID
+	if s.order(w, r, actWebhookReplay, hook.ID, c) {
+		httpapi.OK(w, r, replayed{c.ID, s.count(r.Context(), c), append([]httpapi.Warning{}, warnings...)})
+	}
+}
+
+// count waits a little for the notifier to say how many deliveries a replay makes.
+func (s *server) count(ctx context.Context, c *outbound.Command) *int {
+	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
+		return &p.Count
+	}
+	return nil
+}
+
+// Await waits a little until the notifier has come so far with a command. It is another
+// process and tells by the board alone, so it is looked for there.
+func Await(ctx context.Context, board Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
+	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
+	defer cancel()
+	look := time.NewTicker(lookEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
+	defer look.Stop()
+	for {
+		p, ok, err := board.Progress(ctx, c.Hospital, c.ID)
+		if err != nil {
+			return p, false
+		}
+		if ok && enough(&p) {
+			return p, true
+		}
+		select {
+		case <-ctx.Done():
+			return p, false
+		case <-look.C:
+		}
+	}
+}
+
+func (s *server) retry(w http.ResponseWriter, r *http.Request) {
+	c := s.command(r, outbound.VerbRetry)
+	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+		return
+	case !ok:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	}
+	c.Delivery, c.EventID, c.Endpoint, c.Channel = d.ID, d.EventID, d.EndpointID, d.Channel
+	if s.order(w, r, actDeliveryRetry, d.ID, c) {
+		httpapi.OK(w, r, retriedRow{c.ID})
+	}
+}
+
+func (s *server) stop(w http.ResponseWriter, r *http.Request) {
+	c := s.command(r, outbound.VerbStop)
+	p, ok := s.progress(w, r)
+	if !ok {
+		return
+	}
+	switch {
+	case p.Verb != outbound.VerbReplay:
+		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
+		return
+	case p.Done: // as it is
+		httpapi.OK(w, r, commandOf(&p))
+		return
+	}
+	c.Command, c.Endpoint = p.ID, ""
+	if s.order(w, r, actCommandStop, p.ID, c) {
+		httpapi.OK(w, r, commandOf(&p))
+	}
+}
+
+// progress returns how far the command of the path is, or has answered.
+func (s *server) progress(w http.ResponseWriter, r *http.Request) (outbound.Progress, bool) {
+	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+		return p, false
+	case !ok:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	}
+	return p, ok
+}
+
+func (s *server) getCommand(w http.ResponseWriter, r *http.Request) {
+	if p, ok := s.progress(w, r); ok {
+		httpapi.OK(w, r, commandOf(&p))
+	}
+}

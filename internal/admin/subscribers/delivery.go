@@ -1,0 +1,220 @@
+package subscribers
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+)
+
+// The pages of lists of deliveries.
+const (
+	deliveriesUsual  = 50
+	deliveriesAtMost = 200
+)
+
+var channelNames = []string{string(outbound.ChannelWebhook), string(outbound.ChannelMail), string(outbound.ChannelSMS)}
+
+var stateNames = []string{
+	string(outbound.Pending), string(outbound.Delivered), string(outbound.Rejected), string(outbound.Expired), string(outbound.Poison),
+	string(outbound.Cancelled), string(outbound.Failed), string(outbound.Suppressed), string(outbound.Superseded),
+}
+
+func deliveryReads() []httpapi.Route[*server] {
+	page := []httpapi.Parameter{
+		{Name: "channel", In: "query", About: "Only these.", Values: channelNames},
+		{Name: "state", In: "query", About: "Only these.", Values: stateNames},
+		{Name: "event", In: "query", About: "Only these.", Values: eventNames},
+		httpapi.Since(), httpapi.Until(), httpapi.Limit(deliveriesUsual, deliveriesAtMost),
+		{Name: "cursor", In: "query", About: "next of the page before."},
+	}
+	hook := idOf("webhook", "whk_0123456789abcdef")
+	const about = "The newest 10,000 of an endpoint."
+	return grouped(groupWebhooks, []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/deliveries", ID: "listDeliveries", Summary: "What was sent or is to be sent, newest first", About: about,
+			Parameters: page, Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Unprocessable}, Limits: map[string]int64{"deliveriesPerPage": deliveriesAtMost, "deliveriesListed": outbound.RecentPerEndpoint},
+		}, Serve: (*server).listDeliveries},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/deliveries/{id}", ID: "getDelivery", Summary: "One delivery with its attempts",
+			Parameters: []httpapi.Parameter{idOf("delivery", "dlv_0123456789abcdef0123456789abcdef")},
+			Data:       deliveryRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).getDelivery},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}/deliveries", ID: "listWebhookDeliveries", Summary: "What was sent to one endpoint, newest first", About: about,
+			Parameters: append([]httpapi.Parameter{hook}, page...), Data: deliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+		}, Serve: (*server).listWebhookDeliveries},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/v1/webhooks/{id}/deliveries", Keyed: true, ID: "listOwnDeliveries", Summary: "What was sent to the partner's own endpoint, newest first",
+			About:      about + " For the keys that the endpoint names in readerKeyIds, whatever their scopes; to others there is no such endpoint.",
+			Parameters: append([]httpapi.Parameter{hook}, page...), Data: ownDeliveryPage{}, Refuses: []httpapi.Kind{httpapi.Invalid, httpapi.Missing, httpapi.Unprocessable},
+		}, Serve: (*server).listOwnDeliveries},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/commands/{id}", ID: "getCommand", Summary: "How far a test, a retry or a replay is",
+			Parameters: []httpapi.Parameter{idOf("command", "cmd_0123456789abcdef")},
+			Data:       commandRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).getCommand},
+	})
+}
+
+// deliveryBase is what a partner sees, too.
+type deliveryBase struct {
+	ID            string       `json:"id"`
+	EventID       string       `json:"eventId"`
+	Event         string       `json:"event"`
+	Channel       string       `json:"channel"`
+	EndpointID    string       `json:"endpointId"` // of a webhook or a recipient
+	State         string       `json:"state"`
+	Reason        *string      `json:"reason"` // of a state that is not delivered: a stable code
+	OccurredAt    httpapi.Time `json:"occurredAt"`
+	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: none
+}
+
+type attemptBase struct {
+	N      int          `json:"n"` // from 1
+	At     httpapi.Time `json:"at"`
+	MS     int64        `json:"ms"`
+	Class  string       `json:"class"`
+	Status *int         `json:"status"` // HTTP or SMTP; null: none came
+}
+
+type deliveryRow struct {
+	deliveryBase
+	Attempts []attemptRow `json:"attempts"` // oldest first, the last 20
+}
+
+type attemptRow struct {
+	attemptBase
+	Response *string `json:"response"` // what was answered, cut
+}
+
+type deliveryPage struct {
+	Items []deliveryRow `json:"items"`
+	Next  *string       `json:"next"` // cursor of the next page; null: there is none
+}
+
+type ownDelivery struct {
+	deliveryBase
+	Attempts []attemptBase `json:"attempts"`
+}
+
+type ownDeliveryPage struct {
+	Items []ownDelivery `json:"items"`
+	Next  *string       `json:"next"`
+}
+
+func baseOf(d *outbound.Delivery) deliveryBase {
+	return deliveryBase{
+		d.ID, d.EventID, d.Event, string(d.Channel), d.EndpointID, string(d.State), some(d.Reason), httpapi.Time(d.OccurredAt), httpapi.Time(d.NextAttemptAt),
+	}
+}
+
+func attemptOf(a *outbound.Attempt) attemptBase {
+	return attemptBase{a.N, httpapi.Time(a.At), a.Took.Milliseconds(), string(a.Class), some(a.Status)}
+}
+
+func deliveryOf(d *outbound.Delivery) deliveryRow {
+	row := deliveryRow{baseOf(d), make([]attemptRow, len(d.Attempts))}
+	for i := range d.Attempts {
+		row.Attempts[i] = attemptRow{attemptOf(&d.Attempts[i]), some(d.Attempts[i].Response)}
+	}
+	return row
+}
+
+// query reads the query of a request, or has answered.
+func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
+	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
+	q := outbound.Query{
+		Hospital: hospitalOf(r), Endpoint: endpoint, Channel: outbound.Channel(given.One("channel", channelNames...)),
+		State: outbound.State(given.One("state", stateNames...)), Event: given.One("event", eventNames...),
+		Since: given.Time("since", zone), Until: given.Time("until", zone),
+		Limit: int(given.Whole("limit", deliveriesUsual, 1, deliveriesAtMost)), Cursor: given.Text("cursor"),
+	}
+	return q, !given.Refused(w, r)
+}
+
+// page answers a query, or has answered.
+func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
+	q, ok := s.query(w, r, endpoint)
+	if !ok {
+		return page, false
+	}
+	page, err := s.Lists.Deliveries(r.Context(), q)
+	switch {
+	case err == nil:
+		return page, true
+	case errors.Is(err, ErrCursor):
+		unprocessable(w, r, "The cursor is of no page of this list.", "cursor", "cursor")
+	default:
+		s.away(w, r, err)
+	}
+	return page, false
+}
+
+func (s *server) answerPage(w http.ResponseWriter, r *http.Request, endpoint string) {
+	found, ok := s.page(w, r, endpoint)
+	if !ok {
+		return
+	}
+	page := deliveryPage{Items: make([]deliveryRow, len(found.Items)), Next: some(found.Next)}
+	for i := range found.Items {
+		page.Items[i] = deliveryOf(&found.Items[i])
+	}
+	httpapi.OK(w, r, page)
+}
+
+func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) { s.answerPage(w, r, "") }
+
+func (s *server) listWebhookDeliveries(w http.ResponseWriter, r *http.Request) {
+	if hook, ok := s.webhook(w, r); ok {
+		s.answerPage(w, r, hook.ID)
+	}
+}
+
+func (s *server) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
+	hook, known := s.Register.Webhook(hospitalOf(r), pathID(r))
+	if !known || !s.reads(r, hook) {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	}
+	found, ok := s.page(w, r, hook.ID)
+	if !ok {
+		return
+	}
+	page := ownDeliveryPage{Items: make([]ownDelivery, len(found.Items)), Next: some(found.Next)}
+	for i := range found.Items {
+		d := &found.Items[i]
+		page.Items[i] = ownDelivery{baseOf(d), make([]attemptBase, len(d.Attempts))}
+		for j := range d.Attempts {
+			page.Items[i].Attempts[j] = attemptOf(&d.Attempts[j])
+		}
+	}
+	httpapi.OK(w, r, page)
+}
+
+// reads reports whether the caller's key is one that may list the deliveries to an
+// endpoint, or was rotated from or to one.
+func (s *server) reads(r *http.Request, hook *outbound.Webhook) bool {
+	caller := httpapi.Caller(r.Context())
+	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {
+		if id == caller.ID {
+			return true
+		}
+		named, known := s.Key(id)
+		return known && named.Hospital == caller.Hospital && named.Lineage() == caller.Lineage()
+	})
+}
+
+func (s *server) getDelivery(w http.ResponseWriter, r *http.Request) {
+	d, ok, err := s.Lists.Delivery(r.Context(), hospitalOf(r), pathID(r))
+	switch {
+	case err != nil:
+		s.away(w, r, err)
+	case !ok:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	default:
+		httpapi.OK(w, r, deliveryOf(&d))
+	}
+}

@@ -1,0 +1,134 @@
+package subscribers
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+)
+
+const actAlertAck = "alert.ack"
+
+const maxBy = 60 // characters
+
+func episodeWrites() []httpapi.Route[*server] {
+	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodPost, Path: "/api/admin/alerts/episodes/{id}/ack", ID: "acknowledgeAlert", Summary: "Say that somebody has taken the alert",
+		About:      "Nothing escalates or repeats until the level rises again. Answered once the list of episodes shows it; done is false if that takes longer than two seconds, and then the command tells it.",
+		Parameters: []httpapi.Parameter{idOf("episode", "epi_0123456789abcdef")},
+		Bodies:     optionalBody(ackShape{}, httpapi.Example{Name: "By a role", Text: `{"by":"House supervisor"}`}),
+		Data:       acknowledged{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+	}, Serve: (*server).acknowledge}})
+}
+
+func episodeReads() []httpapi.Route[*server] {
+	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: "/api/admin/alerts/episodes", ID: "listEpisodes", Summary: "When people were told, newest first",
+		About: "An episode begins when the unit leaves green and ends when those told know that it is green again.", Data: episodeList{},
+	}, Serve: (*server).listEpisodes}})
+}
+
+type ackShape struct {
+	By    string `json:"by,omitempty" pattern:"line" maxLength:"60" doc:"The role that has taken it; without it the key."`
+	Alert string `json:"alertId,omitempty" maxLength:"64" doc:"The raise that is answered, as the list has it; without it the newest."`
+}
+
+type acknowledged struct {
+	CommandID string            `json:"commandId"`
+	Done      bool              `json:"done"` // the episode shows it
+	Warnings  []httpapi.Warning `json:"warnings"`
+}
+
+type episodeRow struct {
+	ID       string       `json:"id"`
+	Tier     string       `json:"tier"`  // told last
+	Level    string       `json:"level"` // now, or when it ended
+	OpenedAt httpapi.Time `json:"openedAt"`
+	ClosedAt httpapi.Time `json:"closedAt"` // null: open
+	ToldAt   httpapi.Time `json:"toldAt"`
+	Reason   string       `json:"reason"`  // why people were told last
+	Round    int          `json:"round"`   // of escalation
+	AckBy    httpapi.Time `json:"ackBy"`   // until when somebody must have taken it; null: nobody need
+	AckedAt  httpapi.Time `json:"ackedAt"` // null: nobody has
+	AckedBy  *string      `json:"ackedBy"`
+	AlertID  *string      `json:"alertId"` // the raise that an answer is asked for
+	// Unreached says that no message of the last alert has arrived, or can any more.
+	Unreached bool `json:"unreached"`
+}
+
+type episodeList struct {
+	Items []episodeRow `json:"items"`
+}
+
+// episodes returns those of the hospital, newest first, or has answered.
+func (s *server) episodes(w http.ResponseWriter, r *http.Request) ([]outbound.Episode, bool) {
+	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
+	if err != nil {
+		s.away(w, r, err)
+		return nil, false
+	}
+	slices.SortStableFunc(all, func(a, b outbound.Episode) int { return b.OpenedAt.Compare(a.OpenedAt) })
+	return all, true
+}
+
+func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
+	all, ok := s.episodes(w, r)
+	if !ok {
+		return
+	}
+	list := episodeList{Items: make([]episodeRow, len(all))}
+	for i := range all {
+		e := &all[i]
+		list.Items[i] = episodeRow{
+			e.ID, e.Tier, e.Level, httpapi.Time(e.OpenedAt), httpapi.Time(e.ClosedAt), httpapi.Time(e.ToldAt), e.Reason, e.Round,
+			httpapi.Time(e.AckBy), httpapi.Time(e.AckedAt), some(e.AckedBy), some(e.Alert), e.Unreached,
+		}
+	}
+	httpapi.OK(w, r, list)
+}
+
+func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
+	var in ackShape
+	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	in.By = strings.TrimSpace(in.By)
+	var f faults
+	f.unless(utf8.RuneCountInString(in.By) <= maxBy && !httpapi.Controls(in.By), "by", "length:0-60")
+	f.unless(utf8.RuneCountInString(in.Alert) <= 64, "alertId", "length:0-64")
+	if f.answered(w, r) {
+		return
+	}
+	all, ok := s.episodes(w, r)
+	if !ok {
+		return
+	}
+	at := slices.IndexFunc(all, func(e outbound.Episode) bool { return e.ID == pathID(r) })
+	switch {
+	case at < 0:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	case !all[at].ClosedAt.IsZero():
+		unprocessable(w, r, "The episode has ended.", "", "closed")
+		return
+	}
+	c := s.command(r, outbound.VerbAck)
+	c.Episode, c.EventID = all[at].ID, cmp.Or(in.Alert, all[at].Alert)
+	if in.By != "" {
+		c.By = in.By
+	}
+	if !s.order(w, r, actAlertAck, c.Episode, c) {
+		return
+	}
+	p, _ := Await(r.Context(), s.Lists, c, func(p *outbound.Progress) bool { return p.Done })
+	if p.Done && p.Reason != "" {
+		unprocessable(w, r, "The level has risen since, or the episode has ended; look at the newest alert.", "alertId", p.Reason)
+		return
+	}
+	httpapi.OK(w, r, acknowledged{c.ID, p.Done, append([]httpapi.Warning{}, warnings...)})
+}

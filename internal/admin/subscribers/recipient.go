@@ -1,0 +1,309 @@
+package subscribers
+
+import (
+	"context"
+	"net/http"
+	"net/mail"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+)
+
+// The acts of the audit.
+const (
+	actRecipientCreate = "alert-recipient.create"
+	actRecipientChange = "alert-recipient.change"
+	actRecipientDelete = "alert-recipient.delete"
+	actAlertTest       = "alert.test"
+)
+
+// The bounds of a recipient.
+const (
+	maxLabel      = 60  // characters
+	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
+	recipientsMax = 200 // per hospital
+)
+
+func recipientWrites() []httpapi.Route[*server] {
+	id := idOf("recipient", "rcp_0123456789abcdef")
+	return grouped(groupAlerts, []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/alerts/recipients", ID: "createRecipient", Summary: "Add a role on duty that alerts go to",
+			About:  "A role, never a person by name. Address and number are sealed; lists show them masked.",
+			Bodies: body(recipientShape{}, httpapi.Example{Name: "The house supervisor", Text: `{"label":"House supervisor","email":"supervisor@hospital.example","phone":"+15555550100"}`}),
+			Data:   savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Unprocessable}, Limits: map[string]int64{"alertRecipients": recipientsMax},
+		}, Serve: (*server).createRecipient},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPatch, Path: "/api/admin/alerts/recipients/{id}", ID: "changeRecipient", Summary: "Change a recipient",
+			About:      "What is left out stays; null takes an address away.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Bodies:     body(recipientChangeShape{}, httpapi.Example{Name: "Another number", Text: `{"phone":"+15555550101"}`}),
+			Data:       savedRecipient{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		}, Serve: (*server).changeRecipient},
+		{Operation: httpapi.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/alerts/recipients/{id}", ID: "deleteRecipient", Summary: "Remove a recipient",
+			About:      "One that a tier names is not removed: nobody might be left to be told.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Data:       recipientRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		}, Serve: (*server).deleteRecipient},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/alerts/test", ID: "testAlert", Summary: "Send a recipient a test by one channel",
+			Bodies: body(alertTestShape{}, httpapi.Example{Name: "By SMS", Text: `{"recipientId":"rcp_0123456789abcdef","channel":"sms"}`}),
+			Data:   commanded{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Unprocessable},
+		}, Serve: (*server).testAlert},
+	})
+}
+
+func recipientReads() []httpapi.Route[*server] {
+	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: "/api/admin/alerts/recipients", ID: "listRecipients", Summary: "Whom alerts may go to, oldest first", Data: recipientList{},
+	}, Serve: (*server).listRecipients}})
+}
+
+type recipientShape struct {
+	Label string `json:"label" pattern:"label" maxLength:"60" doc:"The role."`
+	recipientAddresses
+}
+
+type recipientChangeShape struct {
+	Label *string `json:"label,omitempty" pattern:"label" maxLength:"60"`
+	recipientAddresses
+}
+
+// recipientAddresses are ways to reach somebody; at least one must be there.
+type recipientAddresses struct {
+	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
+	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
+	WebhookID *string `json:"webhookId,omitempty" maxLength:"64" doc:"An endpoint that gets surge.alert on behalf of this role."`
+}
+
+type alertTestShape struct {
+	RecipientID string `json:"recipientId" minLength:"1" maxLength:"64"`
+	Channel     string `json:"channel" enum:"email,sms,webhook"`
+}
+
+type recipientRow struct {
+	ID        string       `json:"id"`
+	Label     string       `json:"label"`
+	Email     *string      `json:"email"` // masked
+	Phone     *string      `json:"phone"` // masked
+	WebhookID *string      `json:"webhookId"`
+	Version   int64        `json:"version"` // as the entity tag
+	CreatedAt httpapi.Time `json:"createdAt"`
+}
+
+type savedRecipient struct {
+	recipientRow
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
+type recipientList struct {
+	Recipients []recipientRow `json:"recipients"`
+}
+
+func recipientOf(p *outbound.Recipient) recipientRow {
+	return recipientRow{p.ID, p.Label, some(p.EmailShown), some(p.PhoneShown), some(p.WebhookID), p.Version, httpapi.Time(p.CreatedAt)}
+}
+
+func (s *server) listRecipients(w http.ResponseWriter, r *http.Request) {
+	all := slices.Clone(s.Register.Recipients(hospitalOf(r)))
+	slices.SortStableFunc(all, func(a, b *outbound.Recipient) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	list := recipientList{Recipients: make([]recipientRow, len(all))}
+	for i, p := range all {
+		list.Recipients[i] = recipientOf(p)
+	}
+	httpapi.OK(w, r, list)
+}
+
+// recipient returns the recipient of the path, or has answered.
+func (s *server) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
+	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
+	if !ok {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	}
+	return p, ok
+}
+
+func (s *server) createRecipient(w http.ResponseWriter, r *http.Request) {
+	var in recipientShape
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	p := outbound.Recipient{Hospital: hospitalOf(r), Label: in.Label, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	seen, end := s.begin()
+	defer end()
+	var f faults
+	s.reach(&f, &p, &in.recipientAddresses)
+	if f.answered(w, r) {
+		return
+	}
+	if len(s.Register.Recipients(p.Hospital)) >= recipientsMax {
+		unprocessable(w, r, "There are as many recipients as a hospital can have.", "", "maxItems:"+strconv.Itoa(recipientsMax))
+		return
+	}
+	p.ID = newID("rcp_", 8)
+	s.saveRecipient(w, r, seen, actRecipientCreate, 0, &p, warnings)
+}
+
+func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
+	seen, end := s.begin()
+	defer end()
+	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
+	if !known { // a malformed body is told all the same
+		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
+	}
+	p := *old
+	p.Version++
+	in := recipientChangeShape{Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}}
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // what is given lands in p
+	if !ok {
+		return
+	}
+	if in.Email == nil || p.Email == "" && old.Email != "" {
+		p.Email, p.EmailShown = "", ""
+	}
+	if in.Phone == nil || p.Phone == "" && old.Phone != "" {
+		p.Phone, p.PhoneShown = "", ""
+	}
+	if in.WebhookID == nil {
+		p.WebhookID = ""
+	}
+	var f faults
+	s.reach(&f, &p, nil)
+	switch {
+	case f.answered(w, r):
+	case !known:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	case matches(w, r, old.Version):
+		s.saveRecipient(w, r, seen, actRecipientChange, old.Version, &p, warnings)
+	}
+}
+
+func (s *server) saveRecipient(w http.ResponseWriter, r *http.Request, seen int64, action string, before int64, p *outbound.Recipient, warnings []httpapi.Warning) {
+	if s.perform(w, r, action, p.ID, before, p.Version, func(ctx context.Context) error { return s.Store.PutRecipient(ctx, seen, p) }) {
+		answer(w, r, p.Version, savedRecipient{recipientOf(p), append([]httpapi.Warning{}, warnings...)})
+	}
+}
+
+// e164 is an international number, ITU-T E.164: a country code does not begin with
+// 0, and 15 digits are the most.
+var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
+
+// reach checks how somebody is reached, if in is given takes it over, and masks.
+func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses) {
+	if in != nil {
+		for _, one := range []struct {
+			given *string
+			into  *string
+		}{{in.Email, &p.Email}, {in.Phone, &p.Phone}, {in.WebhookID, &p.WebhookID}} {
+			if one.given != nil {
+				*one.into = *one.given
+			}
+		}
+	}
+	p.Label = strings.TrimSpace(p.Label)
+	f.unless(!httpapi.Blank(p.Label) && utf8.RuneCountInString(p.Label) <= maxLabel && !httpapi.Controls(p.Label), "label", "length:1-60")
+	if p.Email != "" {
+		parsed, err := mail.ParseAddress(p.Email)
+		// The bare address: a name beside it could be a person's. And not the mask of one:
+		// who sends back what a list shows must not lose the address.
+		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
+		f.unless(bare && len(p.Email) <= maxEmail && !httpapi.Controls(p.Email), "email", "format:email")
+		p.EmailShown = maskEmail(p.Email)
+	}
+	if p.Phone != "" {
+		f.unless(e164.MatchString(p.Phone), "phone", "format:e164")
+		p.PhoneShown = maskPhone(p.Phone)
+	}
+	if p.WebhookID != "" {
+		_, known := s.Register.Webhook(p.Hospital, p.WebhookID)
+		f.fits(known, "webhookId", "webhook")
+	}
+	f.fits(p.EmailShown != "" || p.PhoneShown != "" || p.WebhookID != "", "email", "one_of:email|phone|webhookId")
+}
+
+// masked stands for what is not shown.
+const masked = "***"
+
+// maskEmail shows of an address what tells it from its neighbors and no more.
+func maskEmail(address string) string {
+	local, domain, _ := strings.Cut(address, "@")
+	top := domain[strings.LastIndexByte(domain, '.')+1:]
+	if top == domain {
+		top = ""
+	} else {
+		top = "." + top
+	}
+	return first(local) + masked + "@" + first(domain) + masked + top
+}
+
+// maskPhone shows the last two digits.
+func maskPhone(number string) string {
+	if len(number) < 8 {
+		return masked
+	}
+	return masked + number[len(number)-2:]
+}
+
+func first(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return text[:size]
+}
+
+func (s *server) deleteRecipient(w http.ResponseWriter, r *http.Request) {
+	seen, end := s.begin()
+	defer end()
+	old, ok := s.recipient(w, r)
+	if !ok || !matches(w, r, old.Version) {
+		return
+	}
+	for _, t := range s.Register.Tiers(old.Hospital) {
+		if slices.Contains(t.Recipients, old.ID) || slices.Contains(t.EscalateTo, old.ID) {
+			unprocessable(w, r, "A tier names this recipient; change that first.", t.ID, "in_use")
+			return
+		}
+	}
+	if s.perform(w, r, actRecipientDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropRecipient(ctx, seen, old.Hospital, old.ID) }) {
+		httpapi.OK(w, r, recipientOf(old))
+	}
+}
+
+func (s *server) testAlert(w http.ResponseWriter, r *http.Request) {
+	var in alertTestShape
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	var f faults
+	f.unless(in.RecipientID != "" && utf8.RuneCountInString(in.RecipientID) <= 64, "recipientId", "length:1-64")
+	f.unless(slices.Contains(channelNames, in.Channel), "channel", "enum:"+strings.Join(channelNames, "|"))
+	if f.answered(w, r) {
+		return
+	}
+	p, known := s.Register.Recipient(hospitalOf(r), in.RecipientID)
+	if !known {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	}
+	c := s.command(r, outbound.VerbTest)
+	c.Endpoint, c.Channel = p.ID, outbound.Channel(in.Channel)
+	reached := map[outbound.Channel]string{
+		outbound.ChannelMail: p.EmailShown, outbound.ChannelSMS: p.PhoneShown, outbound.ChannelWebhook: p.WebhookID,
+	}[c.Channel]
+	if reached == "" {
+		unprocessable(w, r, "The recipient has no address for this channel.", "channel", "no_address")
+		return
+	}
+	if c.Channel == outbound.ChannelWebhook {
+		c.Endpoint, c.Event = p.WebhookID, outbound.Alert
+	}
+	if s.order(w, r, actAlertTest, p.ID, c) {
+		httpapi.OK(w, r, commanded{c.ID, some(s.Test(c)), append([]httpapi.Warning{}, warnings...)})
+	}
+}

@@ -1,0 +1,209 @@
+package subscribers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"svc/internal/admin/audit"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+const (
+	maxBody  = 64 << 10 // bytes
+	within   = 5 * time.Second
+	tryAgain = 2 * time.Second
+)
+
+// grouped gives routes what they have in common.
+func grouped(group string, routes []httpapi.Route[*server]) []httpapi.Route[*server] {
+	for i := range routes {
+		o := &routes[i].Operation
+		o.Group = group
+		if !o.Keyed {
+			o.Scope = access.Admin
+		}
+	}
+	return routes
+}
+
+const (
+	groupWebhooks = "Webhooks"
+	groupAlerts   = "Alerts"
+)
+
+var ifMatch = httpapi.Parameter{Name: "If-Match", In: "header", Example: "*", About: "The version that it had when it was read, in quotes: if it has changed since, nothing is done."}
+
+func idOf(what, example string) httpapi.Parameter {
+	return httpapi.Parameter{Name: "id", In: "path", Example: example, About: "Of the " + what + "."}
+}
+
+func body(shape any, examples ...httpapi.Example) []httpapi.Body {
+	return []httpapi.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
+}
+
+// optionalBody is one that may be left out.
+func optionalBody(shape any, examples ...httpapi.Example) []httpapi.Body {
+	all := body(shape, examples...)
+	all[0].Optional = true
+	return all
+}
+
+// newID returns a fresh id: 16 hex digits after the prefix, or as many as asked.
+func newID(prefix string, bytes int) string {
+	b := make([]byte, bytes)
+	rand.Read(b) // never fails: crypto/rand ends the program instead
+	return prefix + hex.EncodeToString(b)
+}
+
+func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hospital }
+
+func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
+
+// faults collects the rules that a request breaks, so that its sender learns of
+// all of them at once.
+type faults struct {
+	all     []httpapi.Detail // it is malformed
+	misfits []httpapi.Detail // it is well formed, and names what is not there, or what cannot be
+}
+
+func (f *faults) add(path, rule string) {
+	f.all = append(f.all, httpapi.Detail{Path: path, Rule: rule})
+}
+
+func (f *faults) unless(ok bool, path, rule string) {
+	if !ok {
+		f.add(path, rule)
+	}
+}
+
+// fits notes what is well formed and cannot be.
+func (f *faults) fits(ok bool, path, rule string) {
+	if !ok {
+		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})
+	}
+}
+
+// answered answers if there is a fault.
+func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
+	switch {
+	case len(f.all) > 0:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid, Details: append(f.all, f.misfits...)})
+	case len(f.misfits) > 0:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The request is well formed, but cannot be done; see details.", Details: f.misfits})
+	default:
+		return false
+	}
+	return true
+}
+
+func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule string) {
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
+}
+
+// matches reports whether If-Match, if there is one, allows the version; else it
+// has answered.
+func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
+	given := strings.Join(r.Header["If-Match"], ",")
+	if given == "" {
+		return true
+	}
+	for tag := range strings.SplitSeq(given, ",") {
+		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == "*" || tag == etag(version) {
+			return true
+		}
+	}
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
+	return false
+}
+
+func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
+
+// answer answers with a setting of a version.
+func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
+	w.Header()["Etag"] = []string{etag(version)}
+	httpapi.OK(w, r, data)
+}
+
+// versionText is a version in the audit; 0 is no version.
+func versionText(version int64) string {
+	if version == 0 {
+		return ""
+	}
+	return strconv.FormatInt(version, 10)
+}
+
+// perform puts an act on record, then does it; if it returns false it has answered.
+func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error) bool {
+	ctx, cancel := context.WithTimeout(r.Context(), within)
+	defer cancel()
+	caller := httpapi.Caller(r.Context())
+	act := audit.Act{
+		Hospital: caller.Hospital, At: s.Shell.Now(), By: caller.ID, Action: action, Subject: subject,
+		Before: versionText(before), After: versionText(after),
+	}
+	err := s.Audit(ctx, act)
+	if err == nil {
+		if err = do(ctx); err != nil {
+			s.notDone(r, act, err)
+		}
+	}
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, access.ErrOvertaken):
+		httpapi.Fail(w, r, httpapi.Problem{
+			Kind: httpapi.Unavailable, Message: "Somebody else changed the settings of the hospital at the same moment. Nothing was done; it is safe to send the request again.",
+			RetryAfter: tryAgain,
+		})
+	case errors.Is(err, ErrNoKey):
+		unprocessable(w, r, "The service cannot seal this; its operator has to set SVC_SECRETS_KEY.", "", "secrets_key")
+	default:
+		s.Shell.Log.WarnContext(r.Context(), "act not done", "action", action, "error", err)
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	}
+	return false
+}
+
+// notDone puts on record that an act which is on record came to nothing, or may have.
+func (s *server) notDone(r *http.Request, act audit.Act, err error) {
+	how := audit.Unclear
+	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
+		how = audit.Failed
+	}
+	if fault := s.Audit.NotDone(r.Context(), act, how); fault != nil {
+		s.Shell.Log.WarnContext(r.Context(), "failed act not put on record", "action", act.Action, "error", fault)
+	}
+}
+
+// away answers that something cannot be known at the moment.
+func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
+	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
+	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+}
+
+func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+// parseTime reads a time of a hospital. "" is zero.
+func (s *server) parseTime(f *faults, hospital, path, text string) time.Time {
+	if text == "" {
+		return time.Time{}
+	}
+	at, ok := httpapi.ParseTime(text, s.Zone(hospital))
+	f.unless(ok, path, "format:date-time")
+	return at
+}
+
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}

@@ -1,0 +1,107 @@
+package subscribers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"time"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+	"svc/internal/signature"
+)
+
+const actWebhookRotate = "webhook.rotate"
+
+// overlaps are how long an old secret goes on to sign, in hours.
+var overlaps = []int{0, 1, 24, 168}
+
+const overlapUsual = 24
+
+func rotation() []httpapi.Route[*server] {
+	return grouped(groupWebhooks, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodPost, Path: "/api/admin/webhooks/{id}/rotate", ID: "rotateSecret", Summary: "Give an endpoint a new secret",
+		About: "webhook-signature holds a signature of each secret until retireAt. X-Svc-Signature holds one: of the old secret until promoteAt, half the overlap, then of the new one. " +
+			"An overlap of 0 ends all old secrets at once; before promoteAt no other rotation can begin.",
+		Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef"), ifMatch},
+		Bodies:     optionalBody(rotateShape{}, httpapi.Example{Name: "A day to change over", Text: `{"overlapHours":24}`}),
+		Data:       rotated{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+	}, Serve: (*server).rotate}})
+}
+
+type rotateShape struct {
+	OverlapHours int     `json:"overlapHours,omitempty" enum:"0,1,24,168" doc:"Default 24."`
+	Secret       *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own; without it one is made."`
+}
+
+type rotated struct {
+	webhookRow
+	Secret    string            `json:"secret"`    // shown once
+	PromoteAt httpapi.Time      `json:"promoteAt"` // from then on X-Svc-Signature is of it
+	RetireAt  httpapi.Time      `json:"retireAt"`  // from then on the old one signs no more
+	Warnings  []httpapi.Warning `json:"warnings"`
+}
+
+var secretStates = map[outbound.SecretState]string{
+	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
+}
+
+// Rotate puts a new secret before those that an endpoint has, so that both sign
+// for the overlap; with none the new one is alone. ok is false while a secret
+// waits to be promoted: a partner could not know which of three comes next.
+func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
+	if overlap == 0 {
+		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
+		return []outbound.Secret{fresh}, true
+	}
+	valid := signature.At(secrets, now)
+	fresh.State, fresh.Until = outbound.SecretNext, cut(now.Add(overlap/2))
+	all = []outbound.Secret{fresh}
+	for _, s := range valid {
+		switch s.State {
+		case outbound.SecretNext:
+			return nil, false
+		case outbound.SecretCurrent:
+			s.Until = cut(now.Add(overlap))
+		case outbound.SecretPrevious: // ends as it was to end
+		}
+		all = append(all, s)
+	}
+	return all[:min(len(all), maxSecrets)], true
+}
+
+// maxSecrets: the next, the current, and one that a rotation before has not retired.
+const maxSecrets = 3
+
+func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
+	in := rotateShape{OverlapHours: overlapUsual}
+	warnings, ok := httpapi.ReadOptionalJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	var f faults
+	f.unless(slices.Contains(overlaps, in.OverlapHours), "overlapHours", "enum:0|1|24|168")
+	secret := secretOf(&f, in.Secret)
+	if f.answered(w, r) {
+		return
+	}
+	seen, end := s.begin()
+	defer end()
+	old, ok := s.webhook(w, r)
+	if !ok || !matches(w, r, old.Version) {
+		return
+	}
+	now, overlap := s.Shell.Now(), time.Duration(in.OverlapHours)*time.Hour
+	hook := *old
+	hook.Version++
+	if hook.Secrets, ok = Rotate(old.Secrets, outbound.Secret{ID: newID("sec_", 4), Value: secret}, now, overlap); !ok {
+		unprocessable(w, r, "A secret waits to be promoted; rotate after that, or with overlapHours 0.", "overlapHours", "rotating")
+		return
+	}
+	if s.perform(w, r, actWebhookRotate, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
+		answer(w, r, hook.Version, rotated{
+			s.webhookRow(r.Context(), &hook), secret, httpapi.Time(cut(now.Add(overlap / 2))), httpapi.Time(cut(now.Add(overlap))),
+			append([]httpapi.Warning{}, warnings...),
+		})
+	}
+}

@@ -1,0 +1,165 @@
+package subscribers
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+)
+
+const actTierSet = "alert-tier.set"
+
+// The bounds of a tier.
+const (
+	maxRecipients = 50
+	maxAction     = 200 // characters
+	mostMinutes   = 1440
+)
+
+func tierWrites() []httpapi.Route[*server] {
+	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodPut, Path: "/api/admin/alerts/tiers/{tier}", ID: "putAlertTier", Summary: "Say who is told when the unit reaches a level",
+		About: "T1 is yellow, T2 orange, T3 red. What is left out has the default of the tier. A tier without recipients tells nobody.",
+		Parameters: []httpapi.Parameter{
+			{Name: "tier", In: "path", About: "T1, T2 or T3.", Values: outbound.TierIDs(), Example: "T2"}, ifMatch,
+		},
+		Bodies: body(tierShape{}, httpapi.Example{Name: "By e-mail and SMS, answered within ten minutes", Text: `{"enabled":true,"channels":["email","sms"],"ackMinutes":10,"expireMinutes":30,"action":"Call the house supervisor"}`}),
+		Data:   setTier{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+	}, Serve: (*server).putTier}})
+}
+
+func tierReads() []httpapi.Route[*server] {
+	return grouped(groupAlerts, []httpapi.Route[*server]{{Operation: httpapi.Operation{
+		Method: http.MethodGet, Path: "/api/admin/alerts/tiers", ID: "listAlertTiers", Summary: "Who is told at which level", Data: tierList{},
+	}, Serve: (*server).listTiers}})
+}
+
+type tierShape struct {
+	Enabled       *bool    `json:"enabled,omitempty" doc:"Default true."`
+	Recipients    []string `json:"recipients,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids, in the order in which they are told."`
+	Channels      []string `json:"channels,omitempty" minItems:"1" maxItems:"3" enum:"email,sms,webhook" uniqueItems:"true"`
+	AckMinutes    *int     `json:"ackMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Until an alert that nobody has taken escalates; 0: none has to be taken."`
+	EscalateTo    []string `json:"escalateTo,omitempty" maxItems:"50" uniqueItems:"true" doc:"Ids of recipients; without them those of the next tier."`
+	RepeatMinutes *int     `json:"repeatMinutes,omitempty" minimum:"0" maximum:"1440" doc:"Told again if nobody has taken it; 0: never."`
+	ExpireMinutes *int     `json:"expireMinutes,omitempty" minimum:"1" maximum:"1440" doc:"A message that could not be sent for so long is not sent any more."`
+	Action        *string  `json:"action,omitempty" pattern:"line" maxLength:"200" doc:"What is to be done, in the words of the hospital; no patient, no person."`
+}
+
+type tierRow struct {
+	ID            string   `json:"id"`
+	Enabled       bool     `json:"enabled"`
+	Recipients    []string `json:"recipients"`
+	Channels      []string `json:"channels"`
+	AckMinutes    int      `json:"ackMinutes"`
+	EscalateTo    []string `json:"escalateTo"`
+	RepeatMinutes int      `json:"repeatMinutes"`
+	ExpireMinutes int      `json:"expireMinutes"`
+	Action        string   `json:"action"`
+	Version       int64    `json:"version"` // as the entity tag; 0: as the defaults are
+}
+
+type setTier struct {
+	tierRow
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
+type tierList struct {
+	Tiers []tierRow `json:"tiers"`
+}
+
+func tierRowOf(t *outbound.Tier) tierRow {
+	row := tierRow{
+		ID: t.ID, Enabled: t.Enabled, Recipients: append([]string{}, t.Recipients...), Channels: []string{}, AckMinutes: t.AckMinutes,
+		EscalateTo: append([]string{}, t.EscalateTo...), RepeatMinutes: t.RepeatMinutes, ExpireMinutes: t.ExpireMinutes, Action: t.Action, Version: t.Version,
+	}
+	for _, channel := range t.Channels {
+		row.Channels = append(row.Channels, string(channel))
+	}
+	return row
+}
+
+func (s *server) listTiers(w http.ResponseWriter, r *http.Request) {
+	list := tierList{Tiers: []tierRow{}}
+	for _, t := range s.Register.Tiers(hospitalOf(r)) {
+		list.Tiers = append(list.Tiers, tierRowOf(&t))
+	}
+	httpapi.OK(w, r, list)
+}
+
+func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
+	var in tierShape
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	seen, end := s.begin()
+	defer end()
+	hospital, id := hospitalOf(r), httpapi.PathValue(r, "tier")
+	at := slices.Index(outbound.TierIDs(), id)
+	if at < 0 {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	}
+	old := s.Register.Tiers(hospital)[at]
+	tier := outbound.DefaultTier(hospital, id)
+	tier.Version = old.Version + 1
+	var f faults
+	in.over(&f, &tier)
+	if f.answered(w, r) || !matches(w, r, old.Version) {
+		return
+	}
+	for list, ids := range map[string][]string{"recipients": tier.Recipients, "escalateTo": tier.EscalateTo} {
+		for i, id := range ids {
+			if _, known := s.Register.Recipient(hospital, id); !known {
+				unprocessable(w, r, "There is no such recipient.", item(list, i), "recipient")
+				return
+			}
+		}
+	}
+	if len(tier.Recipients) == 0 && tier.Enabled {
+		warnings = append(warnings, httpapi.Warning{Code: "no_recipients", Path: "recipients"})
+	}
+	if s.perform(w, r, actTierSet, id, old.Version, tier.Version, func(ctx context.Context) error { return s.Store.PutTier(ctx, seen, &tier) }) {
+		answer(w, r, tier.Version, setTier{tierRowOf(&tier), append([]httpapi.Warning{}, warnings...)})
+	}
+}
+
+// over checks what is given and sets it over the defaults.
+func (in *tierShape) over(f *faults, t *outbound.Tier) {
+	if in.Enabled != nil {
+		t.Enabled = *in.Enabled
+	}
+	if in.Channels != nil {
+		t.Channels = nil
+		f.unless(len(in.Channels) > 0, "channels", "minItems:1")
+		for i, name := range in.Channels {
+			f.unless(slices.Contains(channelNames, name), item("channels", i), "enum:"+strings.Join(channelNames, "|"))
+			f.unless(slices.Index(in.Channels, name) == i, item("channels", i), "unique")
+			t.Channels = append(t.Channels, outbound.Channel(name))
+		}
+	}
+	for name, list := range map[string][]string{"recipients": in.Recipients, "escalateTo": in.EscalateTo} {
+		f.unless(len(list) <= maxRecipients, name, "maxItems:50")
+		for i, id := range list {
+			f.unless(slices.Index(list, id) == i, item(name, i), "unique")
+		}
+	}
+	t.Recipients, t.EscalateTo = in.Recipients, in.EscalateTo
+	minutes := func(given, into *int, path string, least int, rule string) {
+		if given != nil {
+			*into = *given
+			f.unless(*given >= least && *given <= mostMinutes, path, rule)
+		}
+	}
+	minutes(in.AckMinutes, &t.AckMinutes, "ackMinutes", 0, "range:0-1440")
+	minutes(in.RepeatMinutes, &t.RepeatMinutes, "repeatMinutes", 0, "range:0-1440")
+	minutes(in.ExpireMinutes, &t.ExpireMinutes, "expireMinutes", 1, "range:1-1440")
+	if in.Action != nil {
+		t.Action = strings.TrimSpace(*in.Action)
+		f.unless(utf8.RuneCountInString(*in.Action) <= maxAction && !httpapi.Controls(*in.Action), "action", "length:0-200")
+	}
+}

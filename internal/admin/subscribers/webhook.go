@@ -1,0 +1,344 @@
+package subscribers
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"svc/internal/httpapi"
+	"svc/internal/outbound"
+	"svc/internal/signature"
+)
+
+// The acts of the audit.
+const (
+	actWebhookCreate = "webhook.create"
+	actWebhookChange = "webhook.change"
+	actWebhookDelete = "webhook.delete"
+)
+
+// The bounds of an endpoint's settings beside those of [outbound].
+const (
+	maxURL     = 2048
+	maxRooms   = 500
+	maxReaders = 50
+	leastRate  = 0.1
+	mostRate   = 500
+	mostWait   = 30 // seconds
+)
+
+// eventNames are what an endpoint may ask for.
+var eventNames = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
+
+func webhookWrites() []httpapi.Route[*server] {
+	id := idOf("webhook", "whk_0123456789abcdef")
+	return grouped(groupWebhooks, []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodPost, Path: "/api/admin/webhooks", ID: "createWebhook", Summary: "Have events sent to an endpoint",
+			About: "The secret that signs them is in the answer and shown nowhere else. The endpoint gets events from now on. The address is checked here and again at each connection; one that does not resolve yet is a warning.",
+			Bodies: body(webhookShape{},
+				httpapi.Example{Name: "Everything of the unit", Text: `{"url":"https://partner.example/svc/events"}`},
+				httpapi.Example{Name: "Two rooms, with a secret of the partner's own", Text: `{"url":"https://partner.example/svc/rooms","events":["room.rescored"],"rooms":[1,4],"ratePerSecond":20,"timeoutSeconds":5,"secret":"an example, not a secret at all"}`}),
+			Data: createdWebhook{}, Refuses: []httpapi.Kind{httpapi.Unprocessable},
+			Limits: map[string]int64{"webhooks": outbound.MaxWebhooks, "webhookRooms": maxRooms},
+		}, Serve: (*server).createWebhook},
+		{Operation: httpapi.Operation{
+			Method: http.MethodPatch, Path: "/api/admin/webhooks/{id}", ID: "changeWebhook", Summary: "Change an endpoint",
+			About:      "What is left out stays. Disabled is paused: what happens meanwhile is sent once it is enabled again. Any change enables an endpoint that was disabled because it failed.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Bodies:     body(webhookChangeShape{}, httpapi.Example{Name: "Pause", Text: `{"enabled":false}`}),
+			Data:       changedWebhook{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		}, Serve: (*server).changeWebhook},
+		{Operation: httpapi.Operation{
+			Method: http.MethodDelete, Path: "/api/admin/webhooks/{id}", ID: "deleteWebhook", Summary: "Remove an endpoint",
+			About:      "What is under way ends, what waits is cancelled.",
+			Parameters: []httpapi.Parameter{id, ifMatch},
+			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing, httpapi.Precondition, httpapi.Unprocessable},
+		}, Serve: (*server).deleteWebhook},
+	})
+}
+
+func webhookReads() []httpapi.Route[*server] {
+	return grouped(groupWebhooks, []httpapi.Route[*server]{
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/webhooks", ID: "listWebhooks", Summary: "All endpoints of the hospital, oldest first",
+			About: "With how they fare; null where that is not known at the moment.", Data: webhookList{},
+		}, Serve: (*server).listWebhooks},
+		{Operation: httpapi.Operation{
+			Method: http.MethodGet, Path: "/api/admin/webhooks/{id}", ID: "getWebhook", Summary: "One endpoint",
+			Parameters: []httpapi.Parameter{idOf("webhook", "whk_0123456789abcdef")},
+			Data:       webhookRow{}, Refuses: []httpapi.Kind{httpapi.Missing},
+		}, Serve: (*server).getWebhook},
+	})
+}
+
+// webhookSettings are what may be set at any time. They are read over what is set
+// already, so what the body leaves out stays.
+type webhookSettings struct {
+	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"surge.level_changed and room.rescored if not given; surge.alert for those who ask."`
+	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Only room.rescored of these rooms; null: of all."`
+	Enabled        bool     `json:"enabled,omitempty" doc:"Default true."`
+	RatePerSecond  float64  `json:"ratePerSecond,omitempty" minimum:"0.1" maximum:"500" doc:"Deliveries per second at most. Default 50."`
+	TimeoutSeconds int      `json:"timeoutSeconds,omitempty" minimum:"1" maximum:"30" doc:"For all of one attempt. Default 10."`
+	ReaderKeyIDs   []string `json:"readerKeyIds,omitempty" maxItems:"50" doc:"Ids of keys that may list the deliveries to this endpoint, and of those they are rotated to."`
+}
+
+type webhookShape struct {
+	URL string `json:"url" minLength:"1" maxLength:"2048" doc:"https, without name or password."`
+	webhookSettings
+	Secret *string `json:"secret,omitempty" pattern:"secret" doc:"The partner's own, visible ASCII; without it one is made: whsec_ and 32 bytes in base64."`
+}
+
+type webhookChangeShape struct {
+	URL *string `json:"url,omitempty" minLength:"1" maxLength:"2048"`
+	webhookSettings
+}
+
+type webhookRow struct {
+	ID             string       `json:"id"`
+	URL            string       `json:"url"`
+	Events         []string     `json:"events"`
+	Rooms          *[]int32     `json:"rooms"` // null: all
+	Enabled        bool         `json:"enabled"`
+	RatePerSecond  float64      `json:"ratePerSecond"`
+	TimeoutSeconds int          `json:"timeoutSeconds"`
+	ReaderKeyIDs   []string     `json:"readerKeyIds"`
+	Secrets        []secretRow  `json:"secrets"`
+	Status         *string      `json:"status"`       // active, failing or disabled; null: not known
+	Reason         *string      `json:"reason"`       // of a disabled one: paused, gone or failing
+	FailingSince   httpapi.Time `json:"failingSince"` // null: it does not
+	Waiting        *int         `json:"waiting"`      // deliveries; null: not known
+	Version        int64        `json:"version"`      // as the entity tag
+	CreatedAt      httpapi.Time `json:"createdAt"`
+}
+
+type secretRow struct {
+	ID    string       `json:"id"`
+	State string       `json:"state"` // next, current or previous
+	Until httpapi.Time `json:"until"` // of next: becomes current; of the others: signs no more; null: stays
+}
+
+type createdWebhook struct {
+	webhookRow
+	Secret   string            `json:"secret"` // shown once
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
+type changedWebhook struct {
+	webhookRow
+	Warnings []httpapi.Warning `json:"warnings"`
+}
+
+type webhookList struct {
+	Webhooks []webhookRow `json:"webhooks"`
+}
+
+func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow {
+	row := webhookRow{
+		ID: w.ID, URL: w.URL, Events: w.Events, Enabled: w.Enabled, RatePerSecond: w.RatePerSecond,
+		TimeoutSeconds: w.TimeoutSeconds, ReaderKeyIDs: append([]string{}, w.ReaderKeys...), Secrets: []secretRow{},
+		Version: w.Version, CreatedAt: httpapi.Time(w.CreatedAt),
+	}
+	if w.Rooms != nil {
+		row.Rooms = &w.Rooms
+	}
+	for _, secret := range signature.At(w.Secrets, s.Shell.Now()) {
+		row.Secrets = append(row.Secrets, secretRow{secret.ID, secretStates[secret.State], httpapi.Time(secret.Until)})
+	}
+	health, known, err := s.Lists.Health(ctx, w.Hospital, w.ID)
+	switch {
+	case err != nil: // the list is of use without it
+		s.Shell.Log.WarnContext(ctx, "health of an endpoint not known", "error", err)
+	case !known: // nothing was ever sent to it
+		health = outbound.Health{Status: "active"}
+		fallthrough
+	default:
+		row.Status, row.Reason = some(health.Status), some(health.Reason)
+		row.FailingSince, row.Waiting = httpapi.Time(health.FailingSince), &health.Waiting
+	}
+	if !w.Enabled {
+		row.Status, row.Reason = some("disabled"), some("paused")
+	}
+	return row
+}
+
+func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) {
+	all := slices.Clone(s.Register.Webhooks(hospitalOf(r)))
+	slices.SortStableFunc(all, func(a, b *outbound.Webhook) int { return a.CreatedAt.Compare(b.CreatedAt) })
+	list := webhookList{Webhooks: make([]webhookRow, len(all))}
+	for i, one := range all {
+		list.Webhooks[i] = s.webhookRow(r.Context(), one)
+	}
+	httpapi.OK(w, r, list)
+}
+
+// webhook returns the webhook of the path, or has answered.
+func (s *server) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
+	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
+	if !ok {
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+	}
+	return found, ok
+}
+
+func (s *server) getWebhook(w http.ResponseWriter, r *http.Request) {
+	if found, ok := s.webhook(w, r); ok {
+		answer(w, r, found.Version, s.webhookRow(r.Context(), found))
+	}
+}
+
+func (s *server) createWebhook(w http.ResponseWriter, r *http.Request) {
+	in := webhookShape{webhookSettings: webhookSettings{
+		Enabled: true, RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout,
+	}}
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	hook := &outbound.Webhook{Hospital: hospitalOf(r), URL: in.URL, Version: 1, CreatedAt: cut(s.Shell.Now())}
+	var f faults
+	s.set(&f, hook, &in.webhookSettings)
+	secret := secretOf(&f, in.Secret)
+	if f.answered(w, r) {
+		return
+	}
+	refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
+	if refused != "" {
+		f.fits(false, "url", refused)
+		f.answered(w, r)
+		return
+	}
+	warnings = warned(warnings, warning)
+	hook.ID = newID("whk_", 8)
+	hook.Secrets = []outbound.Secret{{ID: newID("sec_", 4), Value: secret, State: outbound.SecretCurrent}}
+
+	seen, end := s.begin()
+	defer end()
+	if len(s.Register.Webhooks(hook.Hospital)) >= outbound.MaxWebhooks {
+		unprocessable(w, r, "There are as many webhooks as a hospital can have.", "", "maxItems:"+strconv.Itoa(outbound.MaxWebhooks))
+		return
+	}
+	if s.perform(w, r, actWebhookCreate, hook.ID, 0, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, hook) }) {
+		answer(w, r, hook.Version, createdWebhook{s.webhookRow(r.Context(), hook), secret, warnings})
+	}
+}
+
+func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
+	seen, end := s.begin()
+	defer end()
+	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
+	if !known { // a malformed body is told all the same
+		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
+	}
+	in := webhookChangeShape{webhookSettings: webhookSettings{
+		Events: slices.Clone(old.Events), Rooms: slices.Clone(old.Rooms), Enabled: old.Enabled, RatePerSecond: old.RatePerSecond,
+		TimeoutSeconds: old.TimeoutSeconds, ReaderKeyIDs: slices.Clone(old.ReaderKeys),
+	}}
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in)
+	if !ok {
+		return
+	}
+	hook := *old
+	hook.Version++
+	if in.URL != nil {
+		hook.URL = *in.URL
+	}
+	var f faults
+	s.set(&f, &hook, &in.webhookSettings)
+	switch {
+	case f.answered(w, r):
+		return
+	case !known:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
+	case !matches(w, r, old.Version):
+		return
+	}
+	if hook.URL != old.URL {
+		refused, warning := s.Check(r.Context(), hook.Hospital, hook.URL)
+		if refused != "" {
+			f.fits(false, "url", refused)
+			f.answered(w, r)
+			return
+		}
+		warnings = warned(warnings, warning)
+	}
+	if s.perform(w, r, actWebhookChange, hook.ID, old.Version, hook.Version, func(ctx context.Context) error { return s.Store.PutWebhook(ctx, seen, &hook) }) {
+		answer(w, r, hook.Version, changedWebhook{s.webhookRow(r.Context(), &hook), append([]httpapi.Warning{}, warnings...)})
+	}
+}
+
+func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
+	warnings = append([]httpapi.Warning{}, warnings...)
+	if code != "" {
+		warnings = append(warnings, httpapi.Warning{Code: code, Path: "url"})
+	}
+	return warnings
+}
+
+// set checks the settings and takes them over.
+func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
+	f.unless(w.URL != "" && utf8.RuneCountInString(w.URL) <= maxURL, "url", "length:1-"+strconv.Itoa(maxURL))
+	if in.Events == nil {
+		in.Events = []string{outbound.LevelChanged, outbound.RoomRescored}
+	}
+	f.unless(len(in.Events) > 0, "events", "minItems:1")
+	for i, name := range in.Events {
+		f.unless(slices.Contains(eventNames, name), item("events", i), "enum:"+strings.Join(eventNames, "|"))
+		f.unless(slices.Index(in.Events, name) == i, item("events", i), "unique")
+	}
+	f.unless(in.Rooms == nil || len(in.Rooms) > 0 && len(in.Rooms) <= maxRooms, "rooms", "items:1-"+strconv.Itoa(maxRooms))
+	for i, room := range in.Rooms {
+		f.unless(room >= 0, item("rooms", i), "minimum:0")
+		f.unless(slices.Index(in.Rooms, room) == i, item("rooms", i), "unique")
+	}
+	f.unless(in.RatePerSecond >= leastRate && in.RatePerSecond <= mostRate, "ratePerSecond", "range:0.1-500")
+	f.unless(in.TimeoutSeconds >= 1 && in.TimeoutSeconds <= mostWait, "timeoutSeconds", "range:1-30")
+	f.unless(len(in.ReaderKeyIDs) <= maxReaders, "readerKeyIds", "maxItems:50")
+	for i, id := range in.ReaderKeyIDs {
+		if slices.Contains(w.ReaderKeys, id) {
+			continue // was there before; a key may have gone meanwhile
+		}
+		key, known := s.Key(id)
+		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
+	}
+	w.Events, w.Rooms, w.Enabled, w.ReaderKeys = in.Events, in.Rooms, in.Enabled, in.ReaderKeyIDs
+	w.RatePerSecond, w.TimeoutSeconds = in.RatePerSecond, in.TimeoutSeconds
+}
+
+func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
+
+// secretOf returns the secret that a partner chose, or a fresh one.
+func secretOf(f *faults, own *string) string {
+	if own == nil {
+		secret := make([]byte, 32)
+		rand.Read(secret) // never fails: crypto/rand ends the program instead
+		return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+	}
+	f.unless(len(*own) >= outbound.LeastSecret && len(*own) <= outbound.MostSecret, "secret", "length:24-128")
+	f.unless(!strings.ContainsFunc(*own, func(c rune) bool { return c < ' ' || c > '~' }), "secret", "ascii")
+	return *own
+}
+
+func (s *server) deleteWebhook(w http.ResponseWriter, r *http.Request) {
+	seen, end := s.begin()
+	defer end()
+	old, ok := s.webhook(w, r)
+	if !ok || !matches(w, r, old.Version) {
+		return
+	}
+	for _, p := range s.Register.Recipients(old.Hospital) {
+		if p.WebhookID == old.ID {
+			unprocessable(w, r, "A recipient of alerts is called by this webhook; change that first.", "recipients", "in_use")
+			return
+		}
+	}
+	if s.perform(w, r, actWebhookDelete, old.ID, old.Version, 0, func(ctx context.Context) error { return s.Store.DropWebhook(ctx, seen, old.Hospital, old.ID) }) {
+		httpapi.OK(w, r, s.webhookRow(r.Context(), old))
+	}
+}

@@ -1,0 +1,157 @@
+package subscribers_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
+)
+
+const hooks = "/api/admin/webhooks"
+
+func TestLifeOfAWebhook(t *testing.T) {
+	h := open(t)
+	h.warns = "name_unresolved"
+	made := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"],"colour":1}`, 200)
+	if d := made.Data; !strings.HasPrefix(d.ID, "whk_") || len(d.ID) != 20 || !strings.HasPrefix(d.Secret, "whsec_") || len(d.Secret) != 50 ||
+		fmt.Sprint(d.Events) != "[surge.level_changed room.rescored]" || d.Rooms != nil || !d.Enabled || d.Version != 1 || made.header.Get("ETag") != `"1"` ||
+		fmt.Sprint(d.Warnings) != "[{unknown_field colour} {name_unresolved url}]" || d.Status != "active" || len(d.Secrets) != 1 || d.Secrets[0].State != "current" {
+		t.Errorf("made %s", made.raw)
+	}
+	path := hooks + "/" + made.Data.ID
+	h.warns = ""
+
+	got := h.ask("admin", "GET", path, "", 200)
+	if strings.Contains(got.raw, made.Data.Secret) || got.header.Get("ETag") != `"1"` {
+		t.Errorf("read %s", got.raw)
+	}
+	changed := h.ask("admin", "PATCH", path, `{"rooms":[4,1],"enabled":false}`, 200, "If-Match", `"1"`)
+	if d := changed.Data; d.Version != 2 || d.Enabled || d.Status != "disabled" || d.Reason != "paused" || fmt.Sprint(d.Rooms) != "[4 1]" ||
+		d.URL != "https://partner.example/svc" || len(d.ReaderKeyIDs) != 1 || fmt.Sprint(d.Events) != fmt.Sprint(made.Data.Events) {
+		t.Errorf("changed %s", changed.raw)
+	}
+	h.ask("admin", "PATCH", path, `{"rooms":[4]}`, 412, "If-Match", `"1"`)
+	back := h.ask("admin", "PATCH", path, `{"rooms":null,"events":["surge.alert"]}`, 200, "If-Match", `"9", "2"`)
+	if back.Data.Rooms != nil || fmt.Sprint(back.Data.Events) != "[surge.alert]" || back.Data.Enabled {
+		t.Errorf("back %s", back.raw)
+	}
+	hook, _ := h.register.Webhook("north", made.Data.ID)
+	if hook.Secrets[0].Value != made.Data.Secret {
+		t.Error("the secret was lost by a change")
+	}
+	if list := h.ask("admin", "GET", hooks, "", 200); len(list.Data.Webhooks) != 1 {
+		t.Errorf("list %s", list.raw)
+	}
+	if list := h.ask("foreign", "GET", hooks, "", 200); len(list.Data.Webhooks) != 0 {
+		t.Errorf("another hospital sees %s", list.raw)
+	}
+	for _, method := range []string{"GET", "PATCH", "DELETE"} {
+		h.ask("foreign", method, path, `{}`, 404)
+		h.ask("other", method, path, `{}`, 403)
+	}
+	h.ask("admin", "DELETE", path, "", 412, "If-Match", `"1"`)
+	h.ask("admin", "DELETE", path, "", 200, "If-Match", `"3"`)
+	h.ask("admin", "GET", path, "", 404)
+	var acts []string
+	for _, a := range h.acts {
+		if a.Subject != made.Data.ID || a.By != h.ids["admin"] || a.Hospital != "north" || !a.At.Equal(h.now) {
+			t.Errorf("act %+v", a)
+		}
+		acts = append(acts, a.Action+" "+a.Before+">"+a.After)
+	}
+	if want := "[webhook.create >1 webhook.change 1>2 webhook.change 2>3 webhook.delete 3>]"; fmt.Sprint(acts) != want {
+		t.Errorf("audit %v\nwant %s", acts, want)
+	}
+}
+
+// TestRefusals wants each broken rule named by its place, none of the values, and
+// nothing done.
+func TestRefusals(t *testing.T) {
+	const url = `"url":"https://canary.example/canary"`
+	for name, tt := range map[string]struct {
+		method, path, body string
+		status             int
+		rules              string
+	}{
+		"nothing":                {"POST", hooks, `{}`, 400, "url length:1-2048"},
+		"no JSON":                {"POST", hooks, `{"url":`, 400, " json"},
+		"wrong type":             {"POST", hooks, `{"url":7}`, 400, "url type:string"},
+		"address refused":        {"POST", hooks, `{"url":"https://10.0.0.1/canary"}`, 422, "url address_refused"},
+		"all at once":            {"POST", hooks, `{` + url + `,"events":["canary"],"rooms":[-1],"ratePerSecond":0,"timeoutSeconds":31,"readerKeyIds":["canary"],"secret":"canary"}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert|ping, rooms[0] minimum:0, ratePerSecond range:0.1-500, timeoutSeconds range:1-30, secret length:24-128, readerKeyIds[0] key"},
+		"twice":                  {"POST", hooks, `{` + url + `,"events":["ping","ping"],"rooms":[1,1]}`, 400, "events[1] unique, rooms[1] unique"},
+		"no event":               {"POST", hooks, `{` + url + `,"events":[]}`, 400, "events minItems:1"},
+		"no room":                {"POST", hooks, `{` + url + `,"rooms":[]}`, 400, "rooms items:1-500"},
+		"secret not ASCII":       {"POST", hooks, `{` + url + `,"secret":"canary canary canary ü canary"}`, 400, "secret ascii"},
+		"long URL":               {"POST", hooks, `{"url":"https://x/` + strings.Repeat("x", 2048) + `"}`, 400, "url length:1-2048"},
+		"no such webhook":        {"PATCH", hooks + "/whk_0", `{}`, 404, ""},
+		"overlap":                {"POST", hooks + "/ID/rotate", `{"overlapHours":2}`, 400, "overlapHours enum:0|1|24|168"},
+		"test of what":           {"POST", hooks + "/ID/test", `{"event":"canary"}`, 400, "event enum:ping|surge.level_changed|room.rescored|surge.alert"},
+		"replay of nothing":      {"POST", hooks + "/ID/replay", `{}`, 400, "since required"},
+		"replay backwards":       {"POST", hooks + "/ID/replay", `{"since":"2031-04-05T12:00:00Z","until":"2031-04-05T11:00:00Z","only":"canary","events":["ping"]}`, 400, "events[0] enum:surge.level_changed|room.rescored|surge.alert, only enum:failed|missing|all, until after:since"},
+		"replay at no time":      {"POST", hooks + "/ID/replay", `{"since":"canary"}`, 400, "since format:date-time"},
+		"retry of none":          {"POST", "/api/admin/deliveries/dlv_0/retry", ``, 404, ""},
+		"stop of none":           {"POST", "/api/admin/commands/cmd_0/stop", ``, 404, ""},
+		"list of what":           {"GET", "/api/admin/deliveries?channel=canary&state=canary&event=canary&limit=0&since=canary", ``, 400, "channel enum:webhook|email|sms, state enum:pending|delivered|rejected|expired|poison|cancelled|failed|suppressed|superseded, event enum:surge.level_changed|room.rescored|surge.alert|ping, since date-time, limit integer:1-200"},
+		"cursor":                 {"GET", "/api/admin/deliveries?cursor=bad", ``, 422, "cursor cursor"},
+		"list of no endpoint":    {"GET", hooks + "/whk_0/deliveries", ``, 404, ""},
+		"no tier":                {"PUT", "/api/admin/alerts/tiers/T4", `{}`, 404, ""},
+		"tier of what":           {"PUT", "/api/admin/alerts/tiers/T1", `{"channels":["canary"],"ackMinutes":-1,"repeatMinutes":1441,"expireMinutes":0,"action":"a\nb"}`, 400, "channels[0] enum:webhook|email|sms, ackMinutes range:0-1440, repeatMinutes range:0-1440, expireMinutes range:1-1440, action length:0-200"},
+		"tier for nobody":        {"PUT", "/api/admin/alerts/tiers/T1", `{"recipients":["canary"]}`, 422, "recipients[0] recipient"},
+		"recipient unreachable":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse"}`, 422, "email one_of:email|phone|webhookId"},
+		"recipient out of reach": {"POST", "/api/admin/alerts/recipients", `{"label":"","email":"Canary <canary@x.example>","phone":"555 0100","webhookId":"whk_0"}`, 400, "label length:1-60, email format:email, phone format:e164, webhookId webhook"},
+		"address with a header":  {"POST", "/api/admin/alerts/recipients", `{"label":"Charge nurse","email":"canary@x.example\r\nBcc: canary@y.example"}`, 400, "email format:email"},
+		"test of nobody":         {"POST", "/api/admin/alerts/test", `{"recipientId":"canary","channel":"sms"}`, 404, ""},
+		"test by what":           {"POST", "/api/admin/alerts/test", `{"recipientId":"","channel":"canary"}`, 400, "recipientId length:1-64, channel enum:webhook|email|sms"},
+		"ack of none":            {"POST", "/api/admin/alerts/episodes/epi_0/ack", `{}`, 404, ""},
+		"ack by an essay":        {"POST", "/api/admin/alerts/episodes/epi_0/ack", `{"by":"` + strings.Repeat("canary", 11) + `"}`, 400, "by length:0-60"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			h.refuses["https://10.0.0.1/canary"] = "address_refused"
+			made := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
+			done := len(h.acts)
+			got := h.ask("admin", tt.method, strings.ReplaceAll(tt.path, "ID", made.Data.ID), tt.body, tt.status)
+			if got.rules() != tt.rules {
+				t.Errorf("breaks %q\nwant   %q", got.rules(), tt.rules)
+			}
+			if strings.Contains(got.raw, "canary") || strings.Contains(h.log.String(), "canary") {
+				t.Errorf("a value is told: %s %s", got.raw, &h.log)
+			}
+			if len(h.acts) != done || len(h.orders) != 0 || len(h.register.Webhooks("north")) != 1 || len(h.register.Recipients("north")) != 0 {
+				t.Errorf("something was done: %+v", h.acts)
+			}
+		})
+	}
+}
+
+func TestAsManyWebhooksAsAHospitalCanHave(t *testing.T) {
+	h := open(t)
+	for range outbound.MaxWebhooks {
+		h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
+	}
+	if got := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 422); got.rules() != " maxItems:50" {
+		t.Error(got.raw)
+	}
+	h.ask("foreign", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200)
+}
+
+// TestFailedActsAreOnRecord: an endpoint that was not removed is told from one that was.
+func TestFailedActsAreOnRecord(t *testing.T) {
+	for how, fault := range map[string]error{"webhook.delete.failed": access.ErrOvertaken, "webhook.delete.unclear": errors.New("away")} {
+		h := open(t)
+		h.register.SetWebhook(&outbound.Webhook{Hospital: "north", ID: "whk_1", URL: "https://partner.example", Version: 3})
+		h.storing = fault
+		h.ask("admin", "DELETE", "/api/admin/webhooks/whk_1", "", 503)
+		var got []string
+		for _, a := range h.acts {
+			got = append(got, a.Action+" "+a.Before+">"+a.After)
+		}
+		if want := []string{"webhook.delete 3>", how + " 3>"}; !slices.Equal(got, want) {
+			t.Errorf("on record %q, want %q", got, want)
+		}
+	}
+}

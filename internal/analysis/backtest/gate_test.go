@@ -1,0 +1,175 @@
+package backtest_test
+
+import (
+	"flag"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/backtest"
+	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/simulate"
+)
+
+// year also measures what takes minutes: make backtest.
+var year = flag.Bool("year", false, "the gates on whole years of small and medium units, and what docs/forecast.md tells")
+
+// made is a made-up unit.
+type made struct {
+	profile string
+	seed    uint64
+	weeks   int
+}
+
+func (m made) String() string {
+	return fmt.Sprintf("%s, seed %d, %d weeks", m.profile, m.seed, m.weeks)
+}
+
+var (
+	cutOnce sync.Mutex
+	cut     = map[made][]*acuity.Snapshot{}
+)
+
+var chicago = func() *time.Location {
+	z, err := time.LoadLocation("America/Chicago")
+	if err != nil {
+		panic(err)
+	}
+	return z
+}()
+
+// hoursOf makes a unit up, sends its feeds through the decoders into the unit of
+// the live processor, and returns the hours that this cuts.
+func hoursOf(tb testing.TB, m made) []*acuity.Snapshot {
+	tb.Helper()
+	cutOnce.Lock()
+	defer cutOnce.Unlock()
+	if list := cut[m]; list != nil {
+		return list
+	}
+	requests, err := simulate.Requests(simulate.Options{
+		Seed: m.seed, Profile: m.profile, Start: time.Date(2026, 1, 5, 0, 0, 0, 0, chicago), For: time.Duration(m.weeks) * 7 * 24 * time.Hour,
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", chicago))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	cut[m] = list
+	return list
+}
+
+// TestGates: on units that the forecast was not made for it is better than the
+// best simple rival by a tenth, its band holds, and so on: see Gate.
+func TestGates(t *testing.T) {
+	units := []made{{"small", 1, 26}, {"small", 2, 26}}
+	if *year {
+		units = []made{{"small", 1, 52}, {"small", 2, 52}, {"medium", 1, 52}, {"medium", 2, 52}}
+	}
+	for _, m := range units {
+		t.Run(m.String(), func(t *testing.T) {
+			r, err := backtest.Run(hours.Each(hoursOf(t, m)), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 8 * 168})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tell(t, r)
+			if !r.Gate.Passed {
+				t.Errorf("gate: %q", r.Gate.Faults)
+			}
+		})
+	}
+}
+
+// TestOthers measures what no gate is about, for docs/forecast.md: other seeds, a
+// large unit, a unit of which only censuses are known.
+func TestOthers(t *testing.T) {
+	if !*year {
+		units := []made{{"census-only", 1, 12}}
+		for _, m := range units {
+			measure(t, m, 8*168)
+		}
+		return
+	}
+	for _, m := range []made{{"small", 3, 52}, {"small", 4, 52}, {"medium", 3, 52}, {"medium", 4, 52}, {"large", 1, 40}, {"census-only", 1, 52}} {
+		measure(t, m, 8*168)
+	}
+}
+
+// TestFirstDays: what was learnt in days is no worse than that nothing changes. Over
+// several units: of one, two days tell more of their weather than of the forecast.
+func TestFirstDays(t *testing.T) {
+	const units = 6
+	var ours, persistence [2]float64 // days 2-3, 4-7
+	for seed := range uint64(units) {
+		r, err := backtest.Run(hours.Each(hoursOf(t, made{"small", seed + 1, 1})), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range ours {
+			ours[i] += r.Ages[i].Models[0].Mean / units
+			persistence[i] += r.Ages[i].Models[1].Mean / units
+		}
+	}
+	t.Logf("error in days 2-3, 4-7: %.2f, persistence %.2f", ours, persistence)
+	for i := range ours {
+		if ours[i] > persistence[i] {
+			t.Errorf("error %.3f, persistence %.3f", ours[i], persistence[i])
+		}
+	}
+}
+
+// measure wants of any unit what does not depend on how it is made up: a band
+// that holds and an error below that of persistence.
+func measure(t *testing.T, m made, warmup int) {
+	t.Helper()
+	t.Run(m.String(), func(t *testing.T) {
+		r, err := backtest.Run(hours.Each(hoursOf(t, m)), backtest.Options{Hospital: "h", Zone: chicago, Warmup: warmup})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tell(t, r)
+		for h, b := range r.Band {
+			if b < .75 || b > .85 {
+				t.Errorf("%d h: %.3f within the band", h+1, b)
+			}
+		}
+		if r.Models[0].Mean >= r.Models[1].Mean {
+			t.Errorf("error %.3f, %s %.3f", r.Models[0].Mean, r.Models[1].Name, r.Models[1].Mean)
+		}
+	})
+}
+
+func tell(t *testing.T, r *backtest.Report) {
+	t.Helper()
+	t.Logf("R %.1f, gain %.1f %% over %s, band %.3f", r.Required, 100*r.Gain, r.Best, r.Band)
+	for _, m := range r.Models {
+		t.Logf("  %-13s %.2f %.2f", m.Name, m.Mean, m.MAE)
+	}
+	for _, m := range r.Census {
+		t.Logf("  rooms %-13s %.2f %.2f, root of the mean square %.2f", m.Name, m.Mean, m.MAE, m.RMSE)
+	}
+	for i, name := range []string{"held", "came"} {
+		for _, l := range [][]backtest.LevelErrors{r.Levels, r.Came}[i] {
+			t.Logf("  level %s %-13s RPS %.3f %.2f, Brier %.2f", name, l.Name, l.Mean, l.RPS, l.Brier)
+		}
+	}
+	t.Logf("  pinball %.2f, orange %+v, lead %+v", r.Pinball, r.Orange, r.Lead)
+	for _, a := range r.Ages {
+		t.Logf("  %s: error %.2f, gain %.1f %%, band %.3f", a.Name, a.Models[0].Mean, 100*a.Gain, a.Band)
+	}
+}
+
+// BenchmarkYear is a year of a unit backtested, its hours given. Goal: below 10 s.
+func BenchmarkYear(b *testing.B) {
+	list := hoursOf(b, made{"small", 1, 52})
+	for b.Loop() {
+		if _, err := backtest.Run(hours.Each(list), backtest.Options{Hospital: "h", Warmup: 8 * 168}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N)/float64(len(list)), "ms/hour")
+}

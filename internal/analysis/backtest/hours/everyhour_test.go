@@ -1,0 +1,84 @@
+package hours_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/acuity/forecast"
+	"svc/internal/analysis/backtest/hours"
+	"svc/internal/analysis/simulate"
+)
+
+// TestForecastAtEveryHour: a unit has a sound forecast at each hour of a weekday and of a Sunday, in two zones, and
+// plans of its staffing are honoured. The weeks end where their zones change to and from summer time.
+func TestForecastAtEveryHour(t *testing.T) {
+	const days = 5
+	for zone, weekdays := range map[string][]time.Time{
+		"America/Chicago":  {time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC), time.Date(2026, 11, 4, 0, 0, 0, 0, time.UTC)},
+		"Pacific/Auckland": {time.Date(2026, 4, 5, 0, 0, 0, 0, time.UTC), time.Date(2026, 9, 30, 0, 0, 0, 0, time.UTC)},
+	} {
+		location, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, day := range weekdays {
+			first := time.Date(day.Year(), day.Month(), day.Day(), 0, 0, 0, 0, location)
+			requests, err := simulate.Requests(simulate.Options{
+				Seed: 1, Profile: "small", Start: first.AddDate(0, 0, -days), For: (days + 1) * 24 * time.Hour, Steady: true,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", location))
+			if err != nil {
+				t.Fatal(err)
+			}
+			tried := 0
+			model := forecast.NewModel("h")
+			for _, s := range list {
+				forecast.Learn(model, s, location)
+				at := acuity.Instant(s.Hour) * acuity.Instant(time.Hour/time.Millisecond)
+				if at.Time().Before(first) || !s.Observed {
+					continue
+				}
+				tried++
+				t.Run(fmt.Sprintf("%s/%s", zone, at.Time().In(location).Format("Mon 15:04 MST")), func(t *testing.T) {
+					checkPlanned(t, model, s, at, location)
+				})
+			}
+			if tried < 22 { // of 23, 24 or 25 hours of the day, some of which may be without an event for long
+				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
+			}
+		}
+	}
+}
+
+// checkPlanned forecasts with nobody on duty now and forty nurses from an hour and a half on.
+func checkPlanned(t *testing.T, model *forecast.Model, s *acuity.Snapshot, at acuity.Instant, zone *time.Location) {
+	t.Helper()
+	now := *s
+	now.Nurses = 0
+	f, err := forecast.Predict(model, &forecast.Unit{
+		At: at, Snapshot: &now, Zone: zone,
+		Staffing: []acuity.Staffing{{AsOf: at + acuity.Instant(90*time.Minute/time.Millisecond), Nurses: 40}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, h := range f.Hours {
+		if h.Nurses[0] > h.Nurses[len(h.Nurses)/2] || h.Nurses[len(h.Nurses)/2] > h.Nurses[len(h.Nurses)-1] || h.End-h.Start != acuity.Instant(time.Hour/time.Millisecond) {
+			t.Errorf("hour %d: %+v", i, h)
+		}
+		switch short := h.ShortfallP50; {
+		case i == 0 && h.Nurses[len(h.Nurses)/2] > 0 && short < 1, i > 0 && short != 0:
+			t.Errorf("hour %d is %d short: %+v", i, short, h)
+		}
+	}
+	for i, p := range f.Points {
+		if sum := p.P[0] + p.P[1] + p.P[2] + p.P[3]; sum != 1000 {
+			t.Errorf("point %d: the probabilities sum to %d", i, sum)
+		}
+	}
+}

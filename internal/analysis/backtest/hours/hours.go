@@ -1,0 +1,162 @@
+// Package hours gathers the full hours of a hospital for a backtest: cut from
+// feeds or from the log of its observations by the functions of the live
+// processor, or as these were recorded.
+package hours
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"path"
+	"slices"
+	"time"
+
+	"svc/acuity"
+	"svc/ingest"
+	"svc/internal/analysis/replay"
+	"svc/internal/analysis/simulate"
+)
+
+// hours is a sequence of snapshots that ends with its first error.
+type hours = iter.Seq2[*acuity.Snapshot, error]
+
+// maxLine bounds a line of a file, as the ingest API bounds a body.
+const maxLine = 8 << 20
+
+// Lines reads requests of the ingest API as svc simulate writes them: a line of
+// {at, path, body} each.
+func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
+	return func(yield func(simulate.Request, error) bool) {
+		lines := bufio.NewScanner(from)
+		lines.Buffer(make([]byte, 0, 1<<16), maxLine)
+		for n := 1; lines.Scan(); n++ {
+			text := bytes.TrimSpace(lines.Bytes())
+			if len(text) == 0 {
+				continue
+			}
+			var line struct {
+				At   time.Time
+				Path string
+				Body json.RawMessage
+			}
+			if err := json.Unmarshal(text, &line); err != nil || line.At.IsZero() || line.Path == "" {
+				yield(simulate.Request{}, fmt.Errorf("line %d: not a request as {at, path, body}", n))
+				return
+			}
+			if !yield(simulate.Request{At: line.At, Path: line.Path, Body: line.Body}, nil) {
+				return
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(simulate.Request{}, fmt.Errorf("read the requests: %w", err))
+		}
+	}
+}
+
+// Made turns requests that are made up into the form of those that are read.
+func Made(requests iter.Seq[simulate.Request]) iter.Seq2[simulate.Request, error] {
+	return func(yield func(simulate.Request, error) bool) {
+		for r := range requests {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}
+}
+
+// feeds are the channels of the JSON feeds.
+var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
+
+// OfRequests cuts the hours of a hospital from the requests of its feeds. A
+// request that a server would refuse is an error.
+func OfRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
+	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // they do not leave the process
+	return OfInputs(func(yield func(replay.Input, error) bool) {
+		n := int64(0)
+		for r, err := range requests {
+			if err != nil {
+				yield(replay.Input{}, err)
+				return
+			}
+			n++
+			o := &acuity.Observation{Hospital: hospital, ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "backtest"}
+			if path.Dir(r.Path) != "/api/ingest" || !slices.Contains(feeds, o.Channel) {
+				yield(replay.Input{}, fmt.Errorf("request %d: the path is not one of /api/ingest/%s", n, feeds))
+				return
+			}
+			if _, err := ingest.Decode(o, r.Body, zone, pseudonyms); err != nil {
+				yield(replay.Input{}, fmt.Errorf("request %d: %w", n, err))
+				return
+			}
+			in := replay.Input{Hospital: hospital, At: o.ReceivedAt, Observation: o}
+			in.Offset = n
+			if !yield(in, nil) {
+				return
+			}
+		}
+	}, hospital)
+}
+
+// OfInputs cuts the hours of a hospital from the inputs of its log.
+func OfInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
+	return func(yield func(*acuity.Snapshot, error) bool) {
+		refold, err := replay.NewRefold(hospital, nil)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		more := true
+		for in, err := range inputs {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			refold.Take(&in, func(c *acuity.Change) {
+				if more && c.Snapshot != nil {
+					more = yield(c.Snapshot, nil)
+				}
+			})
+			if !more {
+				return
+			}
+		}
+	}
+}
+
+// ErrNone says that no hour was found.
+var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
+
+// Ordered gathers the hours in ascending order, the latest generation of each.
+// A backfill writes hours of the past again.
+func Ordered(list hours) ([]*acuity.Snapshot, error) {
+	var all []*acuity.Snapshot
+	for s, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	if len(all) == 0 {
+		return nil, ErrNone
+	}
+	slices.SortStableFunc(all, func(a, b *acuity.Snapshot) int {
+		return cmp.Or(cmp.Compare(a.Hour, b.Hour), cmp.Compare(b.Generation, a.Generation))
+	})
+	return slices.CompactFunc(all, func(a, b *acuity.Snapshot) bool { return a.Hour == b.Hour }), nil
+}
+
+// Each hands hours out in their order.
+func Each(list []*acuity.Snapshot) hours {
+	return func(yield func(*acuity.Snapshot, error) bool) {
+		for _, s := range list {
+			if !yield(s, nil) {
+				return
+			}
+		}
+	}
+}

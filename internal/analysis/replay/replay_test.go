@@ -1,0 +1,202 @@
+package replay_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/replay"
+	"svc/internal/stream"
+	"svc/internal/testkit/shift"
+	"svc/schemas"
+)
+
+var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
+
+// bed is an embedded Kafka with the topics of svc.
+type bed struct {
+	tb      testing.TB
+	options stream.Options
+	cluster *stream.Cluster
+}
+
+const partitions = 3
+
+func newBed(tb testing.TB) *bed {
+	tb.Helper()
+	broker, err := stream.Embed(stream.BrokerOptions{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(broker.Close)
+	b := &bed{tb: tb, options: stream.Options{Brokers: []string{broker.Addr()}, Log: slog.New(slog.DiscardHandler)}}
+	if b.cluster, err = stream.Dial(tb.Context(), b.options); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(b.cluster.Close)
+	var topics []stream.Topic
+	for _, topic := range schemas.Topics() {
+		topics = append(topics, stream.Topic{Name: topic.Name, Partitions: partitions, MaxMessageBytes: topic.MaxRecord})
+	}
+	if err := b.cluster.Ensure(tb.Context(), topics...); err != nil {
+		tb.Fatal(err)
+	}
+	return b
+}
+
+// log opens the observations.
+func (b *bed) log() *replay.Log {
+	b.tb.Helper()
+	l, err := replay.OpenLog(&b.options, schemas.Observations().Name)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	b.tb.Cleanup(l.Close)
+	return l
+}
+
+// shifts are n observations of so many hospitals, a step apart.
+func shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
+	feeds := shift.New(hospitals, 12, morning, step)
+	list := make([]*acuity.Observation, n)
+	for i := range list {
+		list[i] = feeds.Next()
+	}
+	return list
+}
+
+// put writes observations as ingest does, with the time of receipt as timestamp.
+func (b *bed) put(list []*acuity.Observation) {
+	b.tb.Helper()
+	records := make([]stream.Record, 0, len(list))
+	for _, o := range list {
+		value, err := schemas.EncodeObservation(nil, o)
+		if err != nil {
+			b.tb.Fatal(err)
+		}
+		key := []byte(schemas.ObservationKey(o).String())
+		records = append(records, stream.Record{Partition: schemas.Partition(key, partitions), Key: key, Value: value, Timestamp: o.ReceivedAt.Time()})
+	}
+	b.write(schemas.Observations().Name, records)
+}
+
+func (b *bed) write(topic string, records []stream.Record) {
+	b.tb.Helper()
+	loader, err := b.cluster.Loader(b.tb.Context(), topic)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	for i := range records {
+		if err := loader.Put(&records[i]); err != nil {
+			b.tb.Fatal(err)
+		}
+	}
+	if err := loader.Close(); err != nil {
+		b.tb.Fatal(err)
+	}
+}
+
+// of are the observations of one hospital.
+func of(hospital string, list []*acuity.Observation) (own []acuity.Observation) {
+	for _, o := range list {
+		if o.Hospital == hospital {
+			own = append(own, *o)
+		}
+	}
+	return own
+}
+
+// refold makes all changes of a hospital from the log.
+func refold(tb testing.TB, l *replay.Log, hospital string, until acuity.Instant) (changes []acuity.Change, chart *acuity.Chart) {
+	tb.Helper()
+	f, err := replay.NewRefold(hospital, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	each := func(c *acuity.Change) { changes = append(changes, *c) }
+	for in, err := range l.Inputs(context.Background(), hospital, time.Time{}, time.Time{}) {
+		if err != nil {
+			tb.Fatal(err)
+		}
+		f.Take(&in, each)
+	}
+	f.Until(until, each)
+	return changes, f.Chart()
+}
+
+// The log as the second client reads it makes the changes that the plain
+// reference makes of what was sent.
+func TestRefoldIsTheReference(t *testing.T) {
+	b := newBed(t)
+	list := shifts(900, 4, time.Minute)
+	b.put(list)
+	end := list[len(list)-1].ReceivedAt.Add(3 * time.Hour)
+	for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
+		want := acuity.Fold(of(hospital, list), end)
+		got, _ := refold(t, b.log(), hospital, end)
+		if len(got) != len(want.Changes) || len(got) < 200 {
+			t.Fatalf("%s: %d changes, want %d", hospital, len(got), len(want.Changes))
+		}
+		for i := range got {
+			a, z := got[i], want.Changes[i]
+			a.Offset, z.Offset = 0, 0 // the reference numbers its inputs
+			if a.Snapshot != nil && z.Snapshot != nil {
+				a.Snapshot.Position, z.Snapshot.Position = 0, 0
+			}
+			if x, y := encoded(t, &a), encoded(t, &z); x != y {
+				t.Fatalf("%s: change %d\n got %+v\nwant %+v", hospital, i, got[i], want.Changes[i])
+			}
+		}
+	}
+}
+
+func encoded(t *testing.T, c *acuity.Change) string {
+	t.Helper()
+	value, err := schemas.EncodeChange(nil, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(value)
+}
+
+// Inputs are found by time, each once, and those that cannot be read are among
+// them.
+func TestInputsByTime(t *testing.T) {
+	b := newBed(t)
+	list := shifts(300, 2, time.Minute)
+	b.put(list[:150])
+	b.write(schemas.Observations().Name, []stream.Record{{
+		Partition: schemas.Partition([]byte("h001"), partitions), Key: []byte("h001/room/1"), Value: []byte("no record"), Timestamp: list[149].ReceivedAt.Time(),
+	}})
+	b.put(list[150:])
+	from, to := list[100].ReceivedAt, list[200].ReceivedAt
+	var got, want []acuity.Instant
+	for _, o := range list {
+		if o.Hospital == "h001" && o.ReceivedAt >= from && o.ReceivedAt < to {
+			want = append(want, o.ReceivedAt)
+		}
+	}
+	reasons := ""
+	for in, err := range b.log().Inputs(t.Context(), "h001", from.Time(), to.Time()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if in.Observation == nil {
+			reasons += in.Reason
+			continue
+		}
+		got = append(got, in.Observation.ReceivedAt)
+	}
+	if len(want) == 0 || len(got) != len(want) || got[0] != want[0] || got[len(got)-1] != want[len(want)-1] || reasons != "malformed_record" {
+		t.Errorf("%d inputs from %v to %v, want %d; not read: %q", len(got), from.Time(), to.Time(), len(want), reasons)
+	}
+}
+
+func sum(text string) string {
+	s := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(s[:])
+}

@@ -1,0 +1,388 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+	"svc/internal/analysis/replay"
+	"svc/internal/stream"
+	"svc/schemas"
+)
+
+// rerun is one of some hospitals, or of all.
+func (b *bed) rerun(hospitals ...string) replay.Rerun {
+	l := b.log()
+	return replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
+}
+
+// The same log makes the same bytes, and part of it the part.
+func TestReplayIsRepeatable(t *testing.T) {
+	b := newBed(t)
+	list := shifts(1500, 2, time.Minute)
+	b.put(list)
+	write := func(from, to time.Time) string {
+		var out bytes.Buffer
+		r := b.rerun("h001")
+		r.From, r.To = from, to
+		rows, err := r.Write(t.Context(), &out, replay.NDJSON)
+		if err != nil || rows != int64(strings.Count(out.String(), "\n")) {
+			t.Fatal(rows, err)
+		}
+		return out.String()
+	}
+	whole := write(time.Time{}, time.Time{})
+	if whole != write(time.Time{}, time.Time{}) || len(whole) < 10_000 {
+		t.Error("a second replay has other bytes")
+	}
+	from, to := list[500].ReceivedAt.Time(), list[1000].ReceivedAt.Time()
+	var want strings.Builder
+	for line := range strings.Lines(whole) {
+		var row replay.VerdictRow
+		if err := json.Unmarshal([]byte(line), &row); err != nil {
+			t.Fatal(err)
+		}
+		if at := time.UnixMilli(int64(row.AppliedAt)); !at.Before(from) && at.Before(to) {
+			want.WriteString(line)
+		}
+	}
+	if part := write(from, to); part != want.String() || part == "" {
+		t.Errorf("a part of %d bytes, want %d", len(part), want.Len())
+	}
+}
+
+// A hospital that the log does not have is named, whichever way it is replayed.
+func TestReplayOfNobody(t *testing.T) {
+	b := newBed(t)
+	b.put(shifts(100, 2, time.Minute))
+	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
+		r := b.rerun(hospitals...)
+		_, one := r.Write(t.Context(), io.Discard, replay.NDJSON)
+		_, parts := r.WriteFolder(t.Context(), t.TempDir(), replay.NDJSON)
+		for _, err := range []error{one, parts} {
+			if want := replay.AbsentError("typo"); err != want { //nolint:errorlint // it comes as it is
+				t.Errorf("%v: %v", hospitals, err)
+			}
+		}
+	}
+	r := b.rerun("h001")
+	r.From = time.Now() // nothing is told of it, which is no fault
+	if rows, err := r.Write(t.Context(), io.Discard, replay.NDJSON); rows != 0 || err != nil {
+		t.Error(rows, err)
+	}
+}
+
+// A replay of all hospitals has, of each, the rows of a replay of it alone; to a
+// folder it writes the same bytes each time, and to one writer the same rows.
+func TestReplayOfAll(t *testing.T) {
+	b := newBed(t)
+	b.put(shifts(2000, 6, time.Minute))
+	rules, err := replay.ReadRules(strings.NewReader("factorId,line,text\nhigh-mag,floor,2\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	type writer struct {
+		one    func(context.Context, io.Writer, replay.Format) error
+		folder func(context.Context, string, replay.Format) error
+	}
+	for name, of := range map[string]func(hospitals ...string) writer{
+		"verdicts": func(hospitals ...string) writer {
+			r := b.rerun(hospitals...)
+			return writer{
+				func(ctx context.Context, w io.Writer, f replay.Format) error {
+					_, err := r.Write(ctx, w, f)
+					return err
+				},
+				func(ctx context.Context, dir string, f replay.Format) error {
+					_, err := r.WriteFolder(ctx, dir, f)
+					return err
+				},
+			}
+		},
+		"difference": func(hospitals ...string) writer {
+			d := &replay.Diff{Rerun: b.rerun(hospitals...)}
+			d.Rules = rules
+			return writer{
+				func(ctx context.Context, w io.Writer, f replay.Format) error {
+					_, err := d.Write(ctx, w, f)
+					return err
+				},
+				func(ctx context.Context, dir string, f replay.Format) error {
+					_, err := d.WriteFolder(ctx, dir, f)
+					return err
+				},
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir, again := filepath.Join(t.TempDir(), "out"), t.TempDir()
+			if err := of().folder(t.Context(), dir, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			if err := of().folder(t.Context(), again, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			parts := folder(t, dir)
+			if len(parts) != partitions || !maps.Equal(parts, folder(t, again)) {
+				t.Errorf("%d parts, or other ones the second time", len(parts))
+			}
+			if err := of().folder(t.Context(), dir, replay.NDJSON); !errors.Is(err, replay.ErrFolder) {
+				t.Errorf("into a folder that holds something: %v", err)
+			}
+			var whole, joined bytes.Buffer
+			if err := of().one(t.Context(), &whole, replay.NDJSON); err != nil {
+				t.Fatal(err)
+			}
+			of6 := map[string]*strings.Builder{}
+			for _, part := range slices.Sorted(maps.Keys(parts)) {
+				joined.WriteString(parts[part])
+				for line := range strings.Lines(parts[part]) {
+					var row struct{ Hospital string }
+					if err := json.Unmarshal([]byte(line), &row); err != nil {
+						t.Fatal(err)
+					}
+					if of6[row.Hospital] == nil {
+						of6[row.Hospital] = &strings.Builder{}
+					}
+					of6[row.Hospital].WriteString(line)
+				}
+			}
+			if whole.String() != joined.String() || len(of6) != 6 {
+				t.Errorf("to one writer other rows, or of %d hospitals", len(of6))
+			}
+			for hospital, rows := range of6 {
+				var alone bytes.Buffer
+				if err := of(hospital).one(t.Context(), &alone, replay.NDJSON); err != nil {
+					t.Fatal(err)
+				}
+				if alone.String() != rows.String() {
+					t.Errorf("%s has other rows alone", hospital)
+				}
+			}
+		})
+	}
+}
+
+// diff runs a difference against what a processor has recorded.
+func (l *lived) diff(b *bed, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
+	l.TB.Helper()
+	v := l.verifier(b)
+	d := &replay.Diff{Rerun: b.rerun(hospitals...), Changes: v.Changes}
+	d.Rules = rules
+	var out bytes.Buffer
+	summary, err := d.Write(l.TB.Context(), &out, replay.NDJSON)
+	if err != nil {
+		l.TB.Fatal(err)
+	}
+	for line := range bytes.Lines(out.Bytes()) {
+		var row replay.DiffRow
+		if err := json.Unmarshal(line, &row); err != nil {
+			l.TB.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	if summary.Rows != int64(len(rows)) {
+		l.TB.Errorf("%d rows, said to be %d", len(rows), summary.Rows)
+	}
+	return rows, summary
+}
+
+// A replay under the rules of the time differs in nothing; a level that was
+// recorded otherwise is found in its hour; another rule changes what it must.
+func TestReplayDiff(t *testing.T) {
+	list := shifts(2400, 3, 40*time.Second)
+	l := live(t, list)
+	b := newBed(t)
+	l.verify(b)
+	if rows, s := l.diff(b, nil, victim); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
+		t.Errorf("%d rows without a difference, first %+v; %+v", len(rows), rows[:min(len(rows), 3)], s)
+	}
+
+	if rows, _ := l.diff(b, nil); len(rows) != 0 {
+		t.Errorf("of all hospitals %d rows without a difference, first %+v", len(rows), rows[0])
+	}
+
+	spoilt := live(t, list)
+	p, i, next := spoilt.Pair(func(c, n *acuity.Change) bool {
+		return n.AppliedAt-c.AppliedAt > 60_000 && c.AppliedAt/3_600_000 == n.AppliedAt/3_600_000
+	})
+	c, n := spoilt.Change(p, i), spoilt.Change(p, next)
+	wrong := (c.Level + 1) % 4
+	spoilt.Edit(p, i, func(c *acuity.Change) { c.Level = wrong })
+	b2 := newBed(t)
+	spoilt.verify(b2)
+	rows, _ := spoilt.diff(b2, nil)
+	want := float64((n.AppliedAt-c.AppliedAt)/1000) / 60
+	if len(rows) != 1 || rows[0].Subject != "level" || rows[0].Minutes != want || rows[0].Hour != replay.Moment(c.AppliedAt-c.AppliedAt%3_600_000) {
+		t.Errorf("rows %+v, want one of %v minutes", rows, want)
+	}
+
+	rules, err := replay.ReadRules(strings.NewReader("factorId,line,text\nhigh-mag,floor,2\nhigh-mag,class,4\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, _ = l.diff(b, rules, victim)
+	kinds := map[string]int{}
+	for _, row := range rows {
+		kinds[row.Subject]++
+		if row.Minutes <= 0 || row.Minutes > 60 {
+			t.Errorf("row %+v", row)
+		}
+	}
+	if kinds["axis"] == 0 || kinds["room"] == 0 {
+		t.Errorf("magnesium at 2:1 changes %v", kinds)
+	}
+}
+
+// A rule of a file holds whatever the log says of its factor, before and after.
+func TestReplayRulesWin(t *testing.T) {
+	b := newBed(t)
+	list := shifts(600, 1, time.Minute)
+	magnesium, _ := acuity.FactorByID("high-mag")
+	said := &acuity.Observation{
+		Hospital: "h000", ReceivedAt: list[300].ReceivedAt, Channel: acuity.ChannelRules, Source: "k-1",
+		Rules: []acuity.Rule{{Factor: magnesium, Lines: []acuity.RuleLine{{Name: "floor", Text: "2"}, {Name: "class", Text: "4"}}}},
+		Act:   &acuity.Act{},
+	}
+	b.put(list[:300])
+	b.put([]*acuity.Observation{said})
+	b.put(list[300:])
+	levels := func(rules replay.Override) string {
+		r := b.rerun("h000")
+		r.Rules = rules
+		var out strings.Builder
+		if err := r.Run(t.Context(), func(_ int32, c *acuity.Change) error {
+			for _, e := range c.Effects {
+				out.WriteString(e.Color.String() + e.Level.String() + " ")
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	asCatalogue, err := replay.ReadRules(strings.NewReader(`{"ok":true,"data":{"rules":[{"factorId":"high-mag","delete":true}]}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := newBed(t)
+	plain.put(list)
+	was, catalogue := levels(nil), levels(asCatalogue)
+	b = plain
+	if never := levels(nil); catalogue != never || was == never {
+		t.Error("taking the rule back is not as if it had never been said, or the rule had no effect")
+	}
+}
+
+func TestReadRules(t *testing.T) {
+	for name, row := range map[string]struct{ text, want string }{
+		"one":             {`{"factorId":"high-mag","values":{"floor":"1"}}`, ""},
+		"a list":          {`[{"factorId":"high-mag","values":{"floor":null,"class":"3"}},{"factorId":"labor-standard","values":{"class":"2"}}]`, ""},
+		"csv":             {"factorId,line,text,comment\nhigh-mag,floor,1,x\nhigh-mag,class,3,\n", ""},
+		"unknown factor":  {`{"factorId":"nonsense","values":{"floor":"1"}}`, `factor "nonsense" is not in the catalogue`},
+		"unknown line":    {"factorId,line,text\nhigh-mag,colour,red\n", "enum:"},
+		"bad value":       {`{"factorId":"high-mag","values":{"floor":"many"}}`, "catalogue"},
+		"twice":           {`[{"factorId":"high-mag","values":{"floor":"1"}},{"factorId":"high-mag","values":{"floor":"1"}}]`, "comes twice"},
+		"nothing":         {`[]`, "no rule"},
+		"another object":  {`{"rulesVersion":"1"}`, "neither a rule"},
+		"another table":   {"system,code\nlocal,X\n", "must name the columns"},
+		"half an object":  {`{"factorId":`, "read rules"},
+		"nothing at all":  {``, "no rule"},
+		"all that is off": {`[{"factorId":"a"},{"factorId":"b"}]`, `"b"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := replay.ReadRules(strings.NewReader(row.text))
+			if row.want == "" && err != nil || row.want != "" && (err == nil || !strings.Contains(err.Error(), row.want)) {
+				t.Errorf("error %v, want %q", err, row.want)
+			}
+		})
+	}
+}
+
+// What was exported and written into an empty system is the same log: every
+// record to the byte, and the same verdict at every hour; a system that has
+// anything is left alone.
+func TestExportThenImport(t *testing.T) {
+	list := shifts(2000, 4, time.Minute)
+	b := newBed(t)
+	b.put(list)
+	last := list[len(list)-1].ReceivedAt
+	for _, format := range replay.Formats() {
+		t.Run(string(format), func(t *testing.T) {
+			dir := t.TempDir()
+			x := export(b.log(), format)
+			x.Segment = 300
+			if _, err := x.Run(t.Context(), dir); err != nil {
+				t.Fatal(err)
+			}
+			empty := newBed(t)
+			loader, err := empty.cluster.Loader(t.Context(), schemas.Observations().Name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := empty.log()
+			im := &replay.Import{Dir: dir, Spans: l.Spans, Put: func(r *stream.Record) error { return loader.Put(r) }}
+			if _, err := im.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if err := loader.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
+				hours := 0
+				for at := morning; at < last; at = at.Add(8 * time.Hour) {
+					hours++
+					if a, z := b.verdictAt(hospital, at), empty.verdictAt(hospital, at); a != z || a == "" {
+						t.Fatalf("%s at %v:\n%s\n%s", hospital, at.Time(), a, z)
+					}
+				}
+				if a, z := b.verdictAt(hospital, last), empty.verdictAt(hospital, last); a != z {
+					t.Fatalf("%s in the end:\n%s\n%s", hospital, a, z)
+				}
+			}
+			again := *im
+			again.Put = func(*stream.Record) error { return errors.New("a record was put into a system that has some") }
+			if _, err := again.Run(t.Context()); !errors.Is(err, replay.ErrNotEmpty) {
+				t.Errorf("a second import: %v", err)
+			}
+		})
+	}
+}
+
+// verdictAt is everything that the log makes of a hospital up to an instant: its
+// changes, hour by hour among them, and its chart.
+func (b *bed) verdictAt(hospital string, at acuity.Instant) string {
+	b.tb.Helper()
+	f, err := replay.NewRefold(hospital, nil)
+	if err != nil {
+		b.tb.Fatal(err)
+	}
+	digest := ""
+	each := func(c *acuity.Change) {
+		c.Offset = 0
+		value, err := schemas.EncodeChange(nil, c)
+		if err != nil {
+			b.tb.Fatal(err)
+		}
+		digest = sum(digest + string(value))
+	}
+	for in, err := range b.log().Inputs(context.Background(), hospital, time.Time{}, at.Time()) {
+		if err != nil {
+			b.tb.Fatal(err)
+		}
+		digest = sum(digest + string(in.Key) + string(in.Value))
+		f.Take(&in, each)
+	}
+	f.Until(at, each)
+	v := f.Chart().Verdict(at)
+	return digest + v.Level.String() + v.Driving.String()
+}

@@ -1,0 +1,45 @@
+package spreadsheet_test
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"svc/internal/analysis/spreadsheet"
+)
+
+func TestEscape(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                     "",
+		"LDR 4":                "LDR 4",
+		"=HYPERLINK(\"http\")": "'=HYPERLINK(\"http\")",
+		"+1":                   "'+1",
+		"-1":                   "'-1",
+		"@SUM(A1)":             "'@SUM(A1)",
+		"\tx":                  "'\tx",
+		"\rx":                  "'\rx",
+		"'=1":                  "''=1",
+		"'quoted'":             "'quoted'",
+		"a=1":                  "a=1",
+		"''":                   "''",
+	} {
+		if got := spreadsheet.Escape(text); got != want {
+			t.Errorf("Escape(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Any text comes back, and none of what is written begins as a formula.
+func TestEscapeComesBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`['=+@\t\r-]{0,4}[a-z=]{0,3}`)).Draw(t, "text")
+		escaped := spreadsheet.Escape(text)
+		if got := spreadsheet.Unescape(escaped); got != text {
+			t.Fatalf("%q came back as %q", text, got)
+		}
+		if escaped != "" && strings.ContainsAny(escaped[:1], "=+-@\t\r") {
+			t.Fatalf("%q is a formula", escaped)
+		}
+	})
+}

@@ -1,0 +1,175 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"math"
+	"net/http"
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Warning is something in a request that was not taken, though the rest was.
+type Warning struct {
+	Code string `json:"code"` // stable
+	Path string `json:"path,omitempty"`
+}
+
+// ReadJSON reads the JSON object of a body of at most so many bytes into v, which
+// may hold what is to stay if the body does not say it, or has answered. The
+// warnings name the fields that v does not have.
+func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
+	return readJSON(w, r, atMost, v, false)
+}
+
+// ReadOptionalJSON is [ReadJSON] where a request without a body is an empty object.
+func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
+	return readJSON(w, r, atMost, v, true)
+}
+
+func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optional bool) (warnings []Warning, ok bool) {
+	if kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";"); kind != "" && !strings.EqualFold(strings.TrimSpace(kind), "application/json") {
+		Fail(w, r, Problem{Kind: UnsupportedMedia, Message: "This endpoint takes application/json."})
+		return nil, false
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, atMost))
+	var given map[string]any
+	if err == nil && (!optional || len(bytes.TrimSpace(body)) > 0) {
+		if problem := CheckJSON(body); problem != nil {
+			Fail(w, r, *problem)
+			return nil, false
+		}
+		if faults := repeated(body); len(faults) > 0 {
+			Fail(w, r, Problem{Kind: Invalid, Details: faults})
+			return nil, false
+		}
+		given, err = object(body)
+	}
+	if err == nil && given != nil {
+		known := fieldsOf(reflect.TypeOf(v).Elem())
+		if body, err = json.Marshal(plain(given, known)); err == nil {
+			err = json.Unmarshal(body, v)
+		}
+		warnings = unknown(given, known)
+	}
+	problem := Problem{Kind: Invalid, Message: "The body is not JSON that this endpoint takes.", Details: []Detail{{Path: "", Rule: "json"}}}
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		problem.Message = ""
+		problem.Details = []Detail{{Path: wrong.Field, Rule: "type:" + typeOf(wrong.Type)}}
+	}
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		problem = Problem{Kind: TooLarge}
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		problem = Problem{Kind: TimedOut}
+	}
+	if err != nil {
+		Fail(w, r, problem)
+		return nil, false
+	}
+	return warnings, true
+}
+
+// typeOf names a type as JSON does.
+func typeOf(t reflect.Type) string {
+	switch t.Kind() { //nolint:exhaustive // the rest is a number
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Slice:
+		return "array"
+	case reflect.Struct, reflect.Map:
+		return "object"
+	case reflect.Float64:
+		return "number"
+	case reflect.Pointer:
+		return typeOf(t.Elem())
+	default:
+		return "integer"
+	}
+}
+
+// object reads one JSON object, with its numbers as they are written.
+func object(body []byte) (map[string]any, error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var given map[string]any
+	if err := d.Decode(&given); err != nil {
+		return nil, err
+	}
+	if given == nil {
+		return nil, errNoObject
+	}
+	return given, nil
+}
+
+var errNoObject = errors.New("not one object")
+
+// plain returns what is known of an object in the way encoding/json takes it: a
+// whole number may be written as 2.0, and null in a list, of which it would make a
+// zero, is no value of any type.
+func plain(given map[string]any, known map[string]bool) map[string]any {
+	kept := make(map[string]any, len(given))
+	for name, value := range given {
+		if !known[name] {
+			continue
+		}
+		list, isList := value.([]any)
+		for i := range list {
+			if list[i] = whole(list[i]); list[i] == nil {
+				list[i] = map[string]any{}
+			}
+		}
+		if kept[name] = value; !isList {
+			kept[name] = whole(value)
+		}
+	}
+	return kept
+}
+
+// whole writes a number without a fraction of zeros.
+func whole(value any) any {
+	if n, ok := value.(json.Number); ok {
+		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
+			return int64(f)
+		}
+	}
+	return value
+}
+
+// fieldsOf returns the fields of a struct as JSON has them.
+func fieldsOf(t reflect.Type) map[string]bool {
+	known := map[string]bool{}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		known[name] = true
+	}
+	return known
+}
+
+// unknown warns of the fields of an object that a struct does not have, by their
+// names where those are a mistyped name and not a value.
+func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if known[name] || len(warnings) == maxWarnings {
+			continue
+		}
+		if !fieldName.MatchString(name) {
+			name = "?"
+		}
+		warnings = append(warnings, Warning{Code: "unknown_field", Path: name})
+	}
+	return warnings
+}
+
+// fieldName is what a name of a field looks like.
+var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
+
+const maxWarnings = 20

@@ -1,0 +1,89 @@
+package httpapi_test
+
+import (
+	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+)
+
+// read reads one body as the endpoints of administrators do.
+func read(t *testing.T, body string) (got string, status int) {
+	t.Helper()
+	s := &httpapi.Shell{Now: time.Now, Lookup: access.NewRegister(time.Now).Lookup, Log: slog.New(slog.DiscardHandler)}
+	r := s.Router()
+	r.Post("/keys", func(w http.ResponseWriter, r *http.Request) {
+		var in struct {
+			Name   string   `json:"name"`
+			Scopes []string `json:"scopes"`
+			Value  struct {
+				Op string `json:"op"`
+			} `json:"value"`
+			Parts []struct {
+				Op string `json:"op"`
+			} `json:"parts"`
+		}
+		warnings, ok := httpapi.ReadJSON(w, r, 1<<20, &in)
+		if !ok {
+			return
+		}
+		httpapi.OK(w, r, struct {
+			In       any               `json:"in"`
+			Warnings []httpapi.Warning `json:"warnings"`
+		}{in, warnings})
+	})
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, httptest.NewRequest(http.MethodPost, "/keys", strings.NewReader(body)))
+	var answer outer
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
+		t.Fatal(err)
+	}
+	if answer.Error != nil {
+		var lines []string
+		for _, d := range answer.Error.Details {
+			lines = append(lines, strings.TrimSpace(d.Path+" "+d.Rule))
+		}
+		return strings.Join(lines, ", "), w.Code
+	}
+	return string(answer.Data), w.Code
+}
+
+// The bodies of administrators keep to the rules of the feeds: nothing twice, nothing
+// deep, nothing that is no text.
+func TestBodiesOfAdministrators(t *testing.T) {
+	for name, test := range map[string]struct {
+		body, want string
+		status     int
+	}{
+		"plain":                   {`{"name":"x","scopes":["admin"]}`, `{"in":{"name":"x","scopes":["admin"],"value":{"op":""},"parts":null},"warnings":null}`, 200},
+		"twice":                   {`{"scopes":["read:status"],"name":"x","scopes":["admin"]}`, "scopes unique", 400},
+		"three times":             {`{"name":"x","name":"y","name":"z"}`, "name unique", 400},
+		"twice in another case":   {`{"name":"x","Name":"y"}`, "Name unique", 400},
+		"twice by its escape":     {`{"name":"x","na\u006de":"y"}`, "name unique", 400},
+		"twice inside":            {`{"value":{"op":"a","op":"b"},"parts":[{},{"op":"a","op":"b"}]}`, "value.op unique, parts[1].op unique", 400},
+		"an unknown one twice":    {`{"MILLER 1994":1,"MILLER 1994":2}`, "? unique", 400},
+		"another case":            {`{"Name":"x"}`, `{"in":{"name":"","scopes":null,"value":{"op":""},"parts":null},"warnings":[{"code":"unknown_field","path":"Name"}]}`, 200},
+		"as deep as can be":       {`{"x":` + strings.Repeat("[", 63) + strings.Repeat("]", 63) + `}`, `{"in":{"name":"","scopes":null,"value":{"op":""},"parts":null},"warnings":[{"code":"unknown_field","path":"x"}]}`, 200},
+		"deeper":                  {`{"x":` + strings.Repeat("[", 64) + strings.Repeat("]", 64) + `}`, "depth:64", 400},
+		"very deep, and not even": {strings.Repeat("[", 9000), "depth:64", 400},
+		"brackets in a text":      {`{"name":"` + strings.Repeat("[", 100) + `"}`, `{"in":{"name":"` + strings.Repeat("[", 100) + `","scopes":null,"value":{"op":""},"parts":null},"warnings":null}`, 200},
+		"no UTF-8":                {"{\"name\":\"\xff\"}", "utf-8", 400},
+		"no object":               {`[]`, "type:object", 400},
+		"null":                    {`null`, "json", 400},
+		"more behind":             {`{} {}`, "json", 400},
+		"a bracket too many":      {`{}}`, "json", 400},
+		"another type":            {`{"name":7}`, "name type:string", 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, status := read(t, test.body); status != test.status || got != test.want {
+				t.Errorf("%d %s, want %d %s", status, got, test.status, test.want)
+			}
+		})
+	}
+}

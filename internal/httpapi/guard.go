@@ -1,0 +1,118 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"strings"
+
+	"github.com/go-chi/chi/v5"
+
+	"svc/internal/httpapi/access"
+)
+
+// Allow is the middleware that lets only keys with the scope pass, "" every valid
+// key, and no more often than their rate. A missing,
+// malformed, unknown, revoked or expired key gets one and the same answer, for
+// the same work: whatever was presented, also nothing, is looked up.
+func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			key, ok := s.Lookup(bearer(r))
+			if !ok {
+				s.refuse(w, r, key)
+				return
+			}
+			from(r.Context()).key = key
+			if s.Used != nil {
+				s.Used(key.ID)
+			}
+			if !s.admit(w, r, &key) {
+				return
+			}
+			if scope != "" && !key.Allows(scope) {
+				Fail(w, r, Problem{Kind: Forbidden, Message: "This endpoint needs the scope " + string(scope) + "."})
+				return
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// refuse answers a request without a valid key. An address from which too many come
+// is told to come later, and no more; a valid key passes from there all the same.
+func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
+	q := from(r.Context())
+	q.former = former
+	if s.Strangers != nil {
+		if ok, retry := s.Strangers.Allow(s.address(r)); !ok {
+			q.many = true
+			Fail(w, r, Problem{
+				Kind: RateLimited, RetryAfter: retry,
+				Message: "Too many requests without a valid API key came from this address; see the header Retry-After.",
+			})
+			return
+		}
+	}
+	Fail(w, r, Problem{Kind: Unauthorized})
+}
+
+// bearer returns the token of the request, "" if there is none or more than one.
+func bearer(r *http.Request) string {
+	headers := r.Header["Authorization"]
+	if len(headers) != 1 {
+		return ""
+	}
+	scheme, token, _ := strings.Cut(headers[0], " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// NotFound answers for a path that no route has.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
+}
+
+// MethodNotAllowed answers for a method that the path does not serve and names
+// in Allow those it does; a path that serves none does not exist. (A router of
+// chi asks this for any path when it does not know the method.) HEAD is served
+// wherever GET is, OPTIONS everywhere, here.
+func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	path := r.URL.RawPath
+	if path == "" {
+		path = r.URL.Path
+	}
+	allowed := make([]string, 0, len(methods))
+	closest := math.MaxInt // what a path of its own serves is not served by {id} beside it
+	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
+		for _, m := range methods {
+			at := chi.NewRouteContext()
+			if !routes.Match(at, m, path) {
+				continue
+			}
+			open := strings.Count(at.RoutePattern(), "{")
+			if open < closest {
+				closest, allowed = open, allowed[:0]
+			}
+			if open == closest {
+				if allowed = append(allowed, m); m == http.MethodGet {
+					allowed = append(allowed, http.MethodHead)
+				}
+			}
+		}
+	}
+	if len(allowed) == 0 {
+		NotFound(w, r)
+		return
+	}
+	w.Header().Set("Allow", strings.Join(append(allowed, http.MethodOptions), ", "))
+	if r.Method == http.MethodOptions {
+		options(w, r)
+		return
+	}
+	Fail(w, r, Problem{Kind: MethodNotServed, Message: "This path serves " + w.Header().Get("Allow") + "."})
+}
+
+// methods are those that a route may have.
+var methods = []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}

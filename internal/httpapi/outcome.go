@@ -1,0 +1,102 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// FHIRType is the content type of FHIR in JSON.
+const FHIRType = "application/fhir+json"
+
+// fhirBase is the base address of FHIR: what clients of it call is this or below.
+const fhirBase = "/api/ingest/fhir"
+
+// Outcome is an OperationOutcome of FHIR R4: what a client of FHIR is told beside, or
+// instead of, a resource.
+type Outcome struct {
+	ResourceType string         `json:"resourceType"`
+	Issue        []OutcomeIssue `json:"issue"`
+}
+
+// OutcomeIssue is one issue of an [Outcome].
+type OutcomeIssue struct {
+	Severity    string         `json:"severity"` // error, warning or information
+	Code        string         `json:"code"`     // of the value set IssueType
+	Details     OutcomeDetails `json:"details"`
+	Diagnostics string         `json:"diagnostics,omitempty"` // for people
+	Expression  []string       `json:"expression,omitempty"`  // where
+}
+
+// OutcomeDetails holds a code of ours.
+type OutcomeDetails struct {
+	Text string `json:"text"`
+}
+
+// NewOutcome returns an outcome of some issues.
+func NewOutcome(issues ...OutcomeIssue) Outcome { return Outcome{"OperationOutcome", issues} }
+
+// PrefersFHIR reports whether a request to the address of FHIR asks for an answer of
+// FHIR: it accepts the type by name, and plain JSON no more than that.
+func PrefersFHIR(r *http.Request) bool {
+	path := r.URL.Path
+	if path != fhirBase && !strings.HasPrefix(path, fhirBase+"/") {
+		return false
+	}
+	fhir := quality(r.Header["Accept"], FHIRType)
+	return fhir > 0 && fhir >= quality(r.Header["Accept"], "application/json")
+}
+
+// quality returns the weight of a type that is accepted by its name; 0: it is not.
+func quality(accept []string, name string) (best float64) {
+	for _, header := range accept {
+		for one := range strings.SplitSeq(header, ",") {
+			media, parameters, _ := strings.Cut(one, ";")
+			if !strings.EqualFold(strings.TrimSpace(media), name) {
+				continue
+			}
+			weight := 1.0
+			for parameter := range strings.SplitSeq(parameters, ";") {
+				key, value, _ := strings.Cut(parameter, "=")
+				if strings.EqualFold(strings.TrimSpace(key), "q") {
+					var err error
+					if weight, err = strconv.ParseFloat(strings.TrimSpace(value), 64); err != nil {
+						weight = 0
+					}
+				}
+			}
+			best = max(best, weight)
+		}
+	}
+	return best
+}
+
+// WriteFHIR answers with a resource of FHIR.
+func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any) {
+	body, err := Marshal(resource)
+	if err != nil {
+		from(r.Context()).log.ErrorContext(r.Context(), "answer cannot be encoded", "error", err)
+		Fail(w, r, Problem{Kind: Internal})
+		return
+	}
+	writeAs(w, status, fhirContentType, append(body, '\n'))
+}
+
+// outcome says a problem to a client of FHIR: an issue for each broken rule.
+func (p *Problem) outcome() Outcome {
+	row := table[p.Kind]
+	main := OutcomeIssue{Severity: "error", Code: row.issue, Details: OutcomeDetails{row.code}, Diagnostics: p.Message}
+	if len(p.Details) == 0 {
+		return NewOutcome(main)
+	}
+	var issues []OutcomeIssue
+	for _, d := range p.Details {
+		one := main
+		one.Details.Text = d.Rule
+		if d.Path != "" {
+			one.Expression = []string{d.Path}
+		}
+		issues = append(issues, one)
+	}
+	return NewOutcome(issues...)
+}

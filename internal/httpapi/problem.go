@@ -1,0 +1,156 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Kind is why a request was not served. Each kind has one code of the
+// interface and one status, see the table.
+type Kind uint8
+
+// The kinds. The zero value is a fault of our own.
+const (
+	Internal         Kind = iota // a fault
+	Unavailable                  // Kafka or Redis is away: nothing was taken, safe to send again
+	Unauthorized                 // no valid key
+	Forbidden                    // the key lacks the scope
+	Missing                      // unknown path or thing
+	Invalid                      // malformed
+	MethodNotServed              // the path has other methods
+	TooLarge                     // longer than the limit, on the wire or unpacked
+	TimedOut                     // the body did not arrive in time
+	UnsupportedMedia             // content type or encoding
+	Conflict                     // an idempotency key came back with another body
+	Precondition                 // the thing has another version than the one expected
+	UnmetExpectation             // Expect names something else than 100-continue
+	LongHead                     // the head is longer than the server takes
+	UnknownEncoding              // a transfer encoding other than chunked
+	UnknownVersion               // a version of HTTP other than 1.0 and 1.1
+	Unprocessable                // well formed, but cannot be applied
+	RateLimited                  // more often than the key may
+	kinds
+)
+
+// table is the only place that knows codes and statuses.
+var table = [kinds]struct {
+	status  int
+	code    string
+	issue   string // code of FHIR's IssueType
+	message string // used when the problem has none
+}{
+	Internal:         {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
+	Unavailable:      {http.StatusServiceUnavailable, "internal", "transient", "The service cannot answer at the moment. It is safe to send the request again."},
+	Unauthorized:     {http.StatusUnauthorized, "unauthorized", "login", "A valid API key is needed: Authorization: Bearer svc_<hex>."},
+	Forbidden:        {http.StatusForbidden, "forbidden_scope", "forbidden", "The API key lacks the scope of this endpoint."},
+	Missing:          {http.StatusNotFound, "not_found", "not-found", "The hospital has nothing of this id."},
+	Invalid:          {http.StatusBadRequest, "invalid_request", "invalid", "The request is malformed."},
+	MethodNotServed:  {http.StatusMethodNotAllowed, "invalid_request", "not-supported", "This path does not serve the method; see the header Allow."},
+	TooLarge:         {http.StatusRequestEntityTooLarge, "invalid_request", "too-long", "The body is larger than this endpoint takes."},
+	TimedOut:         {http.StatusRequestTimeout, "invalid_request", "timeout", "The body did not arrive in time."},
+	UnsupportedMedia: {http.StatusUnsupportedMediaType, "invalid_request", "not-supported", "This endpoint does not take the content type or encoding of the body."},
+	Conflict:         {http.StatusConflict, "invalid_request", "conflict", "The Idempotency-Key was used with another body; each request needs one of its own."},
+	Precondition:     {http.StatusPreconditionFailed, "invalid_request", "conflict", "The resource has another version than If-Match says; read it again."},
+	Unprocessable:    {http.StatusUnprocessableEntity, "unprocessable", "processing", "The request is understood but cannot be applied."},
+	UnmetExpectation: {http.StatusExpectationFailed, "invalid_request", "not-supported", "The header Expect may be 100-continue alone."},
+	LongHead:         {http.StatusRequestHeaderFieldsTooLarge, "invalid_request", "too-long", "The head of the request is larger than 64 KiB."},
+	UnknownEncoding:  {http.StatusNotImplemented, "invalid_request", "not-supported", "The transfer encoding is chunked, or none."},
+	UnknownVersion:   {http.StatusHTTPVersionNotSupported, "invalid_request", "not-supported", "The server speaks HTTP/1.1."},
+	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "throttled", "The key has sent more requests than it may; see the header Retry-After."},
+}
+
+// Status is the HTTP status of the kind.
+func (k Kind) Status() int { return table[k].status }
+
+// Code is the error code of the kind in the interface.
+func (k Kind) Code() string { return table[k].code }
+
+// Message is what a human is told if there is nothing more exact to say.
+func (k Kind) Message() string { return table[k].message }
+
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// Problem is what [Fail] answers. Message, Path and Rule name rules and places,
+// never values of the request.
+type Problem struct {
+	Kind       Kind
+	Message    string        // for a human; empty: that of the table
+	Details    []Detail      // what is wrong where
+	RetryAfter time.Duration // of RateLimited and Unavailable; rounded up to seconds, at least one
+	HL7        *HL7          // the refused message's acknowledgment
+}
+
+// Detail is one rule that the request broke.
+type Detail struct {
+	Path string `json:"path"` // of the field, as in signals[3].code
+	Rule string `json:"rule"` // a stable word or phrase
+}
+
+// HL7 is the acknowledgment that a refusal in JSON mode carries.
+type HL7 struct {
+	Ack       string `json:"ack"`
+	AckCode   string `json:"ackCode"`
+	ControlID string `json:"controlId"`
+}
+
+type failure struct {
+	Protocol string       `json:"protocol"`
+	OK       bool         `json:"ok"`
+	Error    failureError `json:"error"`
+}
+
+type failureError struct {
+	Code    string   `json:"code"`
+	Message string   `json:"message"`
+	Docs    string   `json:"docs"`
+	Details []Detail `json:"details,omitempty"`
+	*HL7
+}
+
+// Refusal returns why a request was refused, the zero Problem if it was not.
+func Refusal(ctx context.Context) Problem { return from(ctx).refused }
+
+// Fail answers with a problem in the error envelope, and its headers.
+func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
+	q := from(r.Context())
+	q.refused = p
+	row := table[p.Kind]
+	if p.Message == "" {
+		p.Message = row.message
+		if p.Kind == Invalid && len(p.Details) > 0 {
+			p.Message = "The request breaks the rules listed in details."
+		}
+	}
+	h := w.Header()
+	h.Del("ETag")
+	h["Cache-Control"] = noStore
+	switch p.Kind { //nolint:exhaustive // the others have no header of their own
+	case Unauthorized:
+		h["Www-Authenticate"] = challenge
+	case TimedOut: // what is left of the body is not waited for
+		h["Connection"] = closing
+	case Unavailable, RateLimited:
+		h.Set("Retry-After", strconv.FormatInt(int64(max((p.RetryAfter+time.Second-1)/time.Second, 1)), 10))
+	default:
+	}
+	if PrefersFHIR(r) {
+		q.drained(w, r, func() { WriteFHIR(w, r, row.status, p.outcome()) })
+		return
+	}
+	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
+		Code: row.code, Message: p.Message, Docs: q.shell.docsURL(r), Details: p.Details, HL7: p.HL7,
+	}})
+	if err != nil { // strings alone always encode
+		panic(err)
+	}
+	q.drained(w, r, func() { write(w, row.status, append(body, '\n')) })
+}

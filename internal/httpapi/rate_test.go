@@ -1,0 +1,122 @@
+package httpapi_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
+)
+
+func TestRateOfAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		limits := limit.New(limit.NewMemory(time.Now), time.Now)
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go limits.Run(ctx) //nolint:errcheck // ends with the test
+		keys := map[string]access.Key{
+			"usual": {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}, Rate: 50, Burst: 200},
+			"free":  {ID: "key_2", Hospital: "north", Scopes: []access.Scope{access.ReadUnitState}},
+			"other": {ID: "key_3", Hospital: "north", Scopes: nil, Rate: 0.5, Burst: 1},
+		}
+		shell := &httpapi.Shell{
+			Now: time.Now, Lookup: func(token string) (access.Key, bool) { k, ok := keys[token]; return k, ok },
+			Log: slog.New(slog.DiscardHandler), Limits: limits,
+		}
+		r := shell.Router()
+		r.With(shell.Allow(access.ReadUnitState)).Get("/thing", func(w http.ResponseWriter, r *http.Request) { httpapi.OK(w, r, struct{}{}) })
+		ask := func(token string) *httptest.ResponseRecorder {
+			q := httptest.NewRequest(http.MethodGet, "/thing", nil)
+			q.Header.Set("Authorization", "Bearer "+token)
+			w := httptest.NewRecorder()
+			r.ServeHTTP(w, q)
+			synctest.Wait()
+			return w
+		}
+		w := ask("usual")
+		if h := w.Header(); w.Code != 200 || h.Get("RateLimit-Policy") != `"key";q=200;w=4` || h.Get("RateLimit") != `"key";r=199;t=1` {
+			t.Errorf("first: %d %v", w.Code, h)
+		}
+		n := 1
+		for ; w.Code == http.StatusOK && n < 1000; n++ {
+			w = ask("usual")
+		}
+		if n < 200 || n > 222 {
+			t.Errorf("limited after %d of 200", n)
+		}
+		if h := w.Header(); w.Code != 429 || h.Get("Retry-After") != "1" || h.Get("RateLimit") != `"key";r=0;t=5` {
+			t.Errorf("limited: %d %v", w.Code, h)
+		}
+		time.Sleep(time.Second)
+		if w = ask("usual"); w.Code != 200 {
+			t.Errorf("after Retry-After: %d", w.Code)
+		}
+		for range 1000 {
+			if w = ask("free"); w.Code != 200 || w.Header()["Ratelimit"] != nil || w.Header()["Ratelimit-Policy"] != nil {
+				t.Fatalf("a key without a limit: %d %v", w.Code, w.Header())
+			}
+		}
+		if w = ask("other"); w.Code != 403 || w.Header().Get("RateLimit-Policy") != `"key";q=1;w=2` {
+			t.Errorf("a request that is refused counts, too: %d %v", w.Code, w.Header())
+		}
+		if w = ask("unknown"); w.Code != 401 || w.Header()["Ratelimit"] != nil {
+			t.Errorf("an unknown key: %d %v", w.Code, w.Header())
+		}
+	})
+}
+
+// TestAwait sends one message after another, as a sender does that waits for each
+// answer: a burst at once, then at the rate; and at a rate that is slower than the
+// patience one message for each patience.
+func TestAwait(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rate        float64
+		burst       int
+		messages    int
+		least, most time.Duration
+	}{
+		"no limit":          {0, 0, 1000, 0, 0},
+		"within the burst":  {1, 100, 100, 0, 0},
+		"slowed":            {10, 20, 120, 9 * time.Second, 11 * time.Second},
+		"as patience bears": {0.01, 1, 13, 50 * time.Second, 60 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				limits := limit.New(limit.NewMemory(time.Now), time.Now)
+				ctx, stop := context.WithCancel(t.Context())
+				defer stop()
+				go limits.Run(ctx) //nolint:errcheck // ends with the test
+				shell := &httpapi.Shell{Now: time.Now, Limits: limits}
+				key := access.Key{ID: "key_1", Rate: tt.rate, Burst: tt.burst}
+				began := time.Now()
+				for range tt.messages {
+					if err := shell.Await(ctx, &key, 5*time.Second); err != nil {
+						t.Fatal(err)
+					}
+					synctest.Wait()
+				}
+				if took := time.Since(began); took < tt.least || took > tt.most {
+					t.Errorf("%d messages took %v, want %v to %v", tt.messages, took, tt.least, tt.most)
+				}
+				if tt.rate == 0 {
+					return
+				}
+				ended, end := context.WithCancel(ctx)
+				end()
+				for range 2 * tt.burst { // until it would wait
+					if err := shell.Await(ended, &key, time.Hour); errors.Is(err, context.Canceled) {
+						return
+					}
+				}
+				t.Error("it waits although its context has ended")
+			})
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"github.com/go-chi/chi/v5"
+	"github.com/google/uuid"
+
+	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
+)
+
+// Shell is what surrounds the handlers of a role.
+type Shell struct {
+	Now func() time.Time // the clock
+	// Lookup returns the key of a token, and whether it may be used now. One that may not
+	// is returned for the log alone.
+	Lookup func(token string) (access.Key, bool)
+	// DocsURL is carried in every error; "": that of the address which a request is sent to.
+	DocsURL string
+	Log     *slog.Logger
+	Limits  *limit.Limiter // of the rates of keys; nil: none
+	// Strangers limits requests without a valid key, by address; nil: nobody does.
+	Strangers *limit.Strangers
+	Proxies   []netip.Prefix     // whose X-Forwarded-For is believed
+	Used      func(keyID string) // told of each request with a valid key; nil: nobody is
+	Origins   []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
+	// Answered is told of every answer, with the pattern of its route ("" where
+	// nobody serves the path); nil: nobody is. It runs before the next request of
+	// the connection, so it must not wait.
+	Answered func(method, route string, status int, took time.Duration)
+}
+
+// Router returns a router in which every answer has its envelope, that of a path
+// or a method that nobody serves too. The roles mount their routes on it.
+func (s *Shell) Router() *chi.Mux {
+	r := chi.NewRouter()
+	r.Use(s.Wrap)
+	r.NotFound(NotFound)
+	r.MethodNotAllowed(MethodNotAllowed)
+	return r
+}
+
+// request is the one value that a request carries in its context.
+type request struct {
+	id     string
+	shell  *Shell
+	now    func() time.Time
+	key    access.Key // zero on paths that need none
+	log    *slog.Logger
+	former access.Key // that was presented and is not valid any more
+	many   bool       // one of too many without a valid key: not worth a line of the log
+
+	refused Problem // the last; see [Refusal]
+
+	// Here so that a request allocates once.
+	seen   recorder
+	body   requestBody
+	header [1]string // X-Request-Id
+}
+
+type contextKey struct{}
+
+func from(ctx context.Context) *request {
+	q, ok := ctx.Value(contextKey{}).(*request)
+	if !ok {
+		panic("api: handler outside of Shell.Wrap")
+	}
+	return q
+}
+
+// Caller returns the key that the request presented; the zero key on a path
+// that needs none.
+func Caller(ctx context.Context) access.Key { return from(ctx).key }
+
+// RequestID returns the id that the answer carries.
+func RequestID(ctx context.Context) string { return from(ctx).id }
+
+// PlainRequestID returns the id of the request if it is a UUID, as those that we
+// make: any other one is text of the sender, which is neither logged nor kept.
+func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
+
+func (q *request) plainID() string {
+	if uuid.Validate(q.id) != nil {
+		return ""
+	}
+	return q.id
+}
+
+// Wrap gives the request its id, turns a panic into a 500 in the envelope and
+// writes one log line. It is the first middleware of a router; inside another
+// Wrap it does nothing.
+func (s *Shell) Wrap(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Context().Value(contextKey{}) != nil {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
+			c.RouteMethod = http.MethodGet // as GET; the server leaves the body out
+		}
+		if r.URL.Path == fhirBase+"/" { // clients of FHIR put a slash behind the base address, or none
+			r.URL.Path = fhirBase
+		}
+		start := s.Now()
+		q := &request{id: requestID(r), shell: s, now: s.Now, log: s.Log}
+		r = r.WithContext(context.WithValue(r.Context(), contextKey{}, q))
+		if r.Body != nil && r.Body != http.NoBody {
+			q.body.ReadCloser = r.Body
+			r.Body = &q.body
+		}
+		seen := &q.seen
+		seen.ResponseWriter, q.header[0] = w, q.id
+		seen.Header()["X-Request-Id"] = q.header[:]
+		s.secure(seen.Header(), r)
+		defer func() {
+			fault := recover()
+			if fault == http.ErrAbortHandler { //nolint:errorlint // the value itself is panicked with
+				seen.aborted = true
+			} else if fault != nil {
+				s.fault(seen, r, fault)
+			}
+			s.answered(seen, r, q, s.Now().Sub(start))
+			if seen.aborted {
+				panic(http.ErrAbortHandler) // half an answer was sent: cut the connection
+			}
+		}()
+		next.ServeHTTP(seen, r)
+	})
+}
+
+// fault logs a panic by its place and type; its value could hold a value of
+// the request.
+func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
+	kind := "panic"
+	if err, ok := fault.(interface{ RuntimeError() }); ok { // says what went wrong, holds indices alone
+		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
+	}
+	s.Log.ErrorContext(r.Context(), "handler panicked", "fault", kind, "stack", string(debug.Stack()))
+	if seen.status != 0 {
+		seen.aborted = true
+		return
+	}
+	Fail(seen, r, Problem{Kind: Internal})
+}
+
+// answered counts the answer and logs it.
+func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.Duration) {
+	route := ""
+	if c := chi.RouteContext(r.Context()); c != nil {
+		route = c.RoutePattern()
+	}
+	if s.Answered != nil {
+		s.Answered(method(r.Method), route, seen.status, took)
+	}
+	s.line(seen, r, q, route, took)
+}
+
+// line writes the access log: route, never path; no id that a client made up,
+// unless it is a UUID.
+func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
+	level := slog.LevelInfo
+	switch {
+	case quiet(route), q.many: // that a process is not ready yet is an answer, not a fault
+		level = slog.LevelDebug
+	case seen.status >= http.StatusInternalServerError:
+		level = slog.LevelError
+	}
+	if !s.Log.Enabled(r.Context(), level) {
+		return
+	}
+	key := &q.key
+	if key.ID == "" {
+		key = &q.former
+	}
+	//nolint:sloglint // typed: no allocation per value
+	s.Log.LogAttrs(r.Context(), level, "request",
+		slog.String("method", method(r.Method)),
+		slog.String("route", route),
+		slog.Int("status", seen.status),
+		slog.Int64("bytes", seen.bytes),
+		slog.Duration("duration", took),
+		slog.String("address", s.addressText(r)),
+		slog.String("hospital", key.Hospital),
+		slog.String("key_id", key.ID),
+		slog.String("request_id", q.plainID()),
+	)
+}
+
+// quiet reports whether a route is asked every few seconds by a machine, and
+// tells nothing by being asked.
+func quiet(route string) bool { return route == "/healthz" || route == "/readyz" }
+
+// method keeps invented methods out of the log.
+func method(name string) string {
+	if name == http.MethodHead || name == http.MethodOptions || slices.Contains(methods, name) {
+		return name
+	}
+	return "other"
+}
+
+// requestID is the one the client chose, if it is 1-128 visible ASCII
+// characters, else a fresh UUID.
+func requestID(r *http.Request) string {
+	id := r.Header.Get("X-Request-Id")
+	if len(id) < 1 || len(id) > 128 {
+		return uuid.NewString()
+	}
+	for i := range len(id) {
+		if id[i] <= ' ' || id[i] > '~' {
+			return uuid.NewString()
+		}
+	}
+	return id
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status  int
+	bytes   int64
+	aborted bool
+}
+
+func (s *recorder) WriteHeader(status int) {
+	if s.status == 0 && status >= http.StatusOK { // 1xx are not the answer yet
+		s.status = status
+	}
+	s.ResponseWriter.WriteHeader(status)
+}
+
+func (s *recorder) Write(b []byte) (int, error) {
+	if s.status == 0 {
+		s.status = http.StatusOK
+	}
+	n, err := s.ResponseWriter.Write(b)
+	s.bytes += int64(n)
+	return n, err //nolint:wrapcheck // a writer hands on what it wraps
+}
+
+// Unwrap lets [http.ResponseController] reach the connection.
+func (s *recorder) Unwrap() http.ResponseWriter { return s.ResponseWriter }

@@ -1,0 +1,121 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// What is no request of HTTP/1.1 never comes to a handler: net/http answers it in plain
+// text. Listener has these answers written in the envelope, too.
+
+// Listener returns a listener on whose connections every answer has the envelope.
+func (s *Shell) Listener(l net.Listener) net.Listener { return wireListener{l, s} }
+
+type wireListener struct {
+	net.Listener
+	shell *Shell
+}
+
+// Accept implements [net.Listener].
+func (l wireListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // a listener hands on what it wraps
+	}
+	return &wireConn{conn, l.shell}, nil
+}
+
+type wireConn struct {
+	net.Conn
+	shell *Shell
+}
+
+// plainRefusal is how net/http itself answers: these headers and no others, or, to an
+// expectation, nothing but its status.
+var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
+	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
+	`|Connection: close\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\n\r\n)\z`)
+
+const refusalAtMost = 512 // bytes
+
+// Write implements [net.Conn].
+func (c *wireConn) Write(b []byte) (int, error) {
+	if len(b) > refusalAtMost || !bytes.HasPrefix(b, []byte("HTTP/1.")) {
+		return c.Conn.Write(b) //nolint:wrapcheck // a connection hands on what it wraps
+	}
+	found := plainRefusal.FindSubmatch(b)
+	if found == nil {
+		return c.Conn.Write(b) //nolint:wrapcheck // likewise
+	}
+	kind := wireKinds[string(found[1])]
+	problem := Problem{Kind: kind, Message: kind.Message()}
+	if len(found[2]) > 0 {
+		problem.Message = "The request is malformed: " + string(found[2]) + "."
+	}
+	if err := c.refuse(problem); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+var wireKinds = map[string]Kind{
+	"400": Invalid, "417": UnmetExpectation, "431": LongHead, "501": UnknownEncoding, "505": UnknownVersion,
+}
+
+// rstAvoidance is how long a refused client is heard out: a connection that is closed
+// while something in it is unread takes the answer with it.
+const rstAvoidance = 500 * time.Millisecond
+
+// refuse answers with a problem, whose message is set, and ends the connection's answers.
+func (c *wireConn) refuse(p Problem) error {
+	status := p.Kind.Status()
+	r := &http.Request{Host: c.LocalAddr().String(), RemoteAddr: c.RemoteAddr().String()}
+	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{Code: p.Kind.Code(), Message: p.Message, Docs: c.shell.docsURL(r)}})
+	if err != nil { // strings alone always encode
+		panic(err)
+	}
+	body = append(body, '\n')
+	h := http.Header{
+		"X-Request-Id": {uuid.NewString()}, "Content-Type": contentType, "Content-Length": {strconv.Itoa(len(body))}, "Connection": closing,
+		"Date": {c.shell.Now().UTC().Format(http.TimeFormat)},
+	}
+	c.shell.secure(h, r)
+	var answer bytes.Buffer
+	fmt.Fprintf(&answer, "HTTP/1.1 %d %s\r\n", status, http.StatusText(status))
+	if err = h.Write(&answer); err != nil {
+		return fmt.Errorf("write the head of a refusal: %w", err)
+	}
+	answer.WriteString("\r\n")
+	answer.Write(body)
+	if _, err = c.Conn.Write(answer.Bytes()); err != nil {
+		return err //nolint:wrapcheck // as that of the write it stands for
+	}
+	if c.shell.Answered != nil {
+		c.shell.Answered("other", "", status, 0)
+	}
+	//nolint:sloglint // typed: as the line of every request
+	c.shell.Log.LogAttrs(context.Background(), slog.LevelInfo, "request",
+		slog.String("method", "other"), slog.Int("status", status), slog.Int("bytes", len(body)), slog.String("address", c.shell.addressText(r)))
+	if c.CloseWrite() == nil && c.SetReadDeadline(time.Now().Add(rstAvoidance)) == nil { //nolint:forbidigo // a deadline is of the clock on the wall
+		io.CopyN(io.Discard, c.Conn, drainAtMost) //nolint:errcheck // it has its answer
+	}
+	return nil
+}
+
+// CloseWrite ends what is sent, as net/http does after it has refused a request.
+func (c *wireConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite() //nolint:wrapcheck // a connection hands on what it wraps
+	}
+	return net.ErrClosed
+}

@@ -1,0 +1,259 @@
+package openapi
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"svc/acuity"
+	"svc/internal/httpapi"
+	"svc/internal/httpapi/access"
+	"svc/internal/outbound"
+)
+
+// capabilities is what an integration can do here, computed from the operations,
+// the table of errors and the catalogue.
+type capabilities struct {
+	Protocol       string           `json:"protocol"`
+	Version        string           `json:"version"`      // of this description
+	RulesVersion   string           `json:"rulesVersion"` // of the catalogue
+	OpenAPI        string           `json:"openapi"`
+	Documentation  string           `json:"documentation"`
+	ReadEndpoints  []endpoint       `json:"readEndpoints"`
+	Endpoints      []endpoint       `json:"endpoints"` // all, those of the reads too
+	Envelope       envelope         `json:"envelope"`
+	Events         []event          `json:"events"`
+	Signature      signature        `json:"signature"`
+	Counts         counts           `json:"counts"`   // of the modifiers, by default route
+	Coverage       []coverage       `json:"coverage"` // of the modifiers
+	PrimaryFactors []primary        `json:"primaryFactors"`
+	Scopes         []scope          `json:"scopes"`
+	CodeSystems    []string         `json:"codeSystems"`
+	SignalKinds    []string         `json:"signalKinds"`
+	Limits         map[string]int64 `json:"limits"`
+	Levels         []string         `json:"levels"` // from calm to worst
+	Colors         []string         `json:"colors"`
+	Axes           []axis           `json:"axes"`
+}
+
+type endpoint struct {
+	Method  string       `json:"method"`
+	Path    string       `json:"path"`
+	Scope   access.Scope `json:"scope,omitempty"`
+	Group   string       `json:"group"`
+	Summary string       `json:"summary"`
+	Takes   []string     `json:"takes,omitempty"`    // content types
+	Limit   int64        `json:"maxBytes,omitempty"` // of a body on the wire
+}
+
+type envelope struct {
+	Success []string    `json:"success"`
+	Failure []string    `json:"failure"`
+	Errors  []errorCode `json:"errors"`
+}
+
+type errorCode struct {
+	Code     string `json:"code"`
+	Statuses []int  `json:"statuses"`
+}
+
+type event struct {
+	Event string   `json:"event"`
+	When  string   `json:"when"`
+	Data  []string `json:"data"`
+}
+
+type signature struct {
+	Header string `json:"header"`
+	Value  string `json:"value"`
+}
+
+type counts struct {
+	Modifiers  int `json:"modifiers"`
+	Diagnosis  int `json:"diagnosis"`
+	Signal     int `json:"signal"`
+	SiteMapped int `json:"siteMapped"`
+}
+
+type coverage struct {
+	ID       string   `json:"id"`
+	Label    string   `json:"label"`
+	Section  string   `json:"section"`
+	Criteria string   `json:"criteria"`
+	Routes   []string `json:"routes"` // diagnosis, signal; else site
+	Codes    []codes  `json:"codes"`
+}
+
+// codes are those of one system that switch a modifier on by default.
+type codes struct {
+	Route  string   `json:"route"`
+	Kind   string   `json:"kind,omitempty"` // of a signal
+	System string   `json:"system"`
+	Codes  []string `json:"codes,omitempty"` // O15* a prefix, O11-O13 a range of categories
+	Words  []string `json:"words,omitempty"` // of the display, instead of codes
+	Value  string   `json:"value,omitempty"` // what the value has to be
+}
+
+type primary struct {
+	ID               string `json:"id"`
+	Label            string `json:"label"`
+	Section          string `json:"section"`
+	Criteria         string `json:"criteria"`
+	RatioPatientType string `json:"ratioPatientType"`
+}
+
+type scope struct {
+	Scope  access.Scope `json:"scope"`
+	Grants []string     `json:"grants"` // methods and paths that there are now
+}
+
+type axis struct {
+	ID    string `json:"id"`
+	Label string `json:"label"`
+}
+
+func capabilitiesOf(operations []httpapi.Operation) capabilities {
+	c := capabilities{
+		Protocol: httpapi.Protocol, Version: documentVersion, RulesVersion: acuity.Default().Version(),
+		OpenAPI: "/api/openapi.json", Documentation: httpapi.DocsPath,
+		ReadEndpoints: []endpoint{}, Envelope: envelopes(), Events: events,
+		Signature:   signature{"X-Svc-Signature", "sha256=<lower-case hex of HMAC-SHA256 over the raw body, key = the secret>"},
+		CodeSystems: []string{string(acuity.ICD10CM), string(acuity.SNOMED), string(acuity.LOINC), string(acuity.RxNorm), string(acuity.SystemLocal)},
+		SignalKinds: slices.Clone(signalKinds[1:]),
+		Limits:      map[string]int64{"requestsPerSecond": access.DefaultRate, "burst": access.DefaultBurst},
+	}
+	maps.Copy(c.Limits, acuity.Limits())
+	for i := range operations {
+		o := &operations[i]
+		e := endpoint{Method: o.Method, Path: o.Path, Scope: o.Scope, Group: o.Group, Summary: o.Summary}
+		for _, b := range o.Bodies {
+			e.Takes = append(e.Takes, b.Type)
+			e.Limit = max(e.Limit, b.Limit)
+		}
+		c.Endpoints = append(c.Endpoints, e)
+		if strings.HasPrefix(string(o.Scope), "read:") {
+			c.ReadEndpoints = append(c.ReadEndpoints, e)
+		}
+		maps.Copy(c.Limits, o.Limits)
+	}
+	for _, name := range append(access.Scopes(), access.Admin) {
+		s := scope{Scope: name, Grants: []string{}}
+		for _, e := range c.Endpoints {
+			if e.Scope == name {
+				s.Grants = append(s.Grants, e.Method+" "+e.Path)
+			}
+		}
+		c.Scopes = append(c.Scopes, s)
+	}
+	for l := acuity.LevelGreen; l <= acuity.LevelRed; l++ {
+		c.Levels = append(c.Levels, l.String())
+	}
+	for l := acuity.ColorGray; l <= acuity.ColorRed; l++ {
+		c.Colors = append(c.Colors, l.String())
+	}
+	for a := range acuity.Axis(acuity.AxisCount) {
+		c.Axes = append(c.Axes, axis{a.String(), a.Label()})
+	}
+	c.factors()
+	return c
+}
+
+// factors lists the catalogue and counts the default routes of its modifiers.
+func (c *capabilities) factors() {
+	book := acuity.Default()
+	for f := acuity.Factor(1); int(f) <= book.Len(); f++ {
+		s := book.Spec(f)
+		if s.Primary {
+			c.PrimaryFactors = append(c.PrimaryFactors, primary{s.ID, s.Label, s.Section.String(), s.Criteria, s.RatioPatientType})
+			continue
+		}
+		m := coverage{ID: s.ID, Label: s.Label, Section: s.Section.String(), Criteria: s.Criteria, Routes: []string{}, Codes: []codes{}}
+		for _, r := range s.Routes {
+			if r.Refines {
+				continue
+			}
+			one := codes{Route: "diagnosis", System: string(r.System), Codes: r.Codes, Words: r.Words, Value: condition(r.Needs)}
+			if !r.Diagnosis {
+				one.Route, one.Kind = "signal", signalKinds[r.Kind]
+			}
+			if !slices.Contains(m.Routes, one.Route) {
+				m.Routes = append(m.Routes, one.Route)
+			}
+			m.Codes = append(m.Codes, one)
+		}
+		c.Counts.Modifiers++
+		if slices.Contains(m.Routes, "diagnosis") {
+			c.Counts.Diagnosis++
+		}
+		if slices.Contains(m.Routes, "signal") {
+			c.Counts.Signal++
+		}
+		if len(m.Routes) == 0 {
+			c.Counts.SiteMapped++
+			m.Routes = append(m.Routes, "site")
+		}
+		c.Coverage = append(c.Coverage, m)
+	}
+}
+
+var signalKinds = [...]string{
+	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab", acuity.KindDevice: "device",
+}
+
+// condition says for people what a route asks of the value.
+func condition(n acuity.Condition) string {
+	switch n.Kind {
+	case acuity.NeedsNumber:
+		return strings.TrimSpace(">= " + strconv.FormatFloat(float64(n.Than)/1000, 'f', -1, 64) + " " + n.Unit)
+	case acuity.NeedsCategoryII:
+		return "Category II"
+	case acuity.NeedsCategoryIII:
+		return "Category III"
+	case acuity.NeedsPositive:
+		return "positive or detected"
+	case acuity.NeedsOxygen:
+		return "oxygen that is given"
+	case acuity.NeedsNotNo:
+		return "anything but no"
+	case acuity.NeedsNothing:
+	}
+	return ""
+}
+
+func envelopes() envelope {
+	e := envelope{
+		Success: []string{"protocol", "ok", "data", "meta.requestId", "meta.generatedAt", "meta.hospitalId"},
+		Failure: []string{"protocol", "ok", "error.code", "error.message", "error.docs", "error.details"},
+	}
+	for _, kind := range httpapi.Kinds() {
+		i := slices.IndexFunc(e.Errors, func(c errorCode) bool { return c.Code == kind.Code() })
+		if i < 0 {
+			e.Errors = append(e.Errors, errorCode{kind.Code(), []int{kind.Status()}})
+		} else if !slices.Contains(e.Errors[i].Statuses, kind.Status()) {
+			e.Errors[i].Statuses = append(e.Errors[i].Statuses, kind.Status())
+		}
+	}
+	return e
+}
+
+// events are those that webhooks carry; an endpoint gets the first two if it asks for
+// no others.
+var events = []event{
+	{
+		outbound.LevelChanged, "the level of the unit changes",
+		[]string{"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause"},
+	},
+	{
+		outbound.RoomRescored, "the color of a room changes",
+		[]string{"roomId", "roomLabel", "color", "priorColor", "score", "factors", "nursingLevel", "cause"},
+	},
+	{
+		outbound.Alert, "people are told of the level; for endpoints that ask for it",
+		[]string{
+			"level", "priorLevel", "drivingAxis", "drivingAxisLabel", "nurseAcuityRatio", "ratioShortfall", "cause",
+			"tier", "reason", "episodeId", "openRooms", "topRooms", "peak", "action", "ackUrl", "worstLevel",
+		},
+	},
+	{outbound.Ping, "an administrator tests an endpoint", []string{}},
+}

@@ -1,0 +1,283 @@
+package openapi
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"svc/internal/httpapi"
+)
+
+// documentVersion is the version of the description, not that of the protocol.
+const documentVersion = "1.1.0"
+
+// answers are real answers, by operation: what a test had from the running
+// system when it was told to write them down.
+//
+//go:embed answers.json
+var answers []byte
+
+const about = `Clinical, census, staffing and roster facts of a maternity unit come in, its acuity and staffing verdict goes out.
+
+Every request carries a key: Authorization: Bearer svc_… . A key belongs to one hospital and may do what its scopes allow. Times are RFC 3339, answered in UTC with milliseconds. Fields of a request that are not known are ignored, with a warning; null is the same as absent.`
+
+// documentOf writes the OpenAPI document of the operations.
+func documentOf(operations []httpapi.Operation, docs string) ([]byte, error) {
+	var shown map[string]json.RawMessage
+	if err := json.Unmarshal(answers, &shown); err != nil {
+		return nil, fmt.Errorf("answers: %w", err)
+	}
+	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "svc: maternity acuity and staffing", Version: documentVersion, Description: about,
+			License: &huma.License{Name: "Proprietary", Identifier: "LicenseRef-proprietary"},
+		},
+		Servers: []*huma.Server{{URL: "/"}},
+		Components: &huma.Components{
+			Schemas: registry,
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				//nolint:gosec // the form of a key, not a key
+				"key": {Type: "http", Scheme: "bearer", BearerFormat: "svc_<64 hex>", Description: "An API key of one hospital, with scopes."},
+			},
+		},
+	}
+	if strings.HasPrefix(docs, "http") {
+		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
+	}
+	if docs == "" { // that of whatever address a request is sent to
+		docs = "https://svc.example" + httpapi.DocsPath
+	}
+	w := &writer{
+		doc: doc, docs: docs, shown: shown,
+		in:  &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}},
+		out: &shapes{schemas: registry.Map(), named: map[reflect.Type]string{}, closed: true},
+	}
+	w.common()
+	for i := range operations {
+		w.operation(&operations[i])
+	}
+	text, err := json.MarshalIndent(doc, "", " ")
+	if err != nil {
+		return nil, fmt.Errorf("write the document: %w", err)
+	}
+	return append(text, '\n'), nil
+}
+
+// groups says what the operations of a group are for.
+var groups = map[string]string{
+	"Feeds":          "What hospitals send, and how it arrives.",
+	"Reads":          "How much nursing each room needs, how the unit stands, and what comes next.",
+	"Administration": "How a hospital teaches the system its codes, rules, places and settings, and who may use it.",
+	"Webhooks":       "Partners who are told of every change, and what was delivered to them.",
+	"Alerts":         "People who are called, and when.",
+	"Discovery":      "What there is to know without a key.",
+	"Health":         "Whether the service runs.",
+}
+
+type writer struct {
+	doc     *huma.OpenAPI
+	docs    string
+	shown   map[string]json.RawMessage
+	in, out *shapes
+}
+
+// common adds what all operations share.
+func (w *writer) common() {
+	schemas := w.doc.Components.Schemas.Map()
+	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
+	schemas["Meta"] = &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"requestId", "generatedAt", "hospitalId"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{
+			"requestId": text(), "hospitalId": text(), "generatedAt": {Type: huma.TypeString, Format: "date-time"},
+		},
+	}
+	w.out.of(reflect.TypeOf(httpapi.ErrorShape())) // Failure
+	codes := schemas["FailureError"].Properties["code"]
+	for _, kind := range httpapi.Kinds() {
+		if code := kind.Code(); !slices.Contains(codes.Enum, any(code)) {
+			codes.Enum = append(codes.Enum, code)
+		}
+	}
+}
+
+func (w *writer) operation(o *httpapi.Operation) {
+	op := &huma.Operation{
+		OperationID: o.ID, Method: o.Method, Path: o.Path, Tags: []string{o.Group}, Summary: o.Summary, Description: o.About,
+		Responses: map[string]*huma.Response{"200": w.success(o)},
+	}
+	if o.Data == nil && len(o.Bare) == 0 {
+		op.Responses = map[string]*huma.Response{"204": {Description: "Taken; there is nothing to say."}}
+	}
+	if !slices.ContainsFunc(w.doc.Tags, func(t *huma.Tag) bool { return t.Name == o.Group }) {
+		w.doc.Tags = append(w.doc.Tags, &huma.Tag{Name: o.Group, Description: groups[o.Group]})
+	}
+	switch {
+	case o.Scope != "":
+		op.Security = []map[string][]string{{"key": {}}}
+		op.Extensions = map[string]any{"x-scope": string(o.Scope)}
+		op.Description = strings.TrimSpace(op.Description + "\n\nScope: `" + string(o.Scope) + "`.")
+	case o.Keyed:
+		op.Security = []map[string][]string{{"key": {}}}
+	default:
+		op.Security = []map[string][]string{{}}
+	}
+	w.parameters(op, o)
+	if len(o.Bodies) > 0 {
+		op.RequestBody = &huma.RequestBody{Required: !o.Bodies[0].Optional, Content: map[string]*huma.MediaType{}}
+	}
+	for i := range o.Bodies {
+		op.RequestBody.Content[o.Bodies[i].Type] = w.body(&o.Bodies[i])
+	}
+	for _, kind := range o.Refusals() {
+		w.refusal(op, kind)
+	}
+	for _, kind := range o.Told {
+		told(op, kind, o.Bare)
+	}
+	if slices.Contains(o.Bare, httpapi.FHIRType) {
+		w.outcomes(op)
+	}
+	headers(op, o)
+	for _, r := range op.Responses {
+		if len(r.Content) > 1 {
+			r.Extensions = map[string]any{"content": plainFirst(r.Content)}
+		}
+	}
+	if body := op.RequestBody; body != nil && len(body.Content) > 1 {
+		body.Extensions = map[string]any{"content": plainFirst(body.Content)}
+	}
+	w.doc.AddOperation(op)
+}
+
+func (w *writer) parameters(op *huma.Operation, o *httpapi.Operation) {
+	op.Parameters = []*huma.Param{{
+		Name: "X-Request-Id", In: "header", Description: "Comes back in meta.requestId and as a header, if it is of 1 to 128 visible ASCII characters.",
+		Schema: &huma.Schema{Type: huma.TypeString},
+	}}
+	for _, p := range o.Parameters {
+		schema := &huma.Schema{Type: huma.TypeString, Pattern: patterns[p.Pattern], Format: p.Format}
+		if p.Least != 0 || p.Most != 0 {
+			least, most := float64(p.Least), float64(p.Most)
+			schema = &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most}
+		}
+		for _, v := range p.Values {
+			schema.Enum = append(schema.Enum, v)
+		}
+		one := &huma.Param{Name: p.Name, In: p.In, Description: p.About, Required: p.In == "path" || p.Needed, Schema: schema}
+		switch n, err := strconv.ParseInt(p.Example, 10, 64); {
+		case p.Example == "":
+		case schema.Type == huma.TypeInteger && err == nil:
+			one.Example = n
+		default:
+			one.Example = p.Example
+		}
+		op.Parameters = append(op.Parameters, one)
+		if p.Name == "If-None-Match" && o.Method == http.MethodGet {
+			op.Responses["304"] = &huma.Response{Description: "Unchanged since the entity tag."}
+		}
+	}
+}
+
+func (w *writer) body(b *httpapi.Body) *huma.MediaType {
+	media := &huma.MediaType{Examples: map[string]*huma.Example{}, Schema: &huma.Schema{Type: huma.TypeString, Pattern: patterns[b.Pattern]}}
+	if any, several := b.Shape.(httpapi.AnyOf); several {
+		media.Schema = &huma.Schema{}
+		for _, shape := range any {
+			media.Schema.AnyOf = append(media.Schema.AnyOf, w.in.of(reflect.TypeOf(shape)))
+		}
+	} else if b.Shape != nil {
+		media.Schema = w.in.of(reflect.TypeOf(b.Shape))
+	}
+	for _, e := range b.Examples {
+		var value any = e.Text
+		if b.Shape != nil {
+			value = json.RawMessage(e.Text)
+		}
+		media.Examples[key(e.Name)] = &huma.Example{Summary: e.Name, Value: value}
+	}
+	return media
+}
+
+// key makes the name of an example one of the characters that a key may have.
+func key(name string) string {
+	return strings.Map(func(r rune) rune {
+		if r == ' ' {
+			return '-'
+		}
+		return r
+	}, strings.ToLower(name))
+}
+
+func (w *writer) success(o *httpapi.Operation) *huma.Response {
+	r := &huma.Response{Description: "Done.", Content: map[string]*huma.MediaType{}}
+	for _, kind := range o.Bare {
+		media := &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+		if strings.HasSuffix(kind, "json") {
+			media.Schema = &huma.Schema{Type: huma.TypeObject}
+		}
+		r.Content[kind] = media
+	}
+	if o.Data == nil {
+		return r
+	}
+	name := strings.ToUpper(o.ID[:1]) + o.ID[1:] + "Success"
+	w.doc.Components.Schemas.Map()[name] = &huma.Schema{
+		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{
+			"protocol": {Type: huma.TypeString, Enum: []any{httpapi.Protocol}},
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: generators of Python compare it with the text "true"
+			"data":     w.out.of(reflect.TypeOf(o.Data)),
+			"meta":     {Ref: schemaPrefix + "Meta"},
+		},
+	}
+	media := &huma.MediaType{Schema: &huma.Schema{Ref: schemaPrefix + name}}
+	if answer, ok := w.shown[o.ID]; ok {
+		media.Example = answer
+	}
+	r.Content["application/json"] = media
+	return r
+}
+
+// told adds a refusal that answers in the types of a success.
+func told(op *huma.Operation, kind httpapi.Kind, types []string) {
+	status := strconv.Itoa(kind.Status())
+	r := op.Responses[status]
+	if r == nil {
+		r = &huma.Response{Description: http.StatusText(kind.Status()), Content: map[string]*huma.MediaType{}}
+		op.Responses[status] = r
+	}
+	for _, one := range types {
+		r.Content[one] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+}
+
+// refusal adds one way of being refused; those of one status share a response.
+func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
+	status := strconv.Itoa(kind.Status())
+	r := op.Responses[status]
+	if r == nil {
+		r = &huma.Response{
+			Description: http.StatusText(kind.Status()),
+			Content: map[string]*huma.MediaType{"application/json": {
+				Schema: &huma.Schema{Ref: schemaPrefix + "Failure"}, Examples: map[string]*huma.Example{},
+			}},
+		}
+		op.Responses[status] = r
+	}
+	r.Content["application/json"].Examples[kind.Code()] = &huma.Example{
+		Summary: kind.Code(),
+		Value: map[string]any{
+			"protocol": httpapi.Protocol, "ok": false,
+			"error": map[string]any{"code": kind.Code(), "message": kind.Message(), "docs": w.docs},
+		},
+	}
+}

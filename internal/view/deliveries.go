@@ -1,0 +1,387 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	_ "embed"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+//go:embed deliveries.lua
+var deliveriesSource string
+
+var deliveriesScript = redis.NewScript(deliveriesSource)
+
+// Delivery is one delivery as lists show it, encoded.
+type Delivery struct {
+	Hospital   string
+	Endpoint   string
+	ID         string
+	OccurredAt time.Time // newest first
+	// Final and Term tell which of two writers knows more: a final one of any term,
+	// else the later term; of one term the later write.
+	Final bool
+	Term  int64
+	Value []byte
+}
+
+// rank orders what writers say of one delivery. All ranks have one length.
+func (d *Delivery) rank() string {
+	final := 0
+	if d.Final {
+		final = 1
+	}
+	return fmt.Sprintf("%d%019d", final, d.Term)
+}
+
+const rankSize = 20
+
+// The bounds of what is listed.
+const (
+	endpointMost    = 10_000 // deliveries
+	deliveriesKept  = 90 * 24 * time.Hour
+	commandsKept    = 7 * 24 * time.Hour
+	linksKept       = 2 * 24 * time.Hour
+	deliveriesBatch = 200 // in one step
+	deliveriesMost  = 100_000
+	deliveriesPause = 200 * time.Millisecond // after a write that failed
+)
+
+// note names one field beside the lists: the health of an endpoint, a command.
+type note struct{ hospital, kind, id string }
+
+// The kinds of notes.
+const (
+	noteHealth  = "endpoints"
+	noteCommand = "commands"
+	noteEpisode = "episodes"
+	noteLink    = "links" // of no hospital: who follows one does not know it
+)
+
+// Deliveries writes lists of deliveries. It keeps what it cannot write, the latest
+// of each, up to a bound: the lists are derived, and may miss what was delivered
+// while Redis was long away.
+type Deliveries struct {
+	view  *View
+	moved chan struct{} // holds one token while something is to be written
+
+	mu         sync.Mutex
+	deliveries map[string]*Delivery // by hospital and id
+	notes      map[note][]byte
+	waiting    []chan struct{} // closed once all that was put before is written
+	dropped    int
+}
+
+// Deliveries returns a writer, of which a process needs one.
+func (b *View) Deliveries() *Deliveries {
+	return &Deliveries{view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}}
+}
+
+// Put notes a delivery; it returns at once.
+func (d *Deliveries) Put(one Delivery) {
+	key := one.Hospital + "/" + one.ID
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.deliveries[key]
+	switch {
+	case before == nil && len(d.deliveries) >= deliveriesMost:
+		d.dropped++
+		return
+	case before != nil && before.rank() > one.rank():
+		return
+	}
+	d.deliveries[key] = &one
+	d.move()
+}
+
+// PutHealth notes how an endpoint fares.
+func (d *Deliveries) PutHealth(hospital, endpoint string, value []byte) {
+	d.put(note{hospital, noteHealth, endpoint}, value)
+}
+
+// PutCommand notes how far a command is. It is kept for a week.
+func (d *Deliveries) PutCommand(hospital, id string, value []byte) {
+	d.put(note{hospital, noteCommand, id}, value)
+}
+
+// PutEpisode notes when people were told.
+func (d *Deliveries) PutEpisode(hospital, id string, value []byte) {
+	d.put(note{hospital, noteEpisode, id}, value)
+}
+
+// PutLink notes where a link leads. It is kept for two days.
+func (d *Deliveries) PutLink(id string, value []byte) { d.put(note{"", noteLink, id}, value) }
+
+func (d *Deliveries) put(n note, value []byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.notes[n] = value
+	d.move()
+}
+
+// Written returns once all that was put before is to be read, or ctx has ended.
+func (d *Deliveries) Written(ctx context.Context) {
+	done := make(chan struct{})
+	d.mu.Lock()
+	d.waiting = append(d.waiting, done)
+	d.move()
+	d.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+}
+
+func (d *Deliveries) move() {
+	select {
+	case d.moved <- struct{}{}:
+	default:
+	}
+}
+
+// Run writes what is put until ctx ends.
+func (d *Deliveries) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-d.moved:
+		}
+		if err := d.flush(ctx); err != nil && ctx.Err() == nil {
+			d.move()
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-time.After(deliveriesPause): //nolint:forbidigo // the pace of asking a Redis that is away
+			}
+		}
+	}
+}
+
+// flush writes all there is; what was not written is put back under what came
+// meanwhile. Deliveries go before notes: who reads that a command is done finds
+// what it delivered.
+func (d *Deliveries) flush(ctx context.Context) error {
+	d.mu.Lock()
+	deliveries, notes, waiting := d.deliveries, d.notes, d.waiting
+	d.deliveries, d.notes, d.waiting = map[string]*Delivery{}, map[note][]byte{}, nil
+	if d.dropped > 0 {
+		d.view.cfg.Log.WarnContext(ctx, "deliveries not listed", "count", d.dropped)
+		d.dropped = 0
+	}
+	d.mu.Unlock()
+
+	type place struct{ hospital, endpoint string }
+	at := map[place][]*Delivery{}
+	for _, one := range deliveries {
+		p := place{one.Hospital, one.Endpoint}
+		at[p] = append(at[p], one)
+	}
+	var err error
+	for p, list := range at {
+		if err != nil {
+			break
+		}
+		slices.SortFunc(list, func(a, b *Delivery) int { return a.OccurredAt.Compare(b.OccurredAt) })
+		for chunk := range slices.Chunk(list, deliveriesBatch) {
+			if err = d.view.putDeliveries(ctx, p.hospital, p.endpoint, chunk); err != nil {
+				break
+			}
+			for _, one := range chunk {
+				delete(deliveries, one.Hospital+"/"+one.ID)
+			}
+		}
+	}
+	if err == nil {
+		err = d.view.putNotes(ctx, notes)
+	}
+	if err == nil {
+		for _, done := range waiting {
+			close(done)
+		}
+		return nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	maps.Copy(notes, d.notes)
+	d.notes, d.waiting = notes, append(waiting, d.waiting...)
+	for key, one := range deliveries {
+		if newer := d.deliveries[key]; newer == nil || newer.rank() < one.rank() {
+			d.deliveries[key] = one
+		}
+	}
+	return err
+}
+
+func (b *View) listKey(hospital, what string) string {
+	return b.key(b.cfg.Partition(hospital), what+":"+hospital)
+}
+
+func (b *View) orderKey(hospital, endpoint string) string {
+	if endpoint == "" {
+		return b.listKey(hospital, "sent")
+	}
+	return b.listKey(hospital, "sent") + ":" + endpoint
+}
+
+func (b *View) putDeliveries(ctx context.Context, hospital, endpoint string, list []*Delivery) error {
+	args := make([]any, 0, 2+4*len(list))
+	args = append(args, endpointMost, deliveriesKept.Milliseconds())
+	for _, d := range list {
+		args = append(args, d.ID, d.OccurredAt.UnixMilli(), d.rank(), d.Value)
+	}
+	keys := []string{b.listKey(hospital, "deliveries"), b.orderKey(hospital, ""), b.orderKey(hospital, endpoint)}
+	return b.call(ctx, func() error { return b.script(ctx, deliveriesScript, keys, args...) })
+}
+
+func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	// Commands come last: who reads that one is done finds what it did.
+	place := func(n note) int { return slices.Index([]string{noteCommand}, n.kind) }
+	ordered := slices.SortedFunc(maps.Keys(notes), func(one, other note) int { return cmp.Compare(place(one), place(other)) })
+	pipe := b.redis.Pipeline()
+	for _, n := range ordered {
+		value := notes[n]
+		key, keep := b.listKey(n.hospital, n.kind), deliveriesKept
+		switch n.kind { // each its own key, so that each ends by itself
+		case noteCommand:
+			key, keep = key+":"+n.id, commandsKept
+		case noteLink:
+			key, keep = key+":"+n.id, linksKept
+		}
+		pipe.HSet(ctx, key, n.id, value)
+		pipe.PExpire(ctx, key, keep)
+	}
+	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
+}
+
+// Mark is a place in a list of deliveries; the zero value is its beginning.
+type Mark struct {
+	At int64 // ms
+	ID string
+}
+
+// String is the form of a cursor.
+func (m Mark) String() string { return strconv.FormatInt(m.At, 10) + "." + m.ID }
+
+// ParseMark reads what [Mark.String] writes.
+func ParseMark(text string) (m Mark, ok bool) {
+	at, id, ok := strings.Cut(text, ".")
+	if !ok || id == "" {
+		return Mark{}, false
+	}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	return Mark{ms, id}, err == nil && ms > 0
+}
+
+// scanBatch is how many deliveries one round trip reads.
+const scanBatch = 200
+
+// ScanDeliveries hands out deliveries of a hospital, or of one of its endpoints,
+// that occurred in [since, until), newest first, from behind a mark, until each
+// returns false. Zero times are no bound.
+func (b *View) ScanDeliveries(ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool) error {
+	least, most := "-inf", "+inf"
+	if !since.IsZero() {
+		least = strconv.FormatInt(since.UnixMilli(), 10)
+	}
+	if !until.IsZero() {
+		most = "(" + strconv.FormatInt(until.UnixMilli(), 10)
+	}
+	if behind.ID != "" && (until.IsZero() || behind.At < until.UnixMilli()) {
+		most = strconv.FormatInt(behind.At, 10)
+	}
+	for offset := int64(0); ; offset += scanBatch {
+		var rows []redis.Z
+		if err := b.call(ctx, func() (err error) {
+			rows, err = b.redis.ZRevRangeByScoreWithScores(ctx, b.orderKey(hospital, endpoint),
+				&redis.ZRangeBy{Min: least, Max: most, Offset: offset, Count: scanBatch}).Result()
+			return err
+		}); err != nil {
+			return err
+		}
+		ids := make([]string, 0, len(rows))
+		marks := make([]Mark, 0, len(rows))
+		for _, row := range rows {
+			id, _ := row.Member.(string) //nolint:errcheck // the library has no other
+			m := Mark{int64(row.Score), id}
+			if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
+				ids, marks = append(ids, id), append(marks, m)
+			}
+		}
+		if len(ids) > 0 {
+			var values []any
+			if err := b.call(ctx, func() (err error) {
+				values, err = b.redis.HMGet(ctx, b.listKey(hospital, "deliveries"), ids...).Result()
+				return err
+			}); err != nil {
+				return err
+			}
+			for i, value := range values {
+				if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
+					return nil
+				}
+			}
+		}
+		if len(rows) < scanBatch {
+			return nil
+		}
+	}
+}
+
+// Delivery returns one delivery; nil if there is none.
+func (b *View) Delivery(ctx context.Context, hospital, id string) ([]byte, error) {
+	value, err := b.field(ctx, b.listKey(hospital, "deliveries"), id)
+	if err != nil || len(value) < rankSize {
+		return nil, err
+	}
+	return value[rankSize:], nil
+}
+
+// Health returns what was noted of an endpoint; nil if nothing was.
+func (b *View) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
+	return b.field(ctx, b.listKey(hospital, noteHealth), endpoint)
+}
+
+// Command returns what was noted of a command; nil if nothing was.
+func (b *View) Command(ctx context.Context, hospital, id string) ([]byte, error) {
+	return b.field(ctx, b.listKey(hospital, noteCommand)+":"+id, id)
+}
+
+// Link returns where a link leads; nil if nothing is known of it.
+func (b *View) Link(ctx context.Context, id string) ([]byte, error) {
+	return b.field(ctx, b.listKey("", noteLink)+":"+id, id)
+}
+
+// Episodes returns what was noted of all episodes of a hospital, by id.
+func (b *View) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
+	err = b.call(ctx, func() (err error) {
+		all, err = b.redis.HGetAll(ctx, b.listKey(hospital, noteEpisode)).Result()
+		return err
+	})
+	return all, err
+}
+
+func (b *View) field(ctx context.Context, key, field string) (value []byte, err error) {
+	err = b.call(ctx, func() (err error) {
+		value, err = b.redis.HGet(ctx, key, field).Bytes()
+		return err
+	})
+	return value, err
+}
+
+// NoteCommand notes a command before it is given, so that who gave it finds it at
+// once. It waits; the one who does the command notes what follows.
+func (b *View) NoteCommand(ctx context.Context, hospital, id string, value []byte) error {
+	return b.putNotes(ctx, map[note][]byte{{hospital, noteCommand, id}: value})
+}

@@ -1,0 +1,19 @@
+package view
+
+import "github.com/alicebob/miniredis/v2/server"
+
+// Hook has each command of the embedded Redis refused for which refuse returns an
+// error; nil: none is.
+func (e *Embedded) Hook(refuse func(command string) string) {
+	if refuse == nil {
+		e.server.Server().SetPreHook(nil)
+		return
+	}
+	e.server.Server().SetPreHook(func(p *server.Peer, command string, _ ...string) bool {
+		why := refuse(command)
+		if why != "" {
+			p.WriteError(why)
+		}
+		return why != ""
+	})
+}

@@ -1,0 +1,130 @@
+package view
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var zero = time.Unix(1_900_000_000, 0)
+
+// TestFreshnessTellsTheTruth lets a log grow, a reader follow and somebody ask, in any
+// order: what is said of the log must have been so.
+func TestFreshnessTellsTheTruth(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var f Freshness
+		now, last, position := zero, int64(-1), int64(-1)
+		lastAt := map[time.Time]int64{}
+		for range rapid.IntRange(1, 300).Draw(t, "steps") {
+			now = now.Add(time.Duration(rapid.IntRange(1, 3000).Draw(t, "ms")) * time.Millisecond)
+			switch rapid.IntRange(0, 3).Draw(t, "step") {
+			case 0:
+				last += int64(rapid.IntRange(0, 5).Draw(t, "inputs"))
+			case 1:
+				position = min(last, position+int64(rapid.IntRange(0, 4).Draw(t, "taken")))
+				f.Reached(position)
+			default:
+				lastAt[now] = last
+				f.Ended(now, last)
+			}
+			if asOf := f.AsOf(); !asOf.IsZero() && lastAt[asOf] > position {
+				t.Fatalf("nothing up to %d is missing as of %v, but the log ended at %d", position, asOf.Sub(zero), lastAt[asOf])
+			}
+			waits := f.Waits()
+			if !waits.IsZero() && f.any && lastAt[waits] <= position {
+				t.Fatalf("something waits since %v, but %d is taken in", waits.Sub(zero), position)
+			}
+			if asked, ever := lastAt[now]; ever && asked <= position && f.any && (!f.AsOf().Equal(now) || !waits.IsZero()) {
+				t.Fatalf("nothing is missing at %v, but it is as of %v and something waits since %v", now, f.AsOf(), waits)
+			}
+			if len(f.ends) > endsAtMost {
+				t.Fatalf("%d ends are kept", len(f.ends))
+			}
+			if behind := f.Behind(now); behind < 0 || behind > 0 && waits.IsZero() && behind <= knownWithin {
+				t.Fatalf("%v behind, and nothing waits", behind)
+			}
+		}
+		f.Reached(last)
+		f.Ended(now, last)
+		if !f.AsOf().Equal(now) || !f.Waits().IsZero() || f.Behind(now) != 0 {
+			t.Fatalf("who has caught up is as of %v and waits since %v", f.AsOf(), f.Waits())
+		}
+	})
+}
+
+// TestStandingStill: what waits for an hour is known to wait for an hour.
+func TestStandingStill(t *testing.T) {
+	var f Freshness
+	f.Reached(4)
+	f.Ended(zero, 4)
+	at := zero
+	for range 3600 {
+		at = at.Add(time.Second)
+		f.Ended(at, 5)
+	}
+	if got := f.Behind(at); got != time.Hour-time.Second {
+		t.Errorf("%v behind", got)
+	}
+	if f.Reached(5); f.Behind(at) > 2*time.Minute || f.AsOf().Before(at.Add(-2*time.Minute)) {
+		t.Errorf("caught up, and %v behind as of %v before", f.Behind(at), at.Sub(f.AsOf()))
+	}
+	if f.Ended(at, 5); f.Behind(at) != 0 || f.Behind(at.Add(knownWithin)) != 0 || f.Behind(at.Add(time.Minute)) != time.Minute {
+		t.Errorf("asked again: %v, and a minute later %v", f.Behind(at), f.Behind(at.Add(time.Minute)))
+	}
+}
+
+// TestHeaderFault is the table of what can be read.
+func TestHeaderFault(t *testing.T) {
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	said := func(pulse, asOf, waiting int) header { // ms ago, ms ago, ms
+		return header{whole: true, signs: signs{zero.Add(-ms(pulse)), zero.Add(-ms(asOf)), ms(waiting)}}
+	}
+	torn := said(0, 0, 0)
+	torn.whole = false
+	for name, tt := range map[string]struct {
+		header header
+		want   error
+	}{
+		"just now":                        {said(0, 0, 0), nil},
+		"within all bounds":               {said(5000, 5000, 2000), nil},
+		"not whole":                       {torn, ErrNotWhole},
+		"no sign":                         {header{whole: true}, ErrBehind},
+		"no pulse for long":               {said(5001, 5001, 0), ErrBehind},
+		"a pulse of an hour ahead":        {said(-3_600_000, -3_600_000, 0), ErrBehind},
+		"something waits for long":        {said(0, 2500, 2001), ErrBehind},
+		"nobody knows the log":            {said(0, 5001, 0), ErrBehind},
+		"a log of an hour ahead":          {said(0, -3_600_000, 0), ErrBehind},
+		"whoever wrote it is a bit ahead": {said(-100, -100, 0), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if err := tt.header.fault(zero); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
+				t.Errorf("%v, want %v", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestHeaderOf reads what is written, and does not trust what is not.
+func TestHeaderOf(t *testing.T) {
+	want := header{generation: "g", whole: true, position: 7, signs: signs{time.UnixMilli(9000), time.UnixMilli(8000), 3 * time.Second}}
+	if h := headerOf([]any{"g", "1", "7", "9000 8000 3000"}); h != want {
+		t.Errorf("%+v", h)
+	}
+	if h := headerOf([]any{nil, nil, nil, nil}); h != (header{position: -1}) {
+		t.Errorf("nothing: %+v", h)
+	}
+	for _, fields := range [][]any{
+		{"g", "0", "7", "9000 8000 3000"},
+		{"g", "1", "x", "9000 8000 3000"},
+		{"g", "1", "7", "x"},
+		{"g", "1", "7", "9000 8000"},
+		{"g", "1", "7", "9000 8000 3000 1"},
+		{"g", "1", "7", "9000 8000 "},
+	} {
+		if h := headerOf(fields); h.whole {
+			t.Errorf("%v is whole", fields)
+		}
+	}
+}

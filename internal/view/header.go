@@ -1,0 +1,228 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// ErrBehind says that the view may lack what was sent and acknowledged.
+var ErrBehind = errors.New("the view is behind the log, or nobody can tell")
+
+// What a partition may lack of its log for its view to be read. Healthy processors
+// say each second that nothing is missing.
+const (
+	knownWithin = 5 * time.Second // since the instant up to which nothing is missing
+	waitsAtMost = 2 * time.Second // that something is known to wait
+)
+
+// header is what the view of a partition says of itself. The instants are of the
+// clock of Redis, which all who write and read share.
+type header struct {
+	generation string
+	whole      bool
+	position   int64 // of the last input in it, -1 before any
+	signs
+}
+
+// signs are what the processor that has a partition writes each second.
+type signs struct {
+	pulse   time.Time     // when; zero: never
+	asOf    time.Time     // everything that lay in the log then is in the view
+	waiting time.Duration // for how long something that is not in the view has waited
+}
+
+// fault is the one place that decides whether a partition can be read: nil, or why
+// not. A view that is not the truth, or not known to be, is not read.
+func (h *header) fault(now time.Time) error {
+	silent := now.Sub(h.pulse).Abs()
+	switch {
+	case !h.whole:
+		return ErrNotWhole
+	case h.pulse.IsZero():
+		return fmt.Errorf("%w: no processor has written yet", ErrBehind)
+	case silent > knownWithin:
+		return fmt.Errorf("%w: no processor has written for %s", ErrBehind, rounded(silent))
+	}
+	return lacks(h.waiting, now.Sub(h.asOf).Abs())
+}
+
+// lacks is nil if something has waited, and nothing been known, for no longer than
+// is shown as the truth.
+func lacks(waiting, unknown time.Duration) error {
+	switch {
+	case waiting > waitsAtMost:
+		return fmt.Errorf("%w: inputs have waited for %s", ErrBehind, rounded(waiting))
+	case unknown > knownWithin:
+		return fmt.Errorf("%w: the log has not said for %s what came", ErrBehind, rounded(unknown))
+	}
+	return nil
+}
+
+func rounded(d time.Duration) time.Duration { return d.Round(100 * time.Millisecond) }
+
+// headerOf reads the fields of a header: generation, whole, position and signs. What
+// is absent is zero; what nobody of ours writes makes the view not whole.
+func headerOf(fields []any) header {
+	text := func(i int) string {
+		s, _ := fields[i].(string) //nolint:errcheck // absent is empty
+		return s
+	}
+	h := header{generation: text(0), whole: text(1) == "1", position: -1}
+	if at := text(2); at != "" {
+		n, err := strconv.ParseInt(at, 10, 64)
+		h.position, h.whole = n, h.whole && err == nil
+	}
+	if written := text(3); written != "" {
+		var ok bool
+		h.signs, ok = decodeSigns(written)
+		h.whole = h.whole && ok
+	}
+	return h
+}
+
+// decodeSigns reads three numbers of milliseconds: pulse and asOf since 1970, and waiting.
+func decodeSigns(text string) (signs, bool) {
+	pulse, rest, _ := strings.Cut(text, " ")
+	asOf, waiting, _ := strings.Cut(rest, " ")
+	var ms [3]int64
+	for i, word := range []string{pulse, asOf, waiting} {
+		n, err := strconv.ParseInt(word, 10, 64)
+		if err != nil {
+			return signs{}, false
+		}
+		ms[i] = n
+	}
+	return signs{time.UnixMilli(ms[0]), time.UnixMilli(ms[1]), time.Duration(ms[2]) * time.Millisecond}, true
+}
+
+// headerQuestion is a question of a pipeline, which header answers once it has run.
+type headerQuestion struct {
+	view   *View
+	fields *redis.SliceCmd
+	clock  *redis.TimeCmd // nil: the time of Redis is known well enough
+}
+
+// askHeader asks for the header of a partition, and at times for the clock of Redis.
+func (b *View) askHeader(ctx context.Context, pipe redis.Pipeliner, partition int32) headerQuestion {
+	q := headerQuestion{view: b, fields: pipe.HMGet(ctx, b.headerKey(partition), fieldGeneration, fieldWhole, fieldPosition, fieldSigns)}
+	if b.clock.due(b.cfg.Now()) {
+		q.clock = pipe.Time(ctx)
+	}
+	return q
+}
+
+func (q *headerQuestion) header() header {
+	if q.clock != nil {
+		if theirs, err := q.clock.Result(); err == nil {
+			q.view.clock.said.Store(&clockReading{theirs, q.view.cfg.Now()})
+		}
+	}
+	return headerOf(q.fields.Val())
+}
+
+// clock knows the time of Redis. Views on the same connections share it.
+type clock struct {
+	said  atomic.Pointer[clockReading]
+	asked atomic.Int64 // Unix ms of ours
+}
+
+// clockReading is what Redis said, and when by our clock.
+type clockReading struct{ theirs, ours time.Time }
+
+// clockEvery is how often the clock of Redis is read: it may be another Redis by then.
+const clockEvery = time.Second
+
+// due says that the caller should ask.
+func (c *clock) due(now time.Time) bool {
+	if c.said.Load() == nil {
+		return true
+	}
+	last, ms := c.asked.Load(), now.UnixMilli()
+	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
+}
+
+// redisNow is the time by the clock of Redis.
+func (b *View) redisNow() time.Time {
+	now := b.cfg.Now()
+	if r := b.clock.said.Load(); r != nil {
+		return r.theirs.Add(now.Sub(r.ours))
+	}
+	return now
+}
+
+// readable is nil if the partition of a header can be read, or why it cannot.
+func (b *View) readable(h *header) error {
+	switch {
+	case b.cfg.Current:
+		return h.fault(b.redisNow())
+	case !h.whole:
+		return ErrNotWhole
+	}
+	return nil
+}
+
+// headers reads those of some partitions in one round trip.
+func (b *View) headers(ctx context.Context, partitions []int32) ([]header, error) {
+	pipe := b.redis.Pipeline()
+	questions := make([]headerQuestion, len(partitions))
+	for i, partition := range partitions {
+		questions[i] = b.askHeader(ctx, pipe, partition)
+	}
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return nil, err
+	}
+	all := make([]header, len(partitions))
+	for i := range questions {
+		all[i] = questions[i].header()
+	}
+	return all, nil
+}
+
+// Faults tells of the partitions 0 to n-1 which of them cannot be read, and why.
+// The error is [ErrAway].
+func (b *View) Faults(ctx context.Context, n int32) (map[int32]error, error) {
+	partitions := make([]int32, n)
+	for i := range partitions {
+		partitions[i] = int32(i)
+	}
+	headers, err := b.headers(ctx, partitions)
+	if err != nil {
+		return nil, err
+	}
+	faults := map[int32]error{}
+	for i := range headers {
+		if fault := headers[i].fault(b.redisNow()); fault != nil {
+			faults[partitions[i]] = fault
+		}
+	}
+	return faults, nil
+}
+
+// Progress is how far the view of a partition is.
+type Progress struct {
+	Partition int32
+	Position  int64     // of the last input that it shows, -1 before any
+	Pulse     time.Time // when a processor last said that it has the partition, by our clock; zero: none did
+}
+
+// Progress tells how far the partition of a hospital is. The error is [ErrAway].
+func (b *View) Progress(ctx context.Context, hospital string) (Progress, error) {
+	p := Progress{Partition: b.cfg.Partition(hospital), Position: -1}
+	headers, err := b.headers(ctx, []int32{p.Partition})
+	if err != nil {
+		return p, err
+	}
+	h := &headers[0]
+	p.Position = h.position
+	if !h.pulse.IsZero() {
+		p.Pulse = b.cfg.Now().Add(h.pulse.Sub(b.redisNow())).UTC()
+	}
+	return p, nil
+}

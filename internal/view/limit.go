@@ -1,0 +1,89 @@
+package view
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"svc/internal/httpapi/limit"
+)
+
+//go:embed limit.lua
+var limitSource string
+
+var limitScript = redis.NewScript(limitSource)
+
+// Take implements [limit.Source]: the buckets lie beside the view, and are lost
+// with it, which fills them.
+func (b *View) Take(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
+	keys := []string{b.cfg.Prefix + "limit:" + caller}
+	var reply []string
+	take := func() (err error) {
+		reply, err = limitScript.EvalSha(ctx, b.redis, keys, r.PerSecond, r.Burst, want).StringSlice()
+		return err
+	}
+	if err := b.call(ctx, func() error {
+		err := take()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // a Redis that was restarted has forgotten it
+			if err = limitScript.Load(ctx, b.redis).Err(); err == nil {
+				err = take()
+			}
+		}
+		return err
+	}); err != nil {
+		return 0, 0, err
+	}
+	if len(reply) != 2 {
+		return 0, 0, errors.New("take of a bucket: unexpected reply")
+	}
+	got, err1 := strconv.ParseFloat(reply[0], 64)
+	left, err2 := strconv.ParseFloat(reply[1], 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return 0, 0, fmt.Errorf("take of a bucket: %w", err)
+	}
+	return got, left, nil
+}
+
+// usedKey holds when each key was used last, in Unix ms.
+func (b *View) usedKey() string { return b.cfg.Prefix + "used" }
+
+// Use notes that keys were used. It is best effort.
+func (b *View) Use(ctx context.Context, keys map[string]time.Time) error {
+	args := make([]any, 0, 2*len(keys))
+	for id, at := range keys {
+		args = append(args, id, at.UnixMilli())
+	}
+	if len(args) == 0 {
+		return nil
+	}
+	return b.call(ctx, func() error { return b.redis.HSet(ctx, b.usedKey(), args...).Err() })
+}
+
+// Used returns when keys were used last; a key that was not, or not since Redis
+// was emptied, is not in it.
+func (b *View) Used(ctx context.Context, ids []string) (map[string]time.Time, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var values []any
+	if err := b.call(ctx, func() (err error) {
+		values, err = b.redis.HMGet(ctx, b.usedKey(), ids...).Result()
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	used := make(map[string]time.Time, len(ids))
+	for i, id := range ids {
+		if text, ok := values[i].(string); ok {
+			if ms, err := strconv.ParseInt(text, 10, 64); err == nil {
+				used[id] = time.UnixMilli(ms).UTC()
+			}
+		}
+	}
+	return used, nil
+}

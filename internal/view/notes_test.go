@@ -1,0 +1,65 @@
+package view
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// written is the keys of a pipeline, in its order.
+type written struct {
+	redis.Hook
+	keys []string
+}
+
+func (w *written) DialHook(next redis.DialHook) redis.DialHook          { return next }
+func (w *written) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
+func (w *written) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, all []redis.Cmder) error {
+		for _, one := range all {
+			w.keys = append(w.keys, fmt.Sprint(one.Args()[1]))
+		}
+		return next(ctx, all)
+	}
+}
+
+// TestCommandsAreNotedLast: who reads that a command is done finds what it did.
+func TestCommandsAreNotedLast(t *testing.T) {
+	server, err := Embed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer server.Close()
+	b, err := Open(Config{URL: server.URL(), Now: time.Now, Partition: func(string) int32 { return 0 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	seen := &written{}
+	b.redis.AddHook(seen)
+	notes := map[note][]byte{}
+	for i := range 20 {
+		id := fmt.Sprint(i)
+		notes[note{"north", noteCommand, id}] = []byte("{}")
+		notes[note{"north", noteEpisode, id}] = []byte("{}")
+		notes[note{"", noteLink, id}] = []byte("{}")
+	}
+	if err := b.putNotes(t.Context(), notes); err != nil {
+		t.Fatal(err)
+	}
+	commands := 0
+	for _, key := range seen.keys {
+		if strings.Contains(key, noteCommand) {
+			commands++
+		} else if commands > 0 {
+			t.Fatalf("%s is written behind a command", key)
+		}
+	}
+	if commands != 40 { // the field and how long it is kept
+		t.Errorf("%d writes of commands in %q", commands, seen.keys)
+	}
+}

@@ -1,0 +1,298 @@
+package view
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Unit is one hospital's part of a projection.
+type Unit struct {
+	Hospital string
+	Version  int64
+	Chart    []byte           // encoded
+	Rooms    map[int32][]byte // encoded; those that changed since the last projection, nil for one that is gone
+	// Site is what administrators see in lists, encoded, by name; as Rooms those
+	// that changed. Names that begin with [CodePrefix] are kept apart: there are
+	// many, and most lists are not about them.
+	Site map[string][]byte
+}
+
+// Projection is what one commit did to the hospitals of a partition.
+type Projection struct {
+	Partition int32
+	Position  int64 // of the last input that is taken in; -1 before the first
+	// Whole says that Units are all hospitals of the partition with all their
+	// rooms. The first projection of a partition is whole, and the answer to
+	// Rebuild.
+	Whole bool
+	Units []Unit
+}
+
+// Projector writes the view after the fact: whoever commits hands over what
+// changed and goes on. Only the latest of each hospital is kept, so a Redis
+// that is away costs memory for one view, never a commit.
+type Projector struct {
+	view       *View
+	generation string
+	rebuild    func(partition int32)
+	log        *slog.Logger
+	wake       chan struct{}
+
+	mu         sync.Mutex
+	partitions map[int32]*lane
+	epochs     int   // whole projections so far
+	fault      error // why nothing was written when that was last tried
+}
+
+// lane is what is not written yet of one partition.
+type lane struct {
+	last     map[string]*recent // what was handed over last, per hospital; nil before the first whole projection
+	pending  map[string]*change
+	position int64 // to be announced
+	dirty    bool  // there is something to write or announce
+	seal     bool  // pending is all there is: claim before, make whole after
+	asked    bool  // a whole projection was asked for and has not come
+	written  int64 // position that Redis has acknowledged, -1 for none
+	epoch    int   // number of the whole projection that pending builds upon
+	fresh    Freshness
+	pulse    bool // the partition's header is to be written, whatever else there is
+}
+
+// change is all that happened to one hospital since base.
+type change struct {
+	hospital      string
+	base, version int64 // base -1: the rooms are all there are
+	chart         []byte
+	rooms         map[int32][]byte
+	site          map[string][]byte
+	recent        []byte // encoded, once it is to be written
+}
+
+// The pace of the projector.
+const (
+	lookEvery = time.Second           // at the headers
+	retryMin  = 50 * time.Millisecond // after a failure, doubled each time
+	retryMax  = time.Second           //
+	pipeCount = 128                   // hospitals per round trip
+	pipeBytes = 4 << 20               //
+	flushTime = 5 * time.Second       // for one round trip of a large batch
+	noBase    = int64(-1)
+)
+
+// Projector returns one for the generation of the log, its topic id. Rebuild is
+// called when the view of a partition has to be made anew; it must not block,
+// and what it asks for comes as a whole projection.
+func (b *View) Projector(generation string, rebuild func(partition int32)) *Projector {
+	return &Projector{
+		view: b, generation: generation, rebuild: rebuild, log: b.cfg.Log,
+		wake: make(chan struct{}, 1), partitions: map[int32]*lane{},
+	}
+}
+
+// Put hands over a projection. It never waits. The bytes belong to the
+// projector afterwards.
+func (p *Projector) Put(projection Projection) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.partitions[projection.Partition]
+	if l == nil {
+		l = &lane{position: -1, written: -1}
+		p.partitions[projection.Partition] = l
+	}
+	if projection.Whole {
+		l.last, l.pending = make(map[string]*recent, len(projection.Units)), make(map[string]*change, len(projection.Units))
+		p.epochs++
+		l.seal, l.asked, l.epoch = true, false, p.epochs
+		l.position, l.written = projection.Position, -1
+	}
+	if l.last == nil {
+		return // not the whole yet, so of no use; the next look asks for it
+	}
+	for _, unit := range projection.Units {
+		base, last := noBase, l.last[unit.Hospital]
+		if last != nil {
+			base = last.to
+			last.add(unit.Version, unit.Rooms)
+		} else { // a new hospital: these are all its rooms
+			l.last[unit.Hospital] = &recent{from: unit.Version, to: unit.Version}
+		}
+		if !l.asked {
+			l.pending[unit.Hospital] = l.pending[unit.Hospital].then(&change{
+				hospital: unit.Hospital, base: base, version: unit.Version, chart: unit.Chart, rooms: unit.Rooms, site: unit.Site,
+			})
+		}
+	}
+	l.position, l.dirty = max(l.position, projection.Position), true
+	p.signal()
+}
+
+// then returns the two changes as one, the receiver being the older one or nil.
+func (c *change) then(newer *change) *change {
+	if c == nil || newer.base == noBase {
+		return newer
+	}
+	return &change{
+		hospital: c.hospital, base: c.base, version: newer.version, chart: newer.chart,
+		rooms: both(c.rooms, newer.rooms), site: both(c.site, newer.site),
+	}
+}
+
+// both returns what two changes say together.
+func both[K comparable](older, newer map[K][]byte) map[K][]byte {
+	if len(older) == 0 {
+		return newer
+	}
+	all := maps.Clone(older)
+	maps.Copy(all, newer)
+	return all
+}
+
+// Pulse says that this process has its partitions at an instant, and where the logs
+// of some of them ended then: the offset behind the last input. It is to be called
+// each second; without it a view that is to be current is not read.
+func (p *Projector) Pulse(at time.Time, ends map[int32]int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for partition, l := range p.partitions {
+		if end, known := ends[partition]; known {
+			l.fresh.Ended(at, end-1)
+		}
+		l.pulse = true
+	}
+	p.signal()
+}
+
+// Fault is why the view cannot be written, nil if it can.
+func (p *Projector) Fault() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.fault
+}
+
+// Release forgets a partition: another owner writes it from now on.
+func (p *Projector) Release(partition int32) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.partitions, partition)
+}
+
+func (p *Projector) signal() {
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run writes until the context ends, and returns its error. A Redis that is
+// away is waited for.
+func (p *Projector) Run(ctx context.Context) error {
+	retry := time.Duration(0)
+	look := p.view.cfg.Now()
+	loaded := false
+	for {
+		err := p.step(ctx, &loaded, &look)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		p.mu.Lock()
+		p.fault = err
+		p.mu.Unlock()
+		if err != nil {
+			if retry == 0 {
+				p.log.WarnContext(ctx, "view cannot be written, keeping the latest", "error", err)
+			}
+			loaded = false // it may come back as another one
+			retry = min(max(2*retry, retryMin), retryMax)
+			pause(ctx, retry, nil)
+			continue
+		}
+		if retry != 0 {
+			p.log.InfoContext(ctx, "view is written again")
+			retry = 0
+		}
+		pause(ctx, look.Sub(p.view.cfg.Now()), p.wake)
+	}
+}
+
+// pause waits for a time, for a signal or for the end of the context.
+func pause(ctx context.Context, d time.Duration, wake <-chan struct{}) {
+	if d <= 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	select {
+	case <-wake:
+	case <-ctx.Done():
+	}
+}
+
+// step writes what is pending and, when it is time, looks at the headers.
+func (p *Projector) step(ctx context.Context, loaded *bool, look *time.Time) error {
+	if !*loaded {
+		if err := p.view.loadScripts(ctx); err != nil {
+			return err
+		}
+		*loaded = true
+	}
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	if now := p.view.cfg.Now(); !now.Before(*look) {
+		*look = now.Add(lookEvery)
+		return p.look(ctx)
+	}
+	return nil
+}
+
+// look asks for a whole projection of every partition whose header is not
+// there, is of another generation, or lags behind what was acknowledged.
+func (p *Projector) look(ctx context.Context) error {
+	p.mu.Lock()
+	partitions := slices.Sorted(maps.Keys(p.partitions))
+	p.mu.Unlock()
+	if len(partitions) == 0 {
+		return nil
+	}
+	seen, err := p.view.headers(ctx, partitions)
+	if err != nil {
+		return err
+	}
+	for i, partition := range partitions {
+		p.mu.Lock()
+		l := p.partitions[partition]
+		lost := l != nil && !l.seal && (l.last == nil || !seen[i].whole || seen[i].generation != p.generation || seen[i].position < l.written)
+		p.mu.Unlock()
+		if !lost {
+			continue
+		}
+		if seen[i].whole && seen[i].generation == p.generation { // restored from a copy: readers must not take it for the present
+			key := p.view.headerKey(partition)
+			if err := p.view.call(ctx, func() error { return p.view.redis.HSet(ctx, key, fieldWhole, "0").Err() }); err != nil {
+				return err
+			}
+		}
+		p.ask(partition, -1)
+	}
+	return nil
+}
+
+// ask drops what is pending of a partition and asks its owner for the whole. An
+// epoch of -1 asks again, also if the last asking was not answered.
+func (p *Projector) ask(partition int32, epoch int) {
+	p.mu.Lock()
+	l := p.partitions[partition]
+	if l == nil || epoch >= 0 && (l.epoch != epoch || l.asked) {
+		p.mu.Unlock()
+		return
+	}
+	l.asked, l.seal, l.dirty = true, false, false
+	clear(l.pending)
+	p.mu.Unlock()
+	p.log.Warn("view is made anew", "partition", partition)
+	p.rebuild(partition)
+}

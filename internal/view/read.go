@@ -1,0 +1,146 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Token names one state of one hospital in the view. Two equal tokens are the
+// same bytes.
+type Token struct {
+	Generation string
+	Version    int64
+}
+
+// Snapshot is one hospital as the view has it.
+type Snapshot struct {
+	Token
+	Position int64  // of the last input in it
+	Chart    string // encoded
+	Rooms    []Room // ascending by ID
+	// Partial says that rooms are told from an earlier state: Rooms are those that
+	// changed since, Gone those that are no more; all others are as they were.
+	Partial bool
+	Gone    []int32
+}
+
+// Room is one room of a hospital in the view.
+type Room struct {
+	ID    int32
+	Chart string // encoded
+}
+
+// Token returns the name of the state that the hospital is in, in one round
+// trip. The errors are those of the package.
+func (b *View) Token(ctx context.Context, hospital string) (Token, error) {
+	partition := b.cfg.Partition(hospital)
+	token, err := b.token(ctx, b.redis.Pipeline(), partition, hospital)
+	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
+		// The two may be of different moments, in the middle of a rewrite.
+		return b.token(ctx, b.redis.TxPipeline(), partition, hospital)
+	}
+	return token, err
+}
+
+// token asks by a pipeline, which has nothing in it yet. It is no script: an
+// embedded Redis takes 250 µs to run one, 45 µs for these two calls.
+func (b *View) token(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Token, error) {
+	question := b.askHeader(ctx, pipe, partition)
+	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return Token{}, err
+	}
+	head := question.header()
+	return b.tokenOf(&head, unit.Val())
+}
+
+// tokenOf takes the fields of the hospital that begin with generation and version.
+func (b *View) tokenOf(header *header, at []any) (Token, error) {
+	generation, known := at[0].(string)
+	text, _ := at[1].(string) //nolint:errcheck // absent is no number
+	if err := b.readable(header); err != nil {
+		return Token{}, err
+	}
+	switch {
+	case !known:
+		return Token{}, ErrNoUnit
+	case header.generation != generation:
+		return Token{}, ErrNotWhole
+	}
+	version, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return Token{}, fmt.Errorf("read hospital in the view: %w", err)
+	}
+	return Token{generation, version}, nil
+}
+
+// Read returns the hospital, in one round trip. The errors are those of the
+// package.
+func (b *View) Read(ctx context.Context, hospital string) (Snapshot, error) {
+	partition := b.cfg.Partition(hospital)
+	s, err := b.read(ctx, b.redis.Pipeline(), partition, hospital)
+	if errors.Is(err, ErrNoUnit) || errors.Is(err, ErrNotWhole) {
+		// As with Token: an empty hash beside a header of the same moment is a
+		// hospital that does not exist.
+		return b.read(ctx, b.redis.TxPipeline(), partition, hospital)
+	}
+	return s, err
+}
+
+// read asks by a pipeline, which has nothing in it yet.
+func (b *View) read(ctx context.Context, pipe redis.Pipeliner, partition int32, hospital string) (Snapshot, error) {
+	question := b.askHeader(ctx, pipe, partition)
+	unit := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return Snapshot{}, err
+	}
+	head, fields := question.header(), unit.Val()
+	if err := b.readable(&head); err != nil {
+		return Snapshot{}, err
+	}
+	if len(fields) == 0 {
+		return Snapshot{}, ErrNoUnit
+	}
+	if head.generation != fields[fieldGeneration] {
+		return Snapshot{}, ErrNotWhole
+	}
+	return snapshot(fields)
+}
+
+func snapshot(fields map[string]string) (Snapshot, error) {
+	version, err1 := strconv.ParseInt(fields[fieldVersion], 10, 64)
+	position, err2 := strconv.ParseInt(fields[fieldPosition], 10, 64)
+	if err := errors.Join(err1, err2); err != nil {
+		return Snapshot{}, fmt.Errorf("read hospital in the view: %w", err)
+	}
+	s := Snapshot{
+		Token:    Token{Generation: fields[fieldGeneration], Version: version},
+		Position: position, Chart: fields[fieldChart],
+		Rooms: make([]Room, 0, len(fields)),
+	}
+	for name, value := range fields {
+		if id, err := strconv.ParseInt(name[1:], 10, 32); err == nil && name[:1] == fieldRoom {
+			s.Rooms = append(s.Rooms, Room{int32(id), value})
+		}
+	}
+	slices.SortFunc(s.Rooms, func(a, b Room) int { return cmp.Compare(a.ID, b.ID) })
+	return s, nil
+}
+
+// position returns how far the view of a partition is, if it is whole.
+func (b *View) position(ctx context.Context, partition int32) (generation string, position int64, err error) {
+	s, err := b.headers(ctx, []int32{partition})
+	if err != nil {
+		return "", 0, err
+	}
+	if !s[0].whole {
+		return "", 0, ErrNotWhole
+	}
+	return s[0].generation, s[0].position, nil
+}

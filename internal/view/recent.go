@@ -1,0 +1,167 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"errors"
+	"math"
+	"slices"
+	"strconv"
+)
+
+// recent is what changed lately in a hospital: every room that is another at
+// version to than at version from, as it is at to. Whoever has the hospital at a
+// version between the two has it at to by taking these rooms.
+//
+// It tells of the log and not of what Redis has, so it stays true whatever is lost
+// there, made anew or written by others. It is written with the version it leads
+// to, and holds only beside that: who does not know of it (an older build) leaves
+// it behind.
+type recent struct {
+	from, to int64
+	rooms    []recentRoom // the latest last
+}
+
+type recentRoom struct {
+	id      int32
+	version int64  // that it changed at
+	chart   []byte // encoded; nil: the room is gone
+}
+
+// recentBytes is what is kept of changes, about eight rooms of five factors: it
+// is written with each change, and read by each who looks for changes. Who comes
+// later than that reads all rooms.
+const recentBytes = 2 << 10
+
+// add takes in what the next version changed.
+func (r *recent) add(version int64, rooms map[int32][]byte) {
+	r.to = version
+	r.rooms = slices.DeleteFunc(r.rooms, func(old recentRoom) bool {
+		_, again := rooms[old.id]
+		return again
+	})
+	for id, chart := range rooms {
+		r.rooms = append(r.rooms, recentRoom{id, version, chart})
+	}
+	size, first := 0, len(r.rooms)
+	for first > 0 && size+r.rooms[first-1].size() <= recentBytes {
+		first--
+		size += r.rooms[first].size()
+	}
+	if first > 0 {
+		r.from = r.rooms[first-1].version // who has that has this room, too
+		r.rooms = slices.Delete(r.rooms, 0, first)
+	}
+}
+
+// size is about what the room takes encoded.
+func (r *recentRoom) size() int { return len(r.chart) + 8 }
+
+// encode writes the two versions, then of each room its id, the length of its
+// chart and one (0: it is gone) and the chart.
+func (r *recent) encode() []byte {
+	size := 2 * binary.MaxVarintLen64
+	for i := range r.rooms {
+		size += r.rooms[i].size()
+	}
+	b := binary.AppendVarint(make([]byte, 0, size), r.from)
+	b = binary.AppendVarint(b, r.to)
+	for _, room := range r.rooms {
+		b = binary.AppendVarint(b, int64(room.id))
+		if room.chart == nil {
+			b = binary.AppendUvarint(b, 0)
+			continue
+		}
+		b = binary.AppendUvarint(b, uint64(len(room.chart))+1)
+		b = append(b, room.chart...)
+	}
+	return b
+}
+
+// decodeRecent reads what encode wrote; false: it did not.
+func decodeRecent(b []byte) (recent, bool) {
+	ok := true
+	signed := func() int64 {
+		n, size := binary.Varint(b)
+		ok = ok && size > 0
+		b = b[max(size, 0):]
+		return n
+	}
+	r := recent{from: signed()}
+	r.to = signed()
+	for ok && len(b) > 0 {
+		id := signed()
+		length, size := binary.Uvarint(b)
+		b = b[max(size, 0):]
+		if id < math.MinInt32 || id > math.MaxInt32 || size <= 0 || length > uint64(len(b))+1 {
+			return r, false
+		}
+		room := recentRoom{id: int32(id)}
+		if length > 0 {
+			room.chart, b = b[:length-1], b[length-1:]
+		}
+		r.rooms = append(r.rooms, room)
+	}
+	return r, ok
+}
+
+// ReadSince is Read for who has an earlier state: it tells the rooms from that
+// one if the view still knows what changed since, and else returns all of them.
+// It is one round trip, and one more if all are needed. With the zero Token it is
+// Read.
+func (b *View) ReadSince(ctx context.Context, hospital string, since Token) (Snapshot, error) {
+	if since == (Token{}) {
+		return b.Read(ctx, hospital)
+	}
+	partition := b.cfg.Partition(hospital)
+	pipe := b.redis.Pipeline()
+	question := b.askHeader(ctx, pipe, partition)
+	// One command, so what it returns is of one version.
+	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent)
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return Snapshot{}, err
+	}
+	head, fields := question.header(), unit.Val()
+	token, err := b.tokenOf(&head, fields)
+	if errors.Is(err, ErrBehind) {
+		return Snapshot{}, err
+	}
+	if s, ok := snapshotSince(since, token, fields); err == nil && ok {
+		return s, nil
+	}
+	return b.Read(ctx, hospital)
+}
+
+// snapshotSince is what the fields say to who has an earlier state; false: not
+// what changed since.
+func snapshotSince(since, token Token, at []any) (Snapshot, bool) {
+	if token.Generation != since.Generation {
+		return Snapshot{}, false
+	}
+	// What is absent is empty, and then no number.
+	position, _ := at[2].(string) //nolint:errcheck // see above
+	chart, _ := at[3].(string)    //nolint:errcheck // see above
+	encoded, _ := at[4].(string)  //nolint:errcheck // see above
+	s := Snapshot{Token: token, Chart: chart, Partial: true}
+	var err error
+	if s.Position, err = strconv.ParseInt(position, 10, 64); err != nil {
+		return s, false
+	}
+	if token == since {
+		return s, true
+	}
+	r, ok := decodeRecent([]byte(encoded))
+	if !ok || r.to != token.Version || since.Version < r.from || since.Version > r.to {
+		return s, false
+	}
+	for _, room := range r.rooms {
+		if room.chart == nil {
+			s.Gone = append(s.Gone, room.id)
+		} else {
+			s.Rooms = append(s.Rooms, Room{room.id, string(room.chart)})
+		}
+	}
+	slices.SortFunc(s.Rooms, func(a, b Room) int { return cmp.Compare(a.ID, b.ID) })
+	return s, true
+}

@@ -1,0 +1,108 @@
+package view
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// The scripts. Each is one step that must not be torn: see the head of each.
+var (
+	//go:embed claim.lua
+	claimSource string
+	//go:embed write.lua
+	writeSource string
+	//go:embed mark.lua
+	markSource string
+
+	claimScript = redis.NewScript(claimSource)
+	writeScript = redis.NewScript(writeSource)
+	markScript  = redis.NewScript(markSource)
+)
+
+// What the scripts answer.
+const (
+	answerOlder  = 0  // what is stored is newer: nothing was done
+	answerDone   = 1  //
+	answerBehind = -1 // what is stored is older than what the write starts from
+	answerOther  = -2 // the partition is not claimed by this generation, or not whole
+)
+
+// loadScripts hands Redis the scripts, which it forgets when it restarts.
+func (b *View) loadScripts(ctx context.Context) error {
+	for _, script := range []*redis.Script{claimScript, writeScript, markScript} {
+		if err := b.call(ctx, func() error { return script.Load(ctx, b.redis).Err() }); err != nil {
+			return fmt.Errorf("load scripts: %w", err)
+		}
+	}
+	return nil
+}
+
+// claim makes the partition's view that of the generation, not whole yet unless
+// it was that of the generation before.
+func (b *View) claim(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string) *redis.Cmd {
+	return claimScript.EvalSha(ctx, pipe, []string{b.headerKey(partition)}, generation)
+}
+
+// write changes one hospital from version base, or replaces it if base is
+// negative.
+func (b *View) write(ctx context.Context, pipe redis.Pipeliner, partition int32, generation string, position int64, u *change) *redis.Cmd {
+	args := make([]any, 0, 10+2*len(u.rooms)+2*len(u.site))
+	args = append(args, generation, u.hospital, u.base, u.version, position, u.chart, u.recent, 0, 0, 0)
+	const rooms, gone, site = 7, 8, 9 // where the counts are
+	for id, room := range u.rooms {
+		if room != nil {
+			args = append(args, fieldRoom+strconv.Itoa(int(id)), room)
+		}
+	}
+	from := site + 1
+	args[rooms] = (len(args) - from) / 2
+	from = len(args)
+	for id, room := range u.rooms {
+		if room == nil {
+			args = append(args, fieldRoom+strconv.Itoa(int(id)))
+		}
+	}
+	args[gone] = len(args) - from
+	from = len(args)
+	for name, record := range u.site {
+		if record != nil {
+			args = append(args, name, record)
+		}
+	}
+	args[site] = (len(args) - from) / 2
+	for name, record := range u.site {
+		if record == nil {
+			args = append(args, name)
+		}
+	}
+	keys := []string{
+		b.headerKey(partition), b.unitKey(partition, u.hospital), b.membersKey(partition),
+		b.siteKey(partition, u.hospital), b.codesKey(partition, u.hospital),
+	}
+	return writeScript.EvalSha(ctx, pipe, keys, args...)
+}
+
+// mark sets the position of what was loaded, with signs of life, and announces it.
+// Seal also makes the partition whole and removes what other generations left.
+func (b *View) mark(ctx context.Context, pipe redis.Pipeliner, generation string, load *load) *redis.Cmd {
+	seal, asOf, waiting := 0, "", time.Duration(0)
+	if load.seal {
+		seal = 1
+	}
+	now := b.cfg.Now()
+	if !load.asOf.IsZero() { // by the clock of Redis, so that it does not matter when it arrives
+		asOf = strconv.FormatInt(b.redisNow().Add(load.asOf.Sub(now)).UnixMilli(), 10)
+	}
+	if !load.waits.IsZero() {
+		waiting = max(now.Sub(load.waits), 0)
+	}
+	partition := load.partition
+	return markScript.EvalSha(ctx, pipe, []string{b.headerKey(partition), b.membersKey(partition)},
+		generation, load.position, seal, b.channel(), partition, b.unitKey(partition, ""), b.siteKey(partition, ""), b.codesKey(partition, ""),
+		asOf, waiting.Milliseconds())
+}

@@ -1,0 +1,39 @@
+package view
+
+import (
+	"context"
+	"maps"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// CodePrefix begins the names of the records of the worklist of codes.
+const CodePrefix = "code/"
+
+// Site returns what administrators of a hospital see in lists, encoded, by name,
+// and the version of the hospital that it is of; with the codes of the worklist
+// or without. It is one round trip, and one moment. The errors are those of the
+// package.
+func (b *View) Site(ctx context.Context, hospital string, codes bool) (map[string]string, Token, error) {
+	partition := b.cfg.Partition(hospital)
+	pipe := b.redis.TxPipeline()
+	question := b.askHeader(ctx, pipe, partition)
+	unit := pipe.HMGet(ctx, b.unitKey(partition, hospital), fieldGeneration, fieldVersion)
+	hashes := []*redis.MapStringStringCmd{pipe.HGetAll(ctx, b.siteKey(partition, hospital))}
+	if codes {
+		hashes = append(hashes, pipe.HGetAll(ctx, b.codesKey(partition, hospital)))
+	}
+	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
+		return nil, Token{}, err
+	}
+	head := question.header()
+	token, err := b.tokenOf(&head, unit.Val())
+	if err != nil {
+		return nil, Token{}, err
+	}
+	all := hashes[0].Val()
+	for _, more := range hashes[1:] {
+		maps.Copy(all, more.Val())
+	}
+	return all, token, nil
+}

@@ -1,0 +1,233 @@
+// Package view keeps the view of the units in Redis, which processors write
+// and readers take apart again.
+//
+// The view is derived: it can be thrown away at any time and is made anew from
+// the log. Per hospital it is one hash (the encoded unit chart, one encoded
+// chart per room, the rooms that changed lately once more, version and input
+// position), and two beside it that no read of
+// a unit touches, of the same version (what administrators see in lists, and the
+// codes of the worklist); per partition of the log one
+// header, which says that all hospitals of the partition are in the view, of
+// which generation of the log, up to which input, and up to which instant nothing
+// is missing. A reader who finds no header knows that it does not know:
+// [ErrNotWhole], never [ErrNoUnit]; one who finds an old one, too: [ErrBehind].
+//
+// The rules that hold the two together:
+//
+//   - A generation is the topic id of the log. The view of a partition has one;
+//     a write of another one is refused until a whole projection claims it.
+//   - A write of a hospital names the version it starts from. It is applied if
+//     what is stored lies between that and its own version: not older (a late
+//     zombie), not behind (Redis lost writes). Behind, the partition is not whole any more.
+//   - The position is announced only while the partition is whole, after the
+//     writes it stands for.
+//   - Once a second the processor that has a partition says in the header that it
+//     lives, and up to which instant the log holds nothing that the view lacks.
+//
+// The package moves encoded bytes; it does not know what is in them.
+package view
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// What can be wrong with the view.
+var (
+	ErrAway     = errors.New("the view is out of reach")      // Redis does not answer
+	ErrNotWhole = errors.New("the view is being made anew")   // some hospitals may not be in it yet
+	ErrNoUnit   = errors.New("the view has no such hospital") // nothing was ever applied for it
+)
+
+// Config says where the view is.
+type Config struct {
+	// URL of Redis: redis://user:password@host:6379/0, or rediss:// for TLS. The
+	// user needs keys ~svc:*, channels &svc:* and +hmget +hget +hgetall +hset
+	// +hdel +del +sadd +srem +smembers +zadd +zrem +zcard +zrange +zrevrangebyscore +pexpire +time
+	// +evalsha +script|load +publish +subscribe +unsubscribe +ping +multi +exec +hello +auth +select.
+	URL string
+	// CAFile holds the certificate authorities for rediss; empty: those of the system.
+	CAFile string
+	// Prefix of all keys and channels; "svc:" if empty.
+	Prefix string
+	// Partition of the log that a hospital belongs to.
+	Partition func(hospital string) int32
+	Now       func() time.Time
+	Log       *slog.Logger
+	// Patient gives a call half a minute: a command may run with the least priority of
+	// the machine, and nobody waits for it.
+	Patient bool
+	// Current says that hospitals are read only from partitions of which it is known
+	// that they lack nothing, as processors say by [Projector.Pulse]; else [ErrBehind].
+	Current bool
+}
+
+// The limits of one call, so that a Redis that is away costs a reader less than
+// a second, and after the first failure nothing for a moment.
+const (
+	dialTimeout    = 400 * time.Millisecond
+	callTimeout    = 500 * time.Millisecond
+	patientTimeout = 30 * time.Second
+	breather       = 200 * time.Millisecond
+)
+
+// View is a connection to the view. It is safe for concurrent use.
+type View struct {
+	cfg   Config
+	redis *redis.Client
+	// closedUntil, in Unix ms: the last call found nobody; until then calls
+	// fail at once instead of each waiting for its own timeout.
+	closedUntil atomic.Int64
+	numbered    atomic.Int64 // notices
+	clock       *clock
+}
+
+// Open prepares a view. It connects on first use, so Redis may be away.
+func Open(cfg Config) (*View, error) {
+	options, err := redis.ParseURL(cfg.URL)
+	if err != nil {
+		return nil, errors.New("the URL of Redis must look like redis://user:password@host:6379/0 or rediss://…") // the parser's error would quote the password
+	}
+	if cfg.CAFile != "" {
+		if options.TLSConfig == nil {
+			return nil, errors.New("a certificate authority for Redis needs a URL that starts with rediss://")
+		}
+		pem, err := os.ReadFile(cfg.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("read certificate authority of Redis: %w", err)
+		}
+		options.TLSConfig.RootCAs = x509.NewCertPool()
+		if !options.TLSConfig.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", cfg.CAFile)
+		}
+	}
+	if options.TLSConfig != nil {
+		options.TLSConfig.MinVersion = tls.VersionTLS12
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "svc:"
+	}
+	silence.Do(func() { redis.SetLogger(silent{}) })
+	dial, call := dialTimeout, callTimeout
+	if cfg.Patient {
+		dial, call = patientTimeout, patientTimeout
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = dial, call, call, call
+	options.MaxRetries = -1   // who reads wants to know at once, who writes has its own loop
+	options.DialerRetries = 1 // likewise
+	options.PoolSize = 64     // one round trip each: enough for 50,000 reads a second
+	options.MinIdleConns = 2  //
+	options.DisableIdentity = true
+	options.ContextTimeoutEnabled = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	b := &View{cfg: cfg, redis: redis.NewClient(options), clock: &clock{}}
+	b.numbered.Store(rand.Int64N(1 << 48)) //nolint:gosec // not secret: several instances write into one list
+	return b, nil
+}
+
+// Beside returns a view on the same connections whose keys begin with one more
+// word: another view, which shares nothing with this one. It is read whether it is
+// current or not.
+func (b *View) Beside(word string) *View {
+	cfg := b.cfg
+	cfg.Prefix += word
+	cfg.Current = false
+	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
+}
+
+// Dated returns a view on the same connections and keys that is read whether it is
+// current or not: for who looks at the version of what he gets.
+func (b *View) Dated() *View {
+	cfg := b.cfg
+	cfg.Current = false
+	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
+}
+
+// The library logs on its own to standard error what its callers get as errors.
+var silence sync.Once
+
+type silent struct{}
+
+func (silent) Printf(context.Context, string, ...any) {}
+
+// Close ends the connections.
+func (b *View) Close() error {
+	if err := b.redis.Close(); err != nil {
+		return fmt.Errorf("close view: %w", err)
+	}
+	return nil
+}
+
+// Ping reports whether Redis answers: [ErrAway] if not.
+func (b *View) Ping(ctx context.Context) error {
+	return b.call(ctx, func() error { return b.redis.Ping(ctx).Err() })
+}
+
+// call runs one round trip behind the breather.
+// A caller who ran out of patience, or of connections, has learned nothing
+// about Redis: only a failure within the limits of a call closes it for others.
+func (b *View) call(ctx context.Context, do func() error) error {
+	now := b.cfg.Now()
+	if until := b.closedUntil.Load(); until != 0 && now.UnixMilli() < until {
+		return ErrAway
+	}
+	err := do()
+	if err == nil || errors.Is(err, redis.Nil) {
+		return nil
+	}
+	deadline, limited := ctx.Deadline()
+	impatient := ctx.Err() != nil || limited && deadline.Before(now.Add(dialTimeout+callTimeout))
+	if answer := redis.Error(nil); !impatient && !errors.As(err, &answer) && !errors.Is(err, redis.ErrPoolTimeout) {
+		b.closedUntil.Store(b.cfg.Now().Add(breather).UnixMilli())
+	}
+	return fmt.Errorf("%w: %w", ErrAway, err)
+}
+
+// The keys. The braces make all keys of a partition one slot of a cluster, so
+// that one script may touch them.
+func (b *View) key(partition int32, what string) string {
+	return b.cfg.Prefix + "{" + strconv.Itoa(int(partition)) + "}" + what
+}
+
+func (b *View) headerKey(partition int32) string  { return b.key(partition, "whole") }
+func (b *View) membersKey(partition int32) string { return b.key(partition, "units") }
+func (b *View) unitKey(partition int32, hospital string) string {
+	return b.key(partition, "unit:"+hospital)
+}
+
+func (b *View) siteKey(partition int32, hospital string) string {
+	return b.key(partition, "site:"+hospital)
+}
+
+func (b *View) codesKey(partition int32, hospital string) string {
+	return b.key(partition, "codes:"+hospital)
+}
+
+func (b *View) channel() string { return b.cfg.Prefix + "at" }
+
+// The fields. A header has generation, whole, position and signs; the hash of a
+// hospital has generation, version, position, chart, what changed lately, and
+// one field per room.
+const (
+	fieldGeneration = "g"
+	fieldVersion    = "v"
+	fieldPosition   = "p"
+	fieldWhole      = "w"
+	fieldSigns      = "s"
+	fieldChart      = "u"
+	fieldRecent     = "d" // what changed lately, see recent
+	fieldRoom       = "r" // and the room's id
+)

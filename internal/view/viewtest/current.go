@@ -1,0 +1,218 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"svc/internal/view"
+)
+
+// demanding is a view that reads only what is known to be current, by a clock of
+// its own.
+func demanding(t *testing.T, url string, now func() time.Time) *view.View {
+	t.Helper()
+	cfg := config(url, t.Name()+":")
+	cfg.Current, cfg.Now = true, now
+	b, err := view.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// readable reads a hospital in every way, which must agree, and returns why not.
+func readable(t *testing.T, b *view.View) error {
+	t.Helper()
+	_, before := b.Token(t.Context(), "north")
+	_, since := b.ReadSince(t.Context(), "north", view.Token{Generation: "g1", Version: 1})
+	_, _, site := b.Site(t.Context(), "north", true)
+	_, read := b.Read(t.Context(), "north")
+	token, err := b.Token(t.Context(), "north") // last: a pulse may come between any two of them
+	for way, other := range map[string]error{"since": since, "site": site, "read": read} {
+		if errors.Is(before, view.ErrBehind) && errors.Is(err, view.ErrBehind) && other == nil {
+			t.Errorf("%s tells what is not current: %+v, %v", way, token, err)
+		}
+	}
+	return errors.Join(err, read)
+}
+
+// knows waits until the partition can be read, or cannot.
+func knows(t *testing.T, b *view.View, want error) {
+	t.Helper()
+	until(t, func() bool {
+		err := readable(t, b)
+		return want == nil && err == nil || want != nil && errors.Is(err, want)
+	})
+}
+
+// beat pulses until the test ends or stop is called, with what ends returns.
+func (v *fixture) beat(t *testing.T, ends func() int64) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for ctx.Err() == nil {
+			v.Pulse(v.now(), map[int32]int64{partition: ends()})
+			wait, stop := context.WithTimeout(ctx, 50*time.Millisecond)
+			<-wait.Done()
+			stop()
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+	}
+}
+
+func current(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	b := demanding(t, s.URL, v.now)
+	v.whole(10, unit("north", 5, 1))
+	v.settle(t, 10)
+	knows(t, b, view.ErrBehind) // no processor has said anything
+	v.Pulse(v.now(), nil)
+	knows(t, b, view.ErrBehind) // none knows where the log ends
+	v.Pulse(v.now(), map[int32]int64{partition: 11})
+	knows(t, b, nil)
+	if faults, err := b.Faults(t.Context(), partition+1); err != nil || len(faults) != partition || faults[partition] != nil || !errors.Is(faults[0], view.ErrNotWhole) {
+		t.Errorf("faults %v, %v", faults, err)
+	}
+	// An input waits, and is taken in.
+	v.Pulse(v.now().Add(-3*time.Second), map[int32]int64{partition: 12})
+	knows(t, b, view.ErrBehind)
+	v.change(11, unit("north", 6, 1))
+	knows(t, b, nil)
+	// Nobody could ask the log for long.
+	v.Pulse(v.now().Add(-6*time.Second), map[int32]int64{partition: 12})
+	knows(t, b, view.ErrBehind)
+	v.Pulse(v.now(), map[int32]int64{partition: 12})
+	knows(t, b, nil)
+	// A hospital that nothing was recorded of is known not to be there.
+	if _, err := b.Read(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
+		t.Errorf("nowhere: %v", err)
+	}
+	// Redis loses everything; what the processor said of it is lost too.
+	s.Wipe(t)
+	knows(t, b, view.ErrNotWhole)
+	v.wait(t)
+	v.whole(11, unit("north", 6, 1))
+	v.Pulse(v.now(), map[int32]int64{partition: 12})
+	knows(t, b, nil)
+}
+
+// passing are tests that wait for seconds to pass: at once, each under its own keys.
+func passing(t *testing.T, s Server) {
+	for name, test := range map[string]func(*testing.T, Server){
+		"an idle view stays current":              idle,
+		"nobody has the partition any more":       released,
+		"clocks differ":                           skewed,
+		"who has lost the partition says nothing": dethroned,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, s)
+		})
+	}
+}
+
+func idle(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	b := demanding(t, s.URL, v.now)
+	v.whole(10, unit("north", 5, 1))
+	defer v.beat(t, func() int64 { return 11 })()
+	knows(t, b, nil)
+	// Nothing comes for longer than anybody would wait for a processor.
+	for end := time.Now().Add(6 * time.Second); time.Now().Before(end); { //nolint:forbidigo // real servers, real time
+		if err := readable(t, b); errors.Is(err, view.ErrBehind) { // on a busy machine a call may come too late
+			t.Fatal(err)
+		}
+	}
+}
+
+func released(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	b := demanding(t, s.URL, v.now)
+	v.whole(10, unit("north", 5, 1))
+	defer v.beat(t, func() int64 { return 11 })()
+	knows(t, b, nil)
+	v.Release(partition)
+	knows(t, b, view.ErrBehind)
+}
+
+// skewed: who writes and who reads have clocks that are wrong by an hour.
+func skewed(t *testing.T, s Server) {
+	v := startAt(t, s.URL, "g1", func() time.Time { return time.Now().Add(-time.Hour) }) //nolint:forbidigo // see above
+	b := demanding(t, s.URL, func() time.Time { return time.Now().Add(time.Hour) })      //nolint:forbidigo // see above
+	v.whole(10, unit("north", 5, 1))
+	stop := v.beat(t, func() int64 { return 11 })
+	knows(t, b, nil)
+	p, err := b.Progress(t.Context(), "north")
+	if ago := time.Now().Add(time.Hour).Sub(p.Pulse); err != nil || ago.Abs() > time.Minute { //nolint:forbidigo // see above
+		t.Errorf("the pulse was %v ago: %v", ago, err)
+	}
+	stop()
+	knows(t, b, view.ErrBehind)
+}
+
+// dethroned: a processor that has lost its partition and does not know of it can
+// neither say that it is current nor that it is not.
+func dethroned(t *testing.T, s Server) {
+	old, v := start(t, s.URL, "g1"), start(t, s.URL, "g1")
+	b := demanding(t, s.URL, v.now)
+	old.whole(10, unit("north", 5, 1))
+	old.settle(t, 10)
+	v.whole(12, unit("north", 6, 1))
+	v.settle(t, 12)
+	v.Pulse(v.now(), map[int32]int64{partition: 13})
+	knows(t, b, nil)
+	old.Pulse(v.now().Add(-4*time.Second), map[int32]int64{partition: 13})
+	for range 100 {
+		if err := readable(t, b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	defer old.beat(t, func() int64 { return 11 })()
+	knows(t, b, view.ErrBehind) // once v, which says nothing more, counts as silent
+}
+
+// refused: Redis reads and writes nothing. What was read last is not the truth for
+// longer than five seconds.
+func refused(t *testing.T, s Server) {
+	for name, refuse := range s.Refuse {
+		t.Run(name, func(t *testing.T) {
+			s.Wipe(t)
+			v := start(t, s.URL, "g1")
+			b := demanding(t, s.URL, v.now)
+			v.whole(1, unit("north", 1, 1))
+			stop := v.beat(t, func() int64 { return 2 })
+			defer stop()
+			knows(t, b, nil)
+			allow := refuse(t)
+			defer allow()
+			began := v.now()
+			v.change(2, unit("north", 2, 2))
+			for {
+				asked := v.now()
+				err := readable(t, b)
+				if errors.Is(err, view.ErrBehind) {
+					break
+				}
+				if past := asked.Sub(began); err != nil || past > 6*time.Second {
+					t.Fatalf("%v after Redis refuses to write a read says %v", past, err)
+				}
+			}
+			if v.Fault() == nil {
+				t.Error("the projector says that it can write")
+			}
+			allow()
+			v.settle(t, 2)
+			knows(t, b, nil)
+			v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
+			until(t, func() bool { return v.Fault() == nil })
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"svc/internal/view"
+)
+
+// deliveries is a writer that runs until the test ends; first is put before it runs.
+func deliveries(t *testing.T, b *view.View, first ...func(*view.Deliveries)) *view.Deliveries {
+	t.Helper()
+	d := b.Deliveries()
+	for _, put := range first {
+		put(d)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- d.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("writer of deliveries: %v", err)
+		}
+	})
+	return d
+}
+
+// delivered: lists are newest first, by endpoint and of all, in pages that meet
+// without gap or repeat; who knows more of a delivery wins; the oldest go.
+func delivered(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	d := deliveries(t, b)
+	begin := time.UnixMilli(1_700_000_000_000).UTC()
+	put := func(n int, endpoint, value string, final bool, term int64) {
+		d.Put(view.Delivery{
+			Hospital: "north", Endpoint: endpoint, ID: fmt.Sprintf("dlv_%05d", n), OccurredAt: begin.Add(time.Duration(n/3) * time.Millisecond),
+			Final: final, Term: term, Value: []byte(value),
+		})
+	}
+	list := func(endpoint string, since, until time.Time, behind view.Mark, most int) (values []string, last view.Mark) {
+		t.Helper()
+		err := b.ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
+			values, last = append(values, string(value)), m
+			return len(values) < most
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return values, last
+	}
+	written := func(id, value string) {
+		t.Helper()
+		settled(t, func() error {
+			got, err := b.Delivery(t.Context(), "north", id)
+			if err == nil && string(got) != value {
+				err = fmt.Errorf("%s is %q, want %q", id, got, value)
+			}
+			return err
+		})
+	}
+	const count = 1000
+	for n := range count {
+		put(n, []string{"whk_1", "whk_2"}[n%2], fmt.Sprint(n), false, 5)
+	}
+	written(fmt.Sprintf("dlv_%05d", count-1), fmt.Sprint(count-1))
+	settled(t, func() error {
+		if all, _ := list("", time.Time{}, time.Time{}, view.Mark{}, 2*count); len(all) != count {
+			return fmt.Errorf("%d of %d", len(all), count)
+		}
+		return nil
+	})
+	var want, got []string
+	for n := count - 1; n >= 0; n-- {
+		want = append(want, fmt.Sprint(n))
+	}
+	for behind := (view.Mark{}); ; {
+		page, last := list("", time.Time{}, time.Time{}, behind, 7)
+		if got = append(got, page...); len(page) < 7 {
+			break
+		}
+		again, ok := view.ParseMark(last.String())
+		if behind = again; !ok || again != last {
+			t.Fatalf("mark %v is read as %v", last, again)
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("pages: %d rows, want %d: %.200v", len(got), len(want), got)
+	}
+	if one, _ := list("whk_2", time.Time{}, time.Time{}, view.Mark{}, count); len(one) != count/2 || one[0] != "999" {
+		t.Errorf("of one endpoint: %d", len(one))
+	}
+	if part, _ := list("", begin.Add(10*time.Millisecond), begin.Add(12*time.Millisecond), view.Mark{}, count); fmt.Sprint(part) != "[35 34 33 32 31 30]" {
+		t.Errorf("of a time: %v", part)
+	}
+	if other, _ := list("whk_3", time.Time{}, time.Time{}, view.Mark{}, count); other != nil {
+		t.Errorf("of another endpoint: %v", other)
+	}
+
+	put(7, "whk_2", "older term", false, 4)
+	put(8, "whk_1", "delivered", true, 4)
+	put(8, "whk_1", "late and open", false, 9)
+	put(9, "whk_2", "newer term", false, 6)
+	written("dlv_00009", "newer term")
+	written("dlv_00008", "delivered")
+	written("dlv_00007", "7")
+	if none, err := b.Delivery(t.Context(), "south", "dlv_00007"); none != nil || err != nil {
+		t.Errorf("another hospital sees %q, %v", none, err)
+	}
+
+	for n := count; n < count+10_000; n++ {
+		put(n, "whk_9", fmt.Sprint(n), true, 5)
+	}
+	settled(t, func() error {
+		if all, _ := list("whk_9", time.Time{}, time.Time{}, view.Mark{}, 20_000); len(all) != 10_000 {
+			return fmt.Errorf("%d", len(all))
+		}
+		return nil
+	})
+	put(count+10_000, "whk_9", "newest", true, 5)
+	written(fmt.Sprintf("dlv_%05d", count), "")
+	if all, _ := list("whk_9", time.Time{}, time.Time{}, view.Mark{}, 20_000); len(all) != 10_000 || all[0] != "newest" {
+		t.Errorf("an endpoint has %d", len(all))
+	}
+}
+
+// noted: how endpoints fare, how far commands are, when people were told; also of
+// a time when Redis was away.
+func noted(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	d := deliveries(t, b)
+	d.PutHealth("north", "whk_1", []byte("failing"))
+	d.PutHealth("north", "whk_1", []byte("active"))
+	d.PutCommand("north", "cmd_1", []byte("begun"))
+	d.PutEpisode("north", "epi_1", []byte("open"))
+	d.PutEpisode("north", "epi_2", []byte("told"))
+	d.PutLink("hash", []byte("north"))
+	settled(t, func() error {
+		health, err := b.Health(t.Context(), "north", "whk_1")
+		command, err2 := b.Command(t.Context(), "north", "cmd_1")
+		episodes, err3 := b.Episodes(t.Context(), "north")
+		link, err4 := b.Link(t.Context(), "hash")
+		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" || string(link) != "north" {
+			return fmt.Errorf("%q %q %v %q: %w", health, command, episodes, link, errors.Join(err, err2, err3, err4))
+		}
+		return nil
+	})
+	for n := range 100 {
+		value := fmt.Sprint(n)
+		d.PutLink("hash", []byte(value))
+		d.Written(t.Context())
+		if link, err := b.Link(t.Context(), "hash"); string(link) != value || err != nil {
+			t.Fatalf("written, and it is %q: %v", link, err)
+		}
+	}
+	if none, err := b.Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
+		t.Errorf("another hospital sees %q, %v", none, err)
+	}
+}
+
+// ordered: who reads that a command is done finds all that it delivered.
+func ordered(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	const count = 2000
+	id := func(n int) string { return fmt.Sprintf("dlv_%04d", n) }
+	deliveries(t, b, func(d *view.Deliveries) {
+		d.PutCommand("north", "cmd_1", []byte("done"))
+		for n := range count {
+			d.Put(view.Delivery{
+				Hospital: "north", Endpoint: fmt.Sprint("whk_", n%50), ID: id(n), OccurredAt: time.UnixMilli(int64(n + 1)).UTC(), Final: true, Value: []byte("ok"),
+			})
+		}
+	})
+	settled(t, func() error {
+		command, err := b.Command(t.Context(), "north", "cmd_1")
+		if command == nil {
+			return fmt.Errorf("no command: %w", err)
+		}
+		return err
+	})
+	for n := range count {
+		if one, err := b.Delivery(t.Context(), "north", id(n)); string(one) != "ok" || err != nil {
+			t.Fatalf("done, and %s is %q: %v", id(n), one, err)
+		}
+	}
+}
+
+// settled waits until something that another goroutine writes is there.
+func settled(t *testing.T, try func() error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	for {
+		err := try()
+		if err == nil {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatal(err)
+		case <-time.After(2 * time.Millisecond): //nolint:forbidigo // between questions to a real server
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package viewtest
+
+import (
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"svc/internal/feeds"
+	"svc/internal/view"
+)
+
+// clock is a view at a time of the test's own.
+func clock(t *testing.T, s Server, now *time.Time) *view.View {
+	t.Helper()
+	cfg := config(s.URL, "")
+	cfg.Now = func() time.Time { return *now }
+	b, err := view.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { b.Close() })
+	return b
+}
+
+// counted: two instances add up, a restart keeps what Redis has, and windows go on.
+func counted(t *testing.T, s Server) {
+	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
+	one, two := clock(t, s, &now), clock(t, s, &now)
+	hl7 := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
+	census := feeds.Feed{Hospital: "north", Channel: "census", Source: "key_2"}
+	other := feeds.Feed{Hospital: "south", Channel: "hl7", Source: "key_3"}
+	sum := func(n int64, first, last time.Time) *feeds.Sum {
+		return &feeds.Sum{
+			Counts:        feeds.Counts{Received: n, Applied: n - 3, Duplicates: 1, Ignored: 1, Rejected: 1, Warnings: 2},
+			FirstReceived: first, LastReceived: last, LastApplied: last, LastEvent: first.Add(-time.Hour),
+		}
+	}
+	add := func(b *view.View, sums map[feeds.Feed]*feeds.Sum) {
+		t.Helper()
+		if left, err := b.AddFeeds(t.Context(), sums); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	add(one, map[feeds.Feed]*feeds.Sum{hl7: sum(10, now.Add(-time.Second), now), census: sum(5, now, now), other: sum(7, now, now)})
+	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(20, now, now)})
+	begin := now
+	now = now.Add(40 * time.Second) // another day, another block of every level
+	add(two, map[feeds.Feed]*feeds.Sum{hl7: sum(100, now.Add(-10*time.Second), now)})
+
+	list, err := clock(t, s, &now).Feeds(t.Context(), "north")
+	if err != nil || len(list) != 2 || list[0].Feed != census || list[1].Feed != hl7 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	h := &list[1]
+	for window, want := range map[int]int64{feeds.MinuteWindow: 130, feeds.HourWindow: 130, feeds.DayWindow: 130} {
+		if got := h.Window(window, now); got.Received != want || got.Applied != want-9 || got.Duplicates != 3 || got.Ignored != 3 || got.Rejected != 3 || got.Warnings != 6 {
+			t.Errorf("window %d: %+v", window, got)
+		}
+	}
+	if !h.LastReceived.Equal(now) || !h.LastApplied.Equal(now) || !h.LastEvent.Equal(now.Add(-10*time.Second-time.Hour)) {
+		t.Errorf("%+v", h)
+	}
+	var gap time.Duration
+	for _, b := range h.Buckets[feeds.DayWindow] {
+		gap = max(gap, b.Gap)
+	}
+	if want := now.Add(-10 * time.Second).Sub(begin); gap != want {
+		t.Errorf("gap %v, want %v", gap, want)
+	}
+	now = now.Add(2 * time.Minute)
+	if got := h.Window(feeds.MinuteWindow, now); got.Received != 0 {
+		t.Errorf("the minute goes on: %+v", got)
+	}
+	now = now.Add(7 * 24 * time.Hour)
+	if list, err := one.Feeds(t.Context(), "north"); err != nil || len(list) > 0 {
+		t.Errorf("a week later: %+v %v", list, err)
+	}
+}
+
+// noticed: of each feed the newest refusals and warnings, of all instances; of a
+// hospital the feeds that were noticed last.
+func noticed(t *testing.T, s Server) {
+	now := time.Date(2031, 4, 5, 23, 59, 30, 0, time.UTC)
+	one, two := clock(t, s, &now), clock(t, s, &now)
+	hl7 := feeds.Feed{Hospital: "noticed", Channel: "hl7", Source: "key_1"}
+	census := feeds.Feed{Hospital: "noticed", Channel: "census", Source: "key_1"}
+	begin := now
+	note := func(n int, refused bool) feeds.Notice {
+		return feeds.Notice{At: begin.Add(time.Duration(n) * time.Second), Refused: refused, ControlID: strconv.Itoa(n), Code: "AE 101", Path: "PV1-19"}
+	}
+	add := func(b *view.View, f feeds.Feed, notices ...feeds.Notice) {
+		t.Helper()
+		if left, err := b.AddFeeds(t.Context(), map[feeds.Feed]*feeds.Sum{f: {Notices: notices}}); err != nil || len(left) > 0 {
+			t.Fatal(left, err)
+		}
+	}
+	is := func(f feeds.Feed, refused, warned []feeds.Notice) {
+		t.Helper()
+		a, b, err := clock(t, s, &now).Notices(t.Context(), f)
+		if err != nil || !slices.Equal(a, refused) || !slices.Equal(b, warned) {
+			t.Errorf("%s: %v\n%+v, want\n%+v, and\n%+v, want\n%+v", f.Channel, err, a, refused, b, warned)
+		}
+	}
+	is(hl7, nil, nil)
+	add(one, hl7, note(1, true), note(2, false), note(3, false))
+	add(two, hl7, note(4, true))
+	add(two, census, feeds.Notice{At: begin, RequestID: "r", Code: "c"})
+	is(hl7, []feeds.Notice{note(4, true), note(1, true)}, []feeds.Notice{note(3, false), note(2, false)})
+	is(census, nil, []feeds.Notice{{At: begin, RequestID: "r", Code: "c"}})
+
+	now = now.Add(time.Second)
+	add(one, hl7, note(5, true), note(5, true)) // the same twice is two
+	var many, kept []feeds.Notice
+	for n := range 150 {
+		many = append(many, note(10+n, false))
+	}
+	add(two, hl7, many...)
+	for n := range feeds.NoticesKept {
+		kept = append(kept, note(159-n, false))
+	}
+	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
+
+	for n := range feeds.NoticeFeeds - 1 {
+		now = now.Add(time.Second)
+		add(one, feeds.Feed{Hospital: "noticed", Channel: "adt", Source: "key_" + strconv.Itoa(n)}, feeds.Notice{At: now, Code: "c"})
+	}
+	is(census, nil, nil) // one feed too many
+	is(hl7, []feeds.Notice{note(5, true), note(5, true), note(4, true), note(1, true)}, kept)
+	list, err := one.Feeds(t.Context(), "noticed")
+	if err != nil || len(list) > 0 { // nothing was received by them
+		t.Errorf("%d feeds, %v", len(list), err)
+	}
+}
+
+func progressed(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	if p, err := v.Progress(t.Context(), "north"); p != (view.Progress{Partition: partition, Position: -1}) || err != nil {
+		t.Errorf("before anything: %+v %v", p, err)
+	}
+	v.whole(41, unit("north", 1))
+	v.settle(t, 41)
+	v.Pulse(time.Now(), map[int32]int64{partition: 42}) //nolint:forbidigo // real servers, real time
+	until(t, func() bool {
+		p, err := v.Progress(t.Context(), "north")
+		return err == nil && p.Partition == partition && p.Position == 41 && !p.Pulse.IsZero()
+	})
+}

@@ -1,0 +1,125 @@
+package viewtest
+
+import (
+	"net"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Gate is a door in front of a Redis that can be shut, so that a test sees what
+// happens when Redis is away, refuses, or is there and says nothing.
+type Gate struct {
+	URL string // of the Redis behind the gate
+
+	behind   string
+	listener net.Listener
+
+	mu    sync.Mutex
+	state gateState
+	conns map[net.Conn]struct{}
+}
+
+type gateState int
+
+const (
+	open gateState = iota
+	shut           // connections are cut and new ones cut at once
+	mute           // connections are kept and nothing goes through
+)
+
+// NewGate stands an open gate in front of the Redis at url.
+func NewGate(t *testing.T, url string) *Gate {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	behind := strings.TrimPrefix(url, "redis://")
+	user := ""
+	if i := strings.LastIndex(behind, "@"); i >= 0 {
+		user, behind = behind[:i+1], behind[i+1:]
+	}
+	behind, _, _ = strings.Cut(behind, "/")
+	g := &Gate{URL: "redis://" + user + listener.Addr().String(), behind: behind, listener: listener, conns: map[net.Conn]struct{}{}}
+	var accepting sync.WaitGroup
+	accepting.Go(g.accept)
+	t.Cleanup(func() {
+		g.set(shut)
+		listener.Close()
+		accepting.Wait()
+	})
+	return g
+}
+
+// Open lets everything through again.
+func (g *Gate) Open() { g.set(open) }
+
+// Shut cuts every connection, and new ones as they come.
+func (g *Gate) Shut() { g.set(shut) }
+
+// Mute keeps connections and swallows what is sent.
+func (g *Gate) Mute() { g.set(mute) }
+
+func (g *Gate) set(state gateState) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.state = state
+	if state == shut || state == open { // a muted connection has lost bytes: of no use any more
+		for conn := range g.conns {
+			conn.Close()
+		}
+	}
+}
+
+func (g *Gate) now() gateState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state
+}
+
+func (g *Gate) accept() {
+	var pumps sync.WaitGroup
+	defer pumps.Wait()
+	for {
+		front, err := g.listener.Accept()
+		if err != nil {
+			return
+		}
+		back, err := net.Dial("tcp", g.behind) //nolint:noctx // nearby, and ends with the gate
+		if err != nil || g.now() == shut {
+			front.Close()
+			if err == nil {
+				back.Close()
+			}
+			continue
+		}
+		g.mu.Lock()
+		g.conns[front], g.conns[back] = struct{}{}, struct{}{}
+		g.mu.Unlock()
+		pumps.Go(func() { g.pump(front, back) })
+		pumps.Go(func() { g.pump(back, front) })
+	}
+}
+
+func (g *Gate) pump(from, to net.Conn) {
+	defer func() {
+		from.Close()
+		to.Close()
+		g.mu.Lock()
+		delete(g.conns, from)
+		g.mu.Unlock()
+	}()
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buffer)
+		if g.now() == open {
+			if _, lost := to.Write(buffer[:n]); lost != nil {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}

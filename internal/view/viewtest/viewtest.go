@@ -1,0 +1,449 @@
+// Package viewtest is what every Redis must do for the view, as one suite of
+// tests: it runs on the embedded one and on real ones alike.
+package viewtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"svc/internal/view"
+)
+
+// Server is a Redis to run the suite on.
+type Server struct {
+	URL  string
+	Wipe func(t *testing.T) // loses everything, as FLUSHALL does
+	// Refuse are ways to let it read and refuse to write, until allow is called; that
+	// may be called again.
+	Refuse map[string]func(t *testing.T) (allow func())
+}
+
+// Run runs the suite. The server is used by nobody else.
+func Run(t *testing.T, s Server) {
+	for name, test := range map[string]func(*testing.T, Server){
+		"an empty view is not whole":                 nothing,
+		"whole without hospitals":                    nobody,
+		"changes arrive":                             changes,
+		"a caller who has the version gets no copy":  same,
+		"changes since a state":                      since,
+		"who follows changes has what was committed": followed,
+		"a late zombie is refused":                   zombie,
+		"another generation replaces everything":     generation,
+		"a lost view is made anew":                   lost,
+		"lost writes are noticed":                    behind,
+		"a Redis that is away":                       away,
+		"a Redis that says nothing":                  silent,
+		"what administrators list stands beside":     listed,
+		"who waits is told":                          told,
+		"who waits looks for himself":                looks,
+		"when keys were used":                        used,
+		"feeds add up":                               counted,
+		"feeds are noticed":                          noticed,
+		"how far a partition is":                     progressed,
+		"what is current is read":                    current,
+		"seconds pass":                               passing,
+		"a Redis that refuses to write":              refused,
+		"lists of deliveries":                        delivered,
+		"notes beside the lists":                     noted,
+		"a command is done behind its deliveries":    ordered,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s.Wipe(t)
+			test(t, s)
+		})
+	}
+}
+
+func used(t *testing.T, s Server) {
+	b := Open(t, s.URL)
+	at := time.UnixMilli(1_700_000_000_123).UTC()
+	if err := b.Use(t.Context(), map[string]time.Time{"key_1": at, "key_2": at.Add(-time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Use(t.Context(), map[string]time.Time{"key_2": at.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := b.Used(t.Context(), []string{"key_2", "key_3", "key_1"})
+	if err != nil || len(got) != 2 || !got["key_1"].Equal(at) || !got["key_2"].Equal(at.Add(time.Hour)) {
+		t.Errorf("used %v, %v", got, err)
+	}
+}
+
+// partition of every hospital in the suite.
+const partition = 3
+
+// fixture is a view and a projector of it that runs until the test ends.
+type fixture struct {
+	*view.View
+	*view.Projector
+	follow *view.Follow
+	asked  chan int32
+	now    func() time.Time
+}
+
+func config(url, prefix string) view.Config {
+	return view.Config{
+		URL: url, Prefix: prefix, Partition: func(string) int32 { return partition },
+		Now: time.Now, //nolint:forbidigo // real servers, real time
+		Log: slog.New(slog.DiscardHandler),
+	}
+}
+
+// Open opens a view of its own.
+func Open(t *testing.T, url string) *view.View {
+	t.Helper()
+	b, err := view.Open(config(url, t.Name()+":"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func start(t *testing.T, url, generation string) *fixture {
+	t.Helper()
+	return startAt(t, url, generation, time.Now) //nolint:forbidigo // real servers, real time
+}
+
+func startAt(t *testing.T, url, generation string, now func() time.Time) *fixture {
+	t.Helper()
+	cfg := config(url, t.Name()+":")
+	cfg.Now = now
+	b, err := view.Open(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v := &fixture{View: b, follow: b.Follow(), asked: make(chan int32, 100), now: now}
+	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 2)
+	go func() { done <- v.Projector.Run(ctx) }()
+	go func() { done <- v.follow.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; !errors.Is(err, context.Canceled) {
+				t.Errorf("Run returned %v", err)
+			}
+		}
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return v
+}
+
+func unit(hospital string, version int64, rooms ...int32) view.Unit {
+	u := view.Unit{Hospital: hospital, Version: version, Chart: fmt.Appendf(nil, "%s at %d", hospital, version), Rooms: map[int32][]byte{}}
+	for _, id := range rooms {
+		if id < 0 {
+			u.Rooms[-id] = nil
+		} else {
+			u.Rooms[id] = fmt.Appendf(nil, "room %d at %d", id, version)
+		}
+	}
+	return u
+}
+
+func (v *fixture) whole(position int64, units ...view.Unit) {
+	v.Put(view.Projection{Partition: partition, Position: position, Whole: true, Units: units})
+}
+
+func (v *fixture) change(position int64, units ...view.Unit) {
+	v.Put(view.Projection{Partition: partition, Position: position, Units: units})
+}
+
+// settle waits until the view has the position.
+func (v *fixture) settle(t *testing.T, position int64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for {
+		err := v.follow.Wait(ctx, partition, position)
+		if err == nil {
+			return
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("the view never had %d: %v", position, err)
+		}
+	}
+}
+
+// wait waits until the whole is asked for.
+func (v *fixture) wait(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	select {
+	case p := <-v.asked:
+		if p != partition {
+			t.Errorf("asked for partition %d", p)
+		}
+	case <-ctx.Done():
+		t.Fatal("the whole was never asked for")
+	}
+}
+
+func (v *fixture) expect(t *testing.T, hospital, want string) {
+	t.Helper()
+	got := v.describe(t, hospital)
+	if got != want {
+		t.Errorf("%s: %q, want %q", hospital, got, want)
+	}
+}
+
+func (v *fixture) describe(t *testing.T, hospital string) string {
+	t.Helper()
+	s, err := v.Read(t.Context(), hospital)
+	for _, known := range []error{view.ErrNotWhole, view.ErrNoUnit, view.ErrAway} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	rooms := make([]string, len(s.Rooms))
+	for i := range s.Rooms {
+		rooms[i] = s.Rooms[i].Chart
+	}
+	return fmt.Sprintf("%s %d: %s; %s", s.Generation, s.Position, s.Chart, strings.Join(rooms, ", "))
+}
+
+func nothing(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.expect(t, "north", view.ErrNotWhole.Error())
+	if err := v.Ping(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func nobody(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(-1)
+	v.settle(t, -1)
+	v.whole(4)
+	v.settle(t, 4)
+	v.expect(t, "north", view.ErrNoUnit.Error())
+}
+
+func changes(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(10, unit("north", 5, 1, 2), unit("south", 1))
+	v.settle(t, 10)
+	v.expect(t, "north", "g1 10: north at 5; room 1 at 5, room 2 at 5")
+	v.expect(t, "south", "g1 10: south at 1; ")
+	v.change(11, unit("north", 6, 2, 3))
+	v.change(12, unit("north", 7, -1, 3), unit("new", 1, 9, 10))
+	v.settle(t, 12)
+	v.expect(t, "north", "g1 12: north at 7; room 2 at 6, room 3 at 7")
+	v.expect(t, "new", "g1 12: new at 1; room 9 at 1, room 10 at 1")
+}
+
+func same(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	first, err := v.Read(t.Context(), "north")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first.Token != (view.Token{Generation: "g1", Version: 5}) {
+		t.Errorf("token %+v", first.Token)
+	}
+	if again, fault := v.Token(t.Context(), "north"); fault != nil || again != first.Token {
+		t.Errorf("%+v, %v: want the same token", again, fault)
+	}
+	v.change(2, unit("north", 6))
+	v.settle(t, 2)
+	if later, fault := v.Token(t.Context(), "north"); fault != nil || later != (view.Token{Generation: "g1", Version: 6}) {
+		t.Errorf("token %+v, %v after a change", later, fault)
+	}
+	changed, err := v.Read(t.Context(), "north")
+	if err != nil || changed.Chart != "north at 6" || !slices.Equal(changed.Rooms, []view.Room{{ID: 1, Chart: "room 1 at 5"}}) {
+		t.Errorf("%+v, %v: want version 6", changed, err)
+	}
+	if _, err := v.Token(t.Context(), "nowhere"); !errors.Is(err, view.ErrNoUnit) {
+		t.Errorf("%v for a hospital that is not there", err)
+	}
+}
+
+func zombie(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(10, unit("north", 5, 1))
+	v.change(11, unit("north", 6, 1))
+	v.settle(t, 11)
+	late := start(t, s.URL, "g1")
+	late.whole(9, unit("north", 4, 1, 2))
+	late.settle(t, 9) // at once: the view has more
+	late.change(10, unit("north", 5, 7))
+	v.change(12, unit("north", 7))
+	v.settle(t, 12)
+	v.expect(t, "north", "g1 12: north at 7; room 1 at 6")
+}
+
+func generation(t *testing.T, s Server) {
+	old := start(t, s.URL, "g1")
+	old.whole(100, unit("north", 50, 1), unit("gone", 3, 1))
+	old.settle(t, 100)
+	v := start(t, s.URL, "g2")
+	v.whole(2, unit("north", 1, 8))
+	until(t, func() bool { // its positions begin anew, so waiting for one could be answered by the old view
+		return strings.HasPrefix(v.describe(t, "north"), "g2")
+	})
+	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
+	v.expect(t, "gone", view.ErrNoUnit.Error())
+	old.change(101, unit("north", 51, 1))
+	old.wait(t) // refused, and told so
+	v.expect(t, "north", "g2 2: north at 1; room 8 at 1")
+}
+
+func lost(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	s.Wipe(t)
+	v.expect(t, "north", view.ErrNotWhole.Error())
+	v.wait(t) // by looking: nothing was written
+	v.whole(1, unit("north", 5, 1))
+	v.change(2, unit("north", 6, 2))
+	v.settle(t, 2)
+	v.expect(t, "north", "g1 2: north at 6; room 1 at 5, room 2 at 6")
+}
+
+func behind(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 5, 1))
+	v.settle(t, 1)
+	// Another instance of the same generation knows versions that never arrived here.
+	other := start(t, s.URL, "g1")
+	other.whole(3, unit("north", 7, 2))
+	other.settle(t, 3)
+	s.Wipe(t)
+	v.whole(1, unit("north", 5, 1)) // as a copy from before would
+	until(t, func() bool {          // whichever comes first: the other one looks once a second
+		return v.describe(t, "north") != view.ErrNotWhole.Error() || len(other.asked) > 0
+	})
+	other.change(4, unit("north", 8, 3)) // noticed by this write, or by looking
+	other.wait(t)
+	until(t, func() bool { return v.describe(t, "north") == view.ErrNotWhole.Error() })
+	other.whole(4, unit("north", 8, 2, 3))
+	other.settle(t, 4)
+	v.expect(t, "north", "g1 4: north at 8; room 2 at 8, room 3 at 8")
+}
+
+func away(t *testing.T, s Server) {
+	gate := NewGate(t, s.URL)
+	v := start(t, gate.URL, "g1")
+	v.whole(1, unit("north", 1, 1))
+	v.settle(t, 1)
+	gate.Shut()
+	quick(t, func() {
+		for range 20 {
+			v.expect(t, "north", view.ErrAway.Error())
+		}
+		if err := v.Ping(t.Context()); !errors.Is(err, view.ErrAway) {
+			t.Errorf("ping: %v", err)
+		}
+		if err := v.follow.Wait(t.Context(), partition, 2); !errors.Is(err, view.ErrAway) {
+			t.Errorf("wait: %v", err)
+		}
+	})
+	for n := int64(2); n <= 500; n++ {
+		v.change(n, unit("north", n, int32(n%7)+1))
+	}
+	gate.Open()
+	v.settle(t, 500)
+	v.expect(t, "north", "g1 500: north at 500; room 1 at 497, room 2 at 498, room 3 at 499, room 4 at 500, room 5 at 494, room 6 at 495, room 7 at 496")
+	select {
+	case <-v.asked:
+		t.Error("the whole was asked for although nothing was lost")
+	default:
+	}
+}
+
+func silent(t *testing.T, s Server) {
+	gate := NewGate(t, s.URL)
+	v := start(t, gate.URL, "g1")
+	v.whole(1, unit("north", 1, 1))
+	v.settle(t, 1)
+	gate.Mute()
+	quick(t, func() { v.expect(t, "north", view.ErrAway.Error()) })
+	v.change(2, unit("north", 2, 2))
+	gate.Open()
+	v.settle(t, 2)
+	v.expect(t, "north", "g1 2: north at 2; room 1 at 1, room 2 at 2")
+}
+
+func told(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	v.whole(1, unit("north", 1))
+	v.settle(t, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if err := v.follow.Wait(ctx, partition, 9); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("waiting for what never comes: %v", err)
+	}
+	const crowd = 100
+	done := make(chan error, crowd)
+	long, stop := context.WithTimeout(t.Context(), 10*time.Second)
+	defer stop()
+	for n := range int64(crowd) {
+		go func() { done <- v.follow.Wait(long, partition, 2+n%2) }()
+	}
+	v.change(2, unit("north", 2))
+	v.change(3, unit("north", 3))
+	for range crowd {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func looks(t *testing.T, s Server) {
+	v := start(t, s.URL, "g1")
+	deaf := v.View.Follow() // never runs
+	v.whole(1, unit("north", 1))
+	v.change(2, unit("north", 2))
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	if err := deaf.Wait(ctx, partition, 2); err != nil {
+		t.Error(err)
+	}
+}
+
+// quick fails if do takes as long as a hang would.
+func quick(t *testing.T, do func()) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	do()
+	if ctx.Err() != nil {
+		t.Error("took more than 2 s")
+	}
+}
+
+// until waits for a state of the view that nobody announces.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for !done() {
+		if ctx.Err() != nil {
+			t.Fatal("the view never came to that state")
+		}
+		pause, stop := context.WithTimeout(ctx, time.Millisecond)
+		<-pause.Done()
+		stop()
+	}
+}

@@ -1,0 +1,65 @@
+package view
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Whole is everything that the view has of one hospital, for those who check it.
+type Whole struct {
+	Snapshot
+	Site    map[string]string
+	Foreign []string // fields of the hash of the hospital that nobody of ours writes, ascending
+}
+
+// Whole returns it, in one round trip and as of one moment. The errors are those
+// of the package.
+func (b *View) Whole(ctx context.Context, hospital string) (*Whole, error) {
+	partition := b.cfg.Partition(hospital)
+	pipe := b.redis.TxPipeline()
+	site := pipe.HGetAll(ctx, b.siteKey(partition, hospital))
+	codes := pipe.HGetAll(ctx, b.codesKey(partition, hospital))
+	fields := pipe.HGetAll(ctx, b.unitKey(partition, hospital))
+	s, err := b.read(ctx, pipe, partition, hospital)
+	if err != nil {
+		return nil, err
+	}
+	w := &Whole{Snapshot: s, Site: site.Val()}
+	maps.Copy(w.Site, codes.Val())
+	for name := range fields.Val() {
+		if !slices.Contains([]string{fieldGeneration, fieldVersion, fieldPosition, fieldChart, fieldRecent}, name) && !isRoom(name) {
+			w.Foreign = append(w.Foreign, name)
+		}
+	}
+	slices.Sort(w.Foreign)
+	return w, nil
+}
+
+// isRoom reports whether a field is that of a room.
+func isRoom(name string) bool {
+	if len(name) < 2 || name[:1] != fieldRoom {
+		return false
+	}
+	_, err := strconv.ParseInt(name[1:], 10, 32)
+	return err == nil
+}
+
+// Hospitals lists those that the view has of a partition, ascending.
+func (b *View) Hospitals(ctx context.Context, partition int32) ([]string, error) {
+	var members []string
+	err := b.call(ctx, func() (err error) {
+		members, err = b.redis.SMembers(ctx, b.membersKey(partition)).Result()
+		return err
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("list hospitals of the view: %w", err)
+	}
+	slices.Sort(members)
+	return members, nil
+}
