@@ -14,7 +14,7 @@ func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
 	}
-	h, from := r.e.h, r.lane.Cursor
+	h, from := r.e.h, r.queue.Cursor
 	if before != nil {
 		from = before.at
 	}
@@ -27,22 +27,22 @@ func (r *runner) after(before *waiting) *waiting {
 				return w
 			}
 			if before == nil {
-				r.lane.Skip(w.at)
+				r.queue.Skip(w.at)
 			}
 		}
 		return nil
 	}
 	if from+1 < h.floor {
-		r.forget(r.lane.Cursor)
+		r.forget(r.queue.Cursor)
 		if w := pass(r.own); w != nil {
 			return w
 		}
-		if before == nil && r.readTo-1 > r.lane.Cursor {
-			r.lane.Skip(r.readTo - 1)
+		if before == nil && r.readTo-1 > r.queue.Cursor {
+			r.queue.Skip(r.readTo - 1)
 		}
 		if from = max(from, r.readTo-1); from+1 < h.floor {
 			if before == nil {
-				r.read(r.lane.Cursor + 1)
+				r.read(r.queue.Cursor + 1)
 			}
 			return nil
 		}
@@ -55,7 +55,7 @@ func (r *runner) after(before *waiting) *waiting {
 // idle says that no event of the hospital lies behind the cursor. Those on their
 // way to the ledger will lie behind its end.
 func (r *runner) idle() bool {
-	return r.head == nil && !r.busy && r.lane.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.lane.Cursor)) == 0
+	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
 // forget drops what was read back and is done with.
@@ -86,7 +86,7 @@ func (r *runner) read(from int64) {
 			}
 			if err != nil {
 				t.n.log.Warn("backlog is read later", "partition", t.partition, "error", err)
-				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.kick)
+				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.schedule)
 				return
 			}
 			list, to = r.enough(list, to)
@@ -94,7 +94,7 @@ func (r *runner) read(from int64) {
 				t.n.memory += w.size()
 			}
 			r.own, r.readTo = append(r.own, list...), min(to, floor)
-			r.kick()
+			r.schedule()
 		})
 	})
 }
@@ -123,7 +123,7 @@ func (n *Notifier) aside(read func()) {
 // enough cuts what was read back up to an offset to what a lane that fails needs:
 // its head, and one to probe with. Thousands may be down for hours.
 func (r *runner) enough(list []*waiting, to int64) ([]*waiting, int64) {
-	if r.lane.FailingSince.IsZero() {
+	if r.queue.FailingSince.IsZero() {
 		return list, to
 	}
 	wanted := 0

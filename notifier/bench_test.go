@@ -82,7 +82,7 @@ func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int)
 			b.Error(err)
 		}
 	})
-	if _, _, err := n.Take(ctx, 0, -1, ""); err != nil {
+	if _, _, err := n.Assign(ctx, 0, -1, ""); err != nil {
 		b.Fatal(err)
 	}
 	return r, n

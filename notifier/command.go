@@ -219,7 +219,7 @@ func (c *command) stop() {
 			j.stopped = j.stopped || j.command == other
 		}
 		if !e.second.busy {
-			e.second.kick()
+			e.second.schedule()
 		}
 	}
 	other.finish(reasonStopped)

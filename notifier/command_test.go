@@ -13,7 +13,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		r.hook("north", "whk_1")
 		r.start()
 		r.receiver.set("whk_1", always(refused()))
-		r.change("north") // the main lane is stuck
+		r.change("north") // the main queue is stuck
 		r.settle(time.Minute)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
 		r.settle(time.Second)
@@ -35,7 +35,7 @@ func TestTestOfAnEndpoint(t *testing.T) {
 			t.Errorf("to none: %+v", p)
 		}
 		r.end()
-		r.start() // a test is no event of the lanes
+		r.start() // a test is no event of the queues
 		r.settle(time.Second)
 		if n := len(r.receiver.of("whk_2")); n != 1 {
 			t.Errorf("%d requests", n)

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"svc/internal/outbound"
-	"svc/notifier/lane"
+	"svc/notifier/endpointqueue"
 )
 
 // deleted is the reason in the last record of a lane whose endpoint is gone.
@@ -25,27 +25,27 @@ type endpoint struct {
 	main   runner
 	second *runner
 
-	recordAt  int64 // ledger offset of the lane's record
+	recordAt  int64 // ledger offset of the queue's record
 	openAt    int64 // of its open head; -1: none
 	recordSet time.Time
 	reported  outbound.Health
 }
 
 // newEndpoint makes one, as the ledger has it or at the end of what there is.
-func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedLane) *endpoint {
+func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.t.n.clock.tell()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.t.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
 		// Events of before its creation are not for it, whenever we hear of it.
-		e.main.lane.Cursor = h.floor - 1
+		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e
 	}
 	r := &known.record
-	e.main.lane = lane.Lane{
+	e.main.queue = endpointqueue.Queue{
 		Cursor: r.Cursor, NextAt: r.NextAt, FailingSince: r.FailingSince, Failures: r.Failures,
-		Disabled: r.Disabled, Noticed: lane.Notice(r.Noticed), //nolint:gosec // one of four
+		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of four
 	}
 	e.version = r.Version
 	if e.recordAt = known.at; known.at < 0 { // its record is older than the fold: written anew
@@ -58,7 +58,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedLane) *endpoi
 		e.openAt = known.openAt
 		e.main.resumed, e.main.resumedAt = attempts, known.open.Position
 	}
-	e.main.lane.Resume(now, e.main.resumedAt, attempts)
+	e.main.queue.Resume(now, e.main.resumedAt, attempts)
 	if len(h.after(r.Cursor)) > 0 || r.Cursor+1 < h.floor {
 		for _, w := range h.after(r.Cursor) {
 			if wants(hook, w) {
@@ -77,23 +77,23 @@ func (e *endpoint) changed(hook *outbound.Webhook) {
 		e.host = u.Host
 	}
 	e.enabled = hook.Enabled
-	if hook.Version > e.version && hook.Enabled && e.main.lane.Disabled != "" {
-		e.main.lane.Enable(e.h.t.n.clock.tell())
+	if hook.Version > e.version && hook.Enabled && e.main.queue.Disabled != "" {
+		e.main.queue.Enable(e.h.t.n.clock.tell())
 		e.version = hook.Version
 		e.write()
 	}
-	if e.main.lane.Disabled == "" {
+	if e.main.queue.Disabled == "" {
 		e.version = hook.Version
 	}
 	if r := &e.main; e.paused() != was && !r.busy && r.head != nil && len(r.tries) > 0 {
 		r.open(r.head, r.tries) // its next attempt is at another time
 	}
-	e.main.kick()
+	e.main.schedule()
 	e.report()
 }
 
 // paused says that nothing goes to it by itself.
-func (e *endpoint) paused() bool { return !e.enabled || e.main.lane.Disabled != "" }
+func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
 // remove ends a lane for good: what is in flight ends, the rest is cancelled.
 func (e *endpoint) remove() {
@@ -111,13 +111,13 @@ func (e *endpoint) remove() {
 			j.command.finish(deleted)
 		}
 	}
-	for _, w := range e.h.after(e.main.lane.Cursor) {
+	for _, w := range e.h.after(e.main.queue.Cursor) {
 		if e.main.head != w && wants(e.main.hook, w) {
 			e.main.final(w, nil, outbound.Cancelled, deleted)
 		}
 	}
 	e.main.count(-e.main.backlog)
-	e.main.lane.Disabled = deleted
+	e.main.queue.Disabled = deleted
 	e.write()
 }
 
@@ -125,7 +125,7 @@ func (e *endpoint) remove() {
 // of the ledger as we know it, so that a restore that begins there finds it whole;
 // else each would read what lies between by itself.
 func (e *endpoint) write() {
-	l := &e.main.lane
+	l := &e.main.queue
 	from := int64(1<<63 - 1)
 	if e.main.idle() {
 		from = e.h.t.end
@@ -147,7 +147,7 @@ func (e *endpoint) low() int64 {
 
 // report tells the lists how the endpoint fares.
 func (e *endpoint) report() {
-	l := &e.main.lane
+	l := &e.main.queue
 	h := outbound.Health{Status: "active", FailingSince: l.FailingSince, Waiting: e.main.backlog}
 	switch {
 	case !e.enabled:
@@ -164,24 +164,24 @@ func (e *endpoint) report() {
 }
 
 // notice tells the log, and People, what has become of the endpoint.
-func (e *endpoint) notice(now time.Time, v lane.Verdict) {
-	kind := map[lane.Notice]NoticeKind{
-		lane.FailingHour: NoticeFailing1h, lane.FailingDay: NoticeFailing24h, lane.Disabled: NoticeDisabled, lane.Recovered: NoticeRecovered,
+func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
+	kind := map[endpointqueue.Notice]NoticeKind{
+		endpointqueue.FailingHour: NoticeFailing1h, endpointqueue.FailingDay: NoticeFailing24h, endpointqueue.Disabled: NoticeDisabled, endpointqueue.Recovered: NoticeRecovered,
 	}[v.Notice]
 	if kind == "" {
 		return
 	}
 	n := e.h.t.n
 	switch v.Notice { //nolint:exhaustive // the others are no news for operators
-	case lane.Disabled:
-		n.log.Warn("endpoint disabled", "hospital", e.h.id, "endpoint", e.id, "host", e.host, "reason", e.main.lane.Disabled)
-	case lane.Recovered:
+	case endpointqueue.Disabled:
+		n.log.Warn("endpoint disabled", "hospital", e.h.id, "endpoint", e.id, "host", e.host, "reason", e.main.queue.Disabled)
+	case endpointqueue.Recovered:
 		n.log.Info("endpoint recovered", "hospital", e.h.id, "endpoint", e.id, "host", e.host)
 	}
 	if n.cfg.People == nil {
 		return
 	}
-	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: kind, Reason: e.main.lane.Disabled, At: now, Since: v.Since})
+	e.h.notices = append(e.h.notices, Notice{Endpoint: e.id, Host: e.host, Kind: kind, Reason: e.main.queue.Disabled, At: now, Since: v.Since})
 	e.h.consider()
 }
 

@@ -13,11 +13,11 @@ import (
 // open, and nothing of an earlier term overrides a later one: a process that was
 // stopped and goes on may still write for a moment.
 type fold struct {
-	term    *term
-	source  int64 // highest offset of the verdicts that an event is of
-	ids     map[string]bool
-	over    map[*hospital]map[string]ended // letters that are final, by id
-	entries int
+	ownership *ownership
+	source    int64 // highest offset of the verdicts that an event is of
+	ids       map[string]bool
+	over      map[*hospital]map[string]ended // messages that are final, by id
+	entries   int
 }
 
 // end hands on what takes the whole fold to know.
@@ -27,7 +27,7 @@ func (f *fold) end() {
 	}
 }
 
-func (f *fold) take(offset int64, entry any) {
+func (f *fold) apply(offset int64, entry any) {
 	f.entries++
 	switch e := entry.(type) {
 	case *outbound.Event:
@@ -41,7 +41,7 @@ func (f *fold) take(offset int64, entry any) {
 		f.delivery(offset, e)
 	case *outbound.Lane:
 		h := f.hospital(e.Hospital)
-		l := f.lane(h, e.Endpoint)
+		l := f.endpoint(h, e.Endpoint)
 		cursor := max(l.record.Cursor, e.Cursor) // what is final is so whoever wrote it
 		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
@@ -60,18 +60,18 @@ func (f *fold) take(offset int64, entry any) {
 // late says that an entry is of a term that another had followed when it was
 // written: of a process that was frozen, and goes on.
 func (f *fold) late(term int64) bool {
-	if term < f.term.number {
+	if term < f.ownership.number {
 		return true
 	}
-	f.term.number = term
+	f.ownership.number = term
 	return false
 }
 
 func (f *fold) hospital(id string) *hospital {
-	h := f.term.hospitals[id]
+	h := f.ownership.hospitals[id]
 	if h == nil {
-		h = newHospital(f.term, id)
-		f.term.hospitals[id] = h
+		h = newHospital(f.ownership, id)
+		f.ownership.hospitals[id] = h
 	}
 	return h
 }
@@ -96,16 +96,16 @@ func (f *fold) event(offset int64, e *outbound.Event) {
 	if e.Event == outbound.LevelChanged && e.Command == "" {
 		if effect, cause, ok := event.LevelOf(e.Body); ok {
 			h.level, h.known = effect.Level, true
-			h.untold = append(h.untold, untold{at: offset, change: LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Cause: cause, Effect: effect}})
+			h.unseen = append(h.unseen, unseenChange{at: offset, change: LevelChange{Version: e.Version, OccurredAt: e.OccurredAt, Cause: cause, Effect: effect}})
 		}
 	}
 }
 
-// lane returns what is known of an endpoint.
-func (f *fold) lane(h *hospital, endpoint string) *foldedLane {
+// endpoint returns what is known of an endpoint.
+func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {
-		l = &foldedLane{record: outbound.Lane{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
+		l = &foldedEndpoint{record: outbound.Lane{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
 		h.folded[endpoint] = l
 	}
 	return l
@@ -120,18 +120,18 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	if d.Channel != outbound.ChannelWebhook {
 		switch {
 		case d.State != outbound.Pending:
-			delete(h.letters, d.ID)
+			delete(h.messages, d.ID)
 			h.sent[d.ID] = true
-			f.letterEnded(h, offset, e)
+			f.messageEnded(h, offset, e)
 		case !h.sent[d.ID]:
-			h.letters[d.ID] = &letter{h: h, entry: *e, at: offset}
+			h.messages[d.ID] = &message{h: h, entry: *e, at: offset}
 		}
 		return
 	}
 	if e.Command != "" {
-		return // of the second lane
+		return // of the second queue
 	}
-	l := f.lane(h, d.EndpointID)
+	l := f.endpoint(h, d.EndpointID)
 	if d.State != outbound.Pending {
 		l.record.Cursor = max(l.record.Cursor, e.Position)
 		return
@@ -142,10 +142,10 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	}
 }
 
-// letterEnded notes a letter that is final. Whether People have heard of it is not
+// messageEnded notes a message that is final. Whether People have heard of it is not
 // known, so they hear of it again. Of two records of one the later counts: a receipt
 // may say that what was delivered did not arrive.
-func (f *fold) letterEnded(h *hospital, offset int64, e *outbound.Entry) {
+func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}
 	}
@@ -166,5 +166,5 @@ func (f *fold) order(offset int64, o *outbound.Order) {
 	case old == nil || o.Term >= old.order.Term:
 		h.orders[id] = &command{h: h, order: *o, at: offset}
 	}
-	f.term.number = max(f.term.number, o.Term)
+	f.ownership.number = max(f.ownership.number, o.Term)
 }

@@ -14,14 +14,14 @@ import (
 type waiting struct {
 	*outbound.Event
 	at    int64     // in the ledger
-	since time.Time // when it came there; zero: before our term
+	since time.Time // when it came there; zero: before our ownership
 }
 
 // size is what it takes in memory, about.
 func (w *waiting) size() int { return len(w.Body) + 256 }
 
-// untold is a change of the level that People have not seen yet.
-type untold struct {
+// unseenChange is a change of the level that People have not seen yet.
+type unseenChange struct {
 	at     int64
 	change LevelChange
 }
@@ -34,7 +34,7 @@ type ended struct {
 
 // hospital is one tenant of a term.
 type hospital struct {
-	t  *term
+	t  *ownership
 	id string
 
 	log   []*waiting // from floor on, in the order of the ledger
@@ -48,19 +48,19 @@ type hospital struct {
 	known   bool
 
 	endpoints map[string]*endpoint
-	folded    map[string]*foldedLane // until resume
+	folded    map[string]*foldedEndpoint // until resume
 
-	letters map[string]*letter
-	sent    map[string]bool // letters that are final, and alerts: not sent again by a step that is repeated
-	orders  map[string]*command
-	done    map[string]bool // orders likewise
+	messages map[string]*message
+	sent     map[string]bool // messages that are final, and alerts: not sent again by a step that is repeated
+	orders   map[string]*command
+	done     map[string]bool // orders likewise
 
 	unitAt  int64     // ledger offset of its record, or of its first event; -1: has none
 	unitSet time.Time // when that was given to the ledger
 
 	policy   []byte  // what People remember
 	storing  []int64 // versions whose change of the level is on its way to the ledger
-	untold   []untold
+	unseen   []unseenChange
 	commands []outbound.Command
 	ended    []ended
 	notices  []Notice
@@ -71,33 +71,33 @@ type hospital struct {
 	wake     timer
 }
 
-// foldedLane is an endpoint as the ledger has it.
-type foldedLane struct {
+// foldedEndpoint is an endpoint as the ledger has it.
+type foldedEndpoint struct {
 	record outbound.Lane
 	at     int64
 	open   *outbound.Entry
 	openAt int64
 }
 
-func newHospital(t *term, id string) *hospital {
+func newHospital(t *ownership, id string) *hospital {
 	return &hospital{
 		t: t, id: id, floor: t.floor, ids: map[string]bool{}, unitAt: -1, handed: nothing,
-		endpoints: map[string]*endpoint{}, folded: map[string]*foldedLane{},
-		letters: map[string]*letter{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
+		endpoints: map[string]*endpoint{}, folded: map[string]*foldedEndpoint{},
+		messages: map[string]*message{}, sent: map[string]bool{}, orders: map[string]*command{}, done: map[string]bool{},
 	}
 }
 
 // resume begins the work on what the fold has found.
 func (h *hospital) resume() {
 	h.t.n.memory += h.bytes
-	h.untold = slices.DeleteFunc(h.untold, func(u untold) bool { return u.change.Version <= h.whole })
+	h.unseen = slices.DeleteFunc(h.unseen, func(u unseenChange) bool { return u.change.Version <= h.whole })
 	if h.t.n.cfg.People == nil {
-		h.untold, h.ended = nil, nil
+		h.unseen, h.ended = nil, nil
 	}
 	h.look = h.policy != nil // its timers are not in the ledger
 	h.reconcile()
-	h.folded = map[string]*foldedLane{}
-	for _, l := range h.letters {
+	h.folded = map[string]*foldedEndpoint{}
+	for _, l := range h.messages {
 		l.resume()
 	}
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
@@ -134,10 +134,10 @@ func (h *hospital) reconcile() {
 	}
 }
 
-// take makes the events of a change durable, and then sends them on their way. A
+// addChange makes the events of a change durable, and then sends them on their way. A
 // checkpoint of the verdicts repeats the last change of each hospital: what is
 // known is not told again.
-func (h *hospital) take(c *acuity.Change, events []outbound.Event) {
+func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 	if c.Version < h.version || c.Version <= h.whole {
 		return
 	}
@@ -180,7 +180,7 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 		}
 		if change != nil {
 			h.storing = h.storing[1:]
-			h.untold = append(h.untold, untold{at, *change})
+			h.unseen = append(h.unseen, unseenChange{at, *change})
 		}
 		if e.Command == "" {
 			h.add(&waiting{Event: e, at: at, since: h.t.n.clock.tell()})
@@ -215,19 +215,19 @@ func (h *hospital) after(at int64) []*waiting {
 func (h *hospital) trim(now time.Time) {
 	least := int64(1<<63 - 1)
 	for _, e := range h.endpoints {
-		if !e.paused() && e.main.lane.Cursor+1 >= h.floor {
-			least = min(least, e.main.lane.Cursor)
+		if !e.paused() && e.main.queue.Cursor+1 >= h.floor {
+			least = min(least, e.main.queue.Cursor)
 		}
 	}
 	k := 0
 	for k < len(h.log) && h.log[k].at <= least && now.Sub(h.log[k].since) >= keepRecent {
 		k++
 	}
-	h.drop(k)
+	h.dropEvents(k)
 }
 
-// drop forgets the first k events.
-func (h *hospital) drop(k int) {
+// dropEvents forgets the first k events.
+func (h *hospital) dropEvents(k int) {
 	if k == 0 {
 		return
 	}
@@ -256,7 +256,7 @@ func (h *hospital) low() int64 {
 	for _, e := range h.endpoints {
 		low = min(low, e.low())
 	}
-	for _, l := range h.letters {
+	for _, l := range h.messages {
 		low = min(low, l.at)
 	}
 	for _, c := range h.orders {
@@ -268,8 +268,8 @@ func (h *hospital) low() int64 {
 // asked is the oldest entry of what the next step will be about.
 func (h *hospital) asked() int64 {
 	low := nothing
-	if len(h.untold) > 0 {
-		low = h.untold[0].at
+	if len(h.unseen) > 0 {
+		low = h.unseen[0].at
 	}
 	for i := range h.ended {
 		low = min(low, h.ended[i].at)
@@ -283,8 +283,8 @@ func (h *hospital) write() { h.writeThen(func() {}) }
 func (h *hospital) writeThen(stored func()) {
 	u := &outbound.Unit{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
 	// Of those from here on a restore makes changes that People have not seen.
-	if len(h.untold) > 0 {
-		u.Version = min(u.Version, h.untold[0].change.Version-1)
+	if len(h.unseen) > 0 {
+		u.Version = min(u.Version, h.unseen[0].change.Version-1)
 	}
 	if len(h.storing) > 0 {
 		u.Version = min(u.Version, h.storing[0]-1)
@@ -327,7 +327,7 @@ func (h *hospital) close() {
 	for _, e := range h.endpoints {
 		e.close()
 	}
-	for _, l := range h.letters {
+	for _, l := range h.messages {
 		n.timers.stop(&l.timer)
 		n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, -1)
 	}

@@ -30,7 +30,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	n.saves.Add(1) // until the loop has seen them
 	n.post(func() {
 		n.saved()
-		if t := n.terms[partition]; t != nil {
+		if t := n.owned[partition]; t != nil {
 			t.changes(all, through, behind)
 		}
 	})
@@ -49,7 +49,7 @@ func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
 		return // our own writing
 	}
 	n.post(func() {
-		if t := n.terms[partition]; t != nil {
+		if t := n.owned[partition]; t != nil {
 			t.end = max(t.end, offset+1)
 			t.hospital(o.Command.Hospital).order(offset, o)
 		}
@@ -59,13 +59,13 @@ func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
 // SettingsChanged says that the endpoints of a hospital are others now.
 func (n *Notifier) SettingsChanged(hospital string) {
 	n.post(func() {
-		if t := n.terms[n.cfg.Partition(hospital)]; t != nil {
+		if t := n.owned[n.cfg.Partition(hospital)]; t != nil {
 			if h := t.hospitals[hospital]; h != nil {
 				h.reconcile()
-				for _, l := range h.letters {
+				for _, l := range h.messages {
 					if l.closed() {
 						l.reopen()
-						l.kick()
+						l.schedule()
 					}
 				}
 				h.look = true // a tier may have its first recipient
@@ -120,7 +120,7 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 		return fmt.Errorf("tell lists: %w", err)
 	}
 	n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		if t := n.terms[partition]; t != nil {
+		if t := n.owned[partition]; t != nil {
 			for _, h := range t.hospitals {
 				for _, e := range h.endpoints {
 					e.reported = outbound.Health{}

@@ -126,8 +126,8 @@ func (a *asked) Open(*outbound.Entry) (outbound.Message, string, bool) {
 	return outbound.Message{}, "", false
 }
 
-func (a *asked) Test(time.Time, *outbound.Command) (notifier.Letter, string) {
-	return notifier.Letter{}, "no_recipient"
+func (a *asked) Test(time.Time, *outbound.Command) (notifier.Message, string) {
+	return notifier.Message{}, "no_recipient"
 }
 
 func (a *asked) Retry(outbound.Channel, int, outbound.Result) (time.Duration, bool) {

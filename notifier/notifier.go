@@ -54,16 +54,16 @@ type Limits struct {
 	PerHost  int // of them to one host; 32
 	Slow     int // of them to endpoints that failed or took > 2 s last; 128
 	Memory   int // bytes of events that wait; 64 MiB
-	Unsaved  int // outcomes of a lane that the ledger has not acknowledged; 8
+	Unsaved  int // outcomes of a queue that the ledger has not acknowledged; 8
 }
 
 const (
 	keepBacklog = 64              // events of a long backlog in memory
 	keepRecent  = 5 * time.Second // every event stays so long: a new endpoint may ask for it
 	sweepEvery  = 10 * time.Second
-	rewriteAge  = time.Hour // of the record of a lane or a unit: the restore begins at the oldest
+	rewriteAge  = time.Hour // of the record of a queue or a unit: the restore begins at the oldest
 	keepSent    = 4096      // ids
-	readsAtOnce = 8         // of the ledger, by lanes that are far behind
+	readsAtOnce = 8         // of the ledger, by queues that are far behind
 	saveAtOnce  = 5000      // entries on their way to the ledger before no more changes are wanted
 )
 
@@ -74,16 +74,16 @@ type Notifier struct {
 	log   *slog.Logger
 	clock clock
 
-	mail  mailbox
-	ended chan struct{} // closed when Run has returned
-	fault atomic.Pointer[error]
-	saves atomic.Int64  // entries on their way to the ledger
-	room  chan struct{} // they are fewer than too many again
-	owned atomic.Int64  // terms, for who looks
-	taken atomic.Int64  // terms ever begun
+	mail       mailbox
+	ended      chan struct{} // closed when Run has returned
+	fault      atomic.Pointer[error]
+	saves      atomic.Int64  // entries on their way to the ledger
+	room       chan struct{} // they are fewer than too many again
+	ownedCount atomic.Int64  // ownerships, for who looks
+	everOwned  atomic.Int64  // ownerships ever begun
 
 	// Only the loop touches these.
-	terms   map[int32]*term
+	owned   map[int32]*ownership
 	timers  timers
 	queue   queue
 	memory  int // bytes of events
@@ -103,7 +103,7 @@ func New(cfg Config) *Notifier {
 	l.Memory, l.Unsaved = cmp.Or(l.Memory, 64<<20), cmp.Or(l.Unsaved, 8)
 	n := &Notifier{
 		cfg: cfg, log: cfg.Log, clock: clock{now: cfg.Now}, mail: mailbox{wake: make(chan struct{}, 1)},
-		ended: make(chan struct{}), room: make(chan struct{}, 1), terms: map[int32]*term{},
+		ended: make(chan struct{}), room: make(chan struct{}, 1), owned: map[int32]*ownership{},
 	}
 	n.queue = queue{notifier: n, hosts: map[string]*host{}}
 	return n
@@ -115,7 +115,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
 	defer timer.Stop()
 	for {
-		for _, do := range n.mail.take() {
+		for _, do := range n.mail.drain() {
 			do()
 		}
 		now := n.clock.tell()
@@ -132,7 +132,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		timer.Reset(max(wait, 0))
 		select {
 		case <-ctx.Done():
-			for _, t := range n.terms {
+			for _, t := range n.owned {
 				t.lose()
 			}
 			return nil
@@ -165,7 +165,7 @@ func (n *Notifier) fail(err error) {
 
 // sweep does what is due now and then: memory, hourly records, figures.
 func (n *Notifier) sweep(now time.Time) {
-	for _, t := range n.terms {
+	for _, t := range n.owned {
 		for _, h := range t.hospitals {
 			h.trim(now)
 			h.rewrite(now)
@@ -180,7 +180,7 @@ func (n *Notifier) sweep(now time.Time) {
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital
-		for _, t := range n.terms {
+		for _, t := range n.owned {
 			for _, h := range t.hospitals {
 				if len(h.log) > keepBacklog && (longest == nil || h.bytes > longest.bytes) {
 					longest = h
@@ -190,7 +190,7 @@ func (n *Notifier) relieve() {
 		if longest == nil {
 			return
 		}
-		longest.drop(len(longest.log) - keepBacklog)
+		longest.dropEvents(len(longest.log) - keepBacklog)
 	}
 }
 
@@ -237,7 +237,7 @@ func (m *mailbox) put(do func()) {
 	}
 }
 
-func (m *mailbox) take() []func() {
+func (m *mailbox) drain() []func() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	all := m.do

@@ -2,158 +2,162 @@ package notifier
 
 import (
 	"context"
-	"fmt"
-	"strconv"
-	"strings"
 )
 
-// Mark is a position in the verdicts that may be committed, with the note that
-// goes with it: where in the ledger a restore may begin.
-type Mark struct {
-	Offset int64
-	Note   string
+// ownership is one ownership of a partition.
+type ownership struct {
+	n         *Notifier
+	partition int32
+	number    int64 // above all of the ledger's
+	hospitals map[string]*hospital
+
+	next     int64  // position in the verdicts: all before is in the ledger
+	marks    []mark // positions that wait for entries on their way
+	waiters  []waiter
+	begun    int64 // entries given to the ledger
+	saved    int64 // of them, acknowledged
+	floor    int64 // ledger offset from which on the hospitals know their events
+	end      int64 // behind the last entry of the ledger that we know of
+	catching bool  // more changes lie in the log
+
+	saving   context.Context // of entries on their way; ends when the ownership is lost
+	lost     context.CancelFunc
+	attempts context.Context // ends with the patience for those in flight
+	cut      context.CancelFunc
+	inFlight int
+	stopping bool // nothing new begins
+	gone     bool
+	idle     func() // called once when stopping and nothing is in flight
 }
 
-// note is written beside a position.
-const notePrefix = "ledger "
+// mark is a position that holds once so many entries are stored, waiter what is
+// done then.
+type (
+	mark   struct{ after, next int64 }
+	waiter struct {
+		after int64
+		do    func()
+	}
+)
 
-func (n *Notifier) note(low int64) string {
-	return notePrefix + strconv.FormatInt(low, 10) + " " + n.cfg.LedgerID
+func (t *ownership) changes(all []made, through int64, behind bool) {
+	for i := range all {
+		t.hospital(all[i].change.Hospital).addChange(all[i].change, all[i].events)
+	}
+	t.passed(through)
+	was := t.catching
+	if t.catching = behind; behind || len(all) == 0 && !was {
+		return
+	}
+	t.whenSaved(func() {
+		for _, h := range t.hospitals {
+			h.consider()
+		}
+	})
 }
 
-// lowOf reads a note; one of another ledger is none.
-func (n *Notifier) lowOf(note string) int64 {
-	text, id, _ := strings.Cut(strings.TrimPrefix(note, notePrefix), " ")
-	low, err := strconv.ParseInt(text, 10, 64)
-	if err != nil || id != n.cfg.LedgerID || low < 0 {
-		return 0
+// low is where a restore may begin: at the oldest record of a lane or a unit,
+// the oldest open message or command, whichever is first.
+func (t *ownership) low() int64 {
+	low := t.end
+	for _, h := range t.hospitals {
+		low = min(low, h.low())
 	}
 	return low
 }
 
-// Take folds the ledger of a partition and begins a term. It returns where the
-// changes and the commands go on.
-func (n *Notifier) Take(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
-	began := n.clock.tell()
-	t := &term{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
-	f := fold{term: t, ids: map[string]bool{}, over: map[*hospital]map[string]ended{}}
-	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
-		f.take(offset, entry)
-		return true
-	})
-	if err != nil {
-		return 0, 0, fmt.Errorf("read ledger of partition %d: %w", partition, err)
-	}
-	f.end()
-	t.number++
-	// Not the one after: a change has several events, and the last of them may
-	// not have been written.
-	t.next = max(committed, f.source, 0)
-	life := context.WithoutCancel(ctx)
-	t.saving, t.lost = context.WithCancel(life)
-	t.attempts, t.cut = context.WithCancel(life)
-	t.catching = true
-	number, hospitals := t.number, len(t.hospitals)
-	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		next, side = t.next, t.end // from then on they move
-		if old := n.terms[partition]; old != nil {
-			old.lose()
-		}
-		n.terms[partition] = t
-		n.owned.Store(int64(len(n.terms)))
-		n.taken.Add(1)
-		for _, h := range t.hospitals {
-			h.resume()
-		}
-		n.relieve()
-	})
-	if !ok {
-		return 0, 0, context.Canceled
-	}
-	n.log.InfoContext(ctx, "partition restored", "partition", partition, "term", number,
-		"hospitals", hospitals, "entries", f.entries, "ms", n.clock.tell().Sub(began).Milliseconds())
-	return next, side, nil
-}
-
-// Give ends terms in order: nothing new begins, what is in flight has a few
-// seconds, and what the ledger was given is stored. Positions may then be asked
-// once more.
-func (n *Notifier) Give(ctx context.Context, partitions []int32) {
-	for _, p := range partitions { // all of them at once
-		n.call(func() {
-			if t := n.terms[p]; t != nil {
-				t.stopping = true
-			}
-		})
-	}
-	patience, cancel := context.WithTimeout(ctx, n.cfg.Drain)
-	defer cancel()
-	end, cancel := context.WithTimeout(ctx, 2*n.cfg.Drain)
-	defer cancel()
-	for _, p := range partitions {
-		done := make(chan struct{})
-		n.call(func() {
-			t := n.terms[p]
-			if t == nil {
-				close(done)
-				return
-			}
-			t.idle = func() { close(done) }
-			t.drained()
-		})
-		select {
-		case <-done:
-			continue
-		case <-patience.Done():
-		case <-n.ended:
-			return
-		}
-		n.call(func() {
-			if t := n.terms[p]; t != nil {
-				t.cut() // what is in flight is interrupted, which counts nothing
-			}
-		})
-		select {
-		case <-done:
-		case <-end.Done():
-		case <-n.ended:
-			return
-		}
-	}
-}
-
-// Lost ends terms that are another's already: nothing is written any more.
-func (n *Notifier) Lost(partitions []int32) {
-	n.call(func() {
-		for _, p := range partitions {
-			if t := n.terms[p]; t != nil {
-				t.lose()
-			}
-		}
+// append gives an entry to the ledger; then is called when it is stored.
+func (t *ownership) append(entry any, then func(at int64)) {
+	t.begun++
+	t.n.saves.Add(1)
+	t.n.cfg.Ledger.Append(t.saving, t.partition, entry, func(at int64, err error) {
+		t.n.saved()
+		t.n.post(func() { t.stored(at, err, then) })
 	})
 }
 
-// Fault is why all partitions must be taken anew, once.
-func (n *Notifier) Fault() error {
-	if err := n.fault.Swap(nil); err != nil {
-		return *err
+func (t *ownership) stored(at int64, err error, then func(int64)) {
+	switch {
+	case t.gone:
+		return
+	case err != nil:
+		t.n.fail(err)
+		return
 	}
-	return nil
+	t.saved++
+	t.end = max(t.end, at+1)
+	for len(t.marks) > 0 && t.marks[0].after <= t.saved {
+		t.next = t.marks[0].next
+		t.marks = t.marks[1:]
+	}
+	if then != nil {
+		then(at)
+	}
+	for len(t.waiters) > 0 && t.waiters[0].after <= t.saved {
+		do := t.waiters[0].do
+		t.waiters = t.waiters[1:]
+		do()
+	}
+	t.drained()
 }
 
-// Fail has all partitions taken anew, for a reason that is not the ledger's.
-func (n *Notifier) Fail(err error) { n.fault.CompareAndSwap(nil, &err) }
+// passed notes a position in the verdicts: it holds once all that was given to
+// the ledger so far is stored.
+func (t *ownership) passed(next int64) {
+	if t.begun == t.saved {
+		t.next = max(t.next, next)
+		return
+	}
+	if last := len(t.marks) - 1; last >= 0 && t.marks[last].after == t.begun {
+		t.marks[last].next = next
+		return
+	}
+	t.marks = append(t.marks, mark{after: t.begun, next: next})
+}
 
-// Owned is how many partitions are ours, and how many ever were.
-func (n *Notifier) Owned() (now, ever int64) { return n.owned.Load(), n.taken.Load() }
+// whenSaved has do called when all that was given to the ledger so far is stored.
+func (t *ownership) whenSaved(do func()) {
+	if t.begun == t.saved {
+		do()
+		return
+	}
+	t.waiters = append(t.waiters, waiter{t.begun, do})
+}
 
-// Positions are what may be committed.
-func (n *Notifier) Positions() map[int32]Mark {
-	all := map[int32]Mark{}
-	n.call(func() {
-		for p, t := range n.terms {
-			all[p] = Mark{Offset: t.next, Note: n.note(t.low())}
-		}
-	})
-	return all
+// drained ends the wait for what is under way.
+func (t *ownership) drained() {
+	if t.idle != nil && t.stopping && t.inFlight == 0 && t.begun == t.saved {
+		t.idle()
+		t.idle = nil
+	}
+}
+
+func (t *ownership) lose() {
+	if t.gone {
+		return
+	}
+	t.gone, t.stopping = true, true
+	t.cut()
+	t.lost()
+	for _, h := range t.hospitals {
+		h.close()
+	}
+	if t.idle != nil {
+		t.idle()
+		t.idle = nil
+	}
+	if t.n.owned[t.partition] == t {
+		delete(t.n.owned, t.partition)
+		t.n.ownedCount.Store(int64(len(t.n.owned)))
+	}
+}
+
+func (t *ownership) hospital(id string) *hospital {
+	h := t.hospitals[id]
+	if h == nil {
+		h = newHospital(t, id)
+		t.hospitals[id] = h
+		h.reconcile()
+	}
+	return h
 }

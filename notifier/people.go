@@ -20,7 +20,7 @@ func (h *hospital) consider() {
 	if n.cfg.People == nil || h.stepping || t.stopping || t.catching {
 		return
 	}
-	if !h.look && len(h.untold)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
+	if !h.look && len(h.unseen)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
 		return
 	}
 	h.stepping, h.look, h.handed = true, false, h.asked()
@@ -29,15 +29,15 @@ func (h *hospital) consider() {
 		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
 		Commands: h.commands, Notices: h.notices,
 	}
-	told := len(h.untold)
-	for _, u := range h.untold {
+	told := len(h.unseen)
+	for _, u := range h.unseen {
 		happening.Changes = append(happening.Changes, u.change)
 	}
 	for i := range h.ended {
 		happening.Ended = append(happening.Ended, h.ended[i].entry)
 	}
-	for _, id := range slices.Sorted(maps.Keys(h.letters)) {
-		happening.Waiting = append(happening.Waiting, h.letters[id].entry)
+	for _, id := range slices.Sorted(maps.Keys(h.messages)) {
+		happening.Waiting = append(happening.Waiting, h.messages[id].entry)
 	}
 	h.commands, h.ended, h.notices = nil, nil, nil
 	go func() {
@@ -63,11 +63,11 @@ func (h *hospital) stepped(s Step, told int) {
 		n.log.Info("alert decided", "hospital", h.id, "reason", d.Reason, "tier", d.Tier)
 	}
 	for _, id := range s.Supersede {
-		if l := h.letters[id]; l != nil {
+		if l := h.messages[id]; l != nil {
 			l.end(outbound.Superseded, "newer")
 		}
 	}
-	for _, l := range s.Letters {
+	for _, l := range s.Messages {
 		h.post(l, "")
 	}
 	for i := range s.Events {
@@ -82,7 +82,7 @@ func (h *hospital) stepped(s Step, told int) {
 		if s.Memory != nil {
 			h.policy = s.Memory
 		}
-		h.untold = h.untold[told:]
+		h.unseen = h.unseen[told:]
 		h.unsaved = append(h.unsaved, h.handed)
 		h.writeThen(func() { h.unsaved = h.unsaved[1:] })
 	}

@@ -61,7 +61,7 @@ type People interface {
 	// has failed for good or, where something does not open, is tried again later.
 	Open(e *outbound.Entry) (m outbound.Message, reason string, later bool)
 	// Test makes the message of a test to a recipient, or says why not.
-	Test(now time.Time, c *outbound.Command) (l Letter, reason string)
+	Test(now time.Time, c *outbound.Command) (l Message, reason string)
 	// Retry is when a mail or an SMS is tried again after so many attempts of
 	// which the last ended so; false: it has failed.
 	Retry(channel outbound.Channel, attempts int, last outbound.Result) (wait time.Duration, again bool)
@@ -115,15 +115,15 @@ const (
 type Step struct {
 	Memory    []byte    // replaces what was remembered; nil: it stays
 	Next      time.Time // when to look again if nothing happens; zero: never
-	Letters   []Letter
+	Messages  []Message
 	Events    []outbound.Event // surge.alert for the webhooks that asked for it, or for those of Only; Term, Source and Version are the notifier's
 	Supersede []string         // ids of waiting deliveries that are not to be sent any more
 	Decisions []Decision
 	Answers   []Answer
 }
 
-// Letter is a mail or an SMS, or the note that one is not sent.
-type Letter struct {
+// Message is a mail or an SMS, or the note that one is not sent.
+type Message struct {
 	Delivery outbound.Delivery // Pending to be sent, or final: Suppressed with its reason
 	Expires  time.Time
 	Sealed   []byte

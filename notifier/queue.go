@@ -8,7 +8,7 @@ import (
 
 // task is one attempt that is ready to go.
 type task struct {
-	term    *term
+	term    *ownership
 	host    string
 	slow    bool
 	channel outbound.Channel

@@ -4,8 +4,8 @@ import (
 	"slices"
 
 	"svc/internal/outbound"
+	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
-	"svc/notifier/lane"
 )
 
 // job is the part of a command that a second lane does: some events again.
@@ -33,7 +33,7 @@ func (c *command) replay() {
 	if len(wanted) == 0 {
 		wanted = hook.Events
 	}
-	cursor, ids := e.main.lane.Cursor, map[string]bool{}
+	cursor, ids := e.main.queue.Cursor, map[string]bool{}
 	var list []int64
 	at := map[string]int64{} // by delivery
 	states := map[string]outbound.State{}
@@ -43,7 +43,7 @@ func (c *command) replay() {
 		case *outbound.Event:
 			w := &waiting{Event: x, at: offset}
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// What is behind the cursor's place waits in the main lane anyway.
+			// What is behind the cursor's place waits in the main queue anyway.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
 				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && asked(hook, wanted, w) {
 				ids[x.ID] = true
@@ -97,7 +97,7 @@ func (e *endpoint) do(j *job) {
 	}
 	e.second.jobs = append(e.second.jobs, j)
 	if !e.second.busy {
-		e.second.kick()
+		e.second.schedule()
 	}
 }
 
@@ -113,7 +113,7 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 				j.command.finish("")
 			}
 			r.jobs = r.jobs[1:]
-			r.lane = lane.Lane{Slow: r.lane.Slow}
+			r.queue = endpointqueue.Queue{Slow: r.queue.Slow}
 			r.e.h.t.n.timers.stop(&r.timer)
 			continue
 		}
@@ -157,7 +157,7 @@ func (j *job) read(r *runner) {
 					}
 				}
 			}
-			r.kick()
+			r.schedule()
 		})
 	})
 }

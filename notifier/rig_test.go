@@ -112,7 +112,7 @@ func (r *rig) start() {
 	r.stop, r.done = cancel, make(chan error, 1)
 	r.stops = append(r.stops, cancel)
 	go func(n *notifier.Notifier, done chan<- error) { done <- n.Run(ctx) }(r.n, r.done)
-	next, _, err := r.n.Take(ctx, 0, r.mark.Offset, r.mark.Note)
+	next, _, err := r.n.Assign(ctx, 0, r.mark.Offset, r.mark.Note)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (r *rig) commit() {
 
 // end stops in order.
 func (r *rig) end() {
-	r.n.Give(context.Background(), []int32{0})
+	r.n.Revoke(context.Background(), []int32{0})
 	r.commit()
 	r.n.Lost([]int32{0})
 	r.kill()

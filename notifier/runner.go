@@ -4,8 +4,8 @@ import (
 	"time"
 
 	"svc/internal/outbound"
+	"svc/notifier/endpointqueue"
 	"svc/notifier/event"
-	"svc/notifier/lane"
 )
 
 // runner sends the events of one lane, one after the other: the main one those of
@@ -13,7 +13,7 @@ import (
 type runner struct {
 	e     *endpoint
 	hook  *outbound.Webhook // as of the last look
-	lane  lane.Lane
+	queue endpointqueue.Queue
 	timer timer
 
 	busy    bool // an attempt is in flight
@@ -35,7 +35,7 @@ type runner struct {
 	reading bool
 	backlog int // events that wait, about
 
-	jobs []*job // of a second lane
+	jobs []*job // of a second queue
 }
 
 func (r *runner) second() bool { return r != &r.e.main }
@@ -55,11 +55,11 @@ func (r *runner) offered(w *waiting) {
 	if ok && wants(hook, w) {
 		r.count(1)
 	}
-	r.kick()
+	r.schedule()
 }
 
-// kick begins the next attempt, now or when it is due.
-func (r *runner) kick() {
+// schedule begins the next attempt, now or when it is due.
+func (r *runner) schedule() {
 	t := r.e.h.t
 	n := t.n
 	if r.busy || r.queued || t.stopping || r.e.gone || r.unsaved >= n.cfg.Limits.Unsaved {
@@ -78,13 +78,13 @@ func (r *runner) kick() {
 			return
 		}
 		now := n.clock.tell()
-		if until := r.until(w); w == r.head && r.lane.Expired(now, until) {
-			r.lane.Skip(w.at)
+		if until := r.until(w); w == r.head && r.queue.Expired(now, until) {
+			r.queue.Skip(w.at)
 			r.end(w, r.tries, outbound.Expired, "late")
 			continue
 		}
-		if due := r.lane.Due(r.rate()); due.After(now) {
-			n.timers.set(&r.timer, due, r.kick)
+		if due := r.queue.Due(r.rate()); due.After(now) {
+			n.timers.set(&r.timer, due, r.schedule)
 			return
 		}
 		n.timers.stop(&r.timer)
@@ -108,7 +108,7 @@ func (r *runner) pick() *waiting {
 			r.tries, r.resumed = r.resumed, nil
 		}
 	}
-	if !r.lane.Probing() {
+	if !r.queue.Probing() {
 		return r.head
 	}
 	if r.probe == nil {
@@ -117,7 +117,7 @@ func (r *runner) pick() *waiting {
 		}
 	}
 	if r.probe == nil {
-		r.lane.Alone()
+		r.queue.Alone()
 		return r.head
 	}
 	return r.probe
@@ -133,9 +133,9 @@ func (r *runner) rate() float64 {
 // until is when an event is of no use any more.
 func (r *runner) until(w *waiting) time.Time {
 	if r.second() {
-		return r.jobs[0].command.order.Command.At.Add(lane.Expiry)
+		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
 	}
-	return w.OccurredAt.Add(lane.Expiry)
+	return w.OccurredAt.Add(endpointqueue.Expiry)
 }
 
 // attempt makes the task of sending an event.
@@ -143,10 +143,10 @@ func (r *runner) attempt(w *waiting) *task {
 	probe := w != r.head
 	var began time.Time
 	t := &task{
-		term: r.e.h.t, host: r.e.host, slow: r.lane.Slow, channel: outbound.ChannelWebhook,
+		term: r.e.h.t, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
 		dropped: func() {
 			r.queued = false
-			r.kick()
+			r.schedule()
 		},
 	}
 	t.message = func() (outbound.Message, bool) {
@@ -157,7 +157,7 @@ func (r *runner) attempt(w *waiting) *task {
 		}
 		r.hook, r.queued, r.busy = hook, false, true
 		began = n.clock.tell()
-		r.lane.Begin(began, r.rate())
+		r.queue.Begin(began, r.rate())
 		return outbound.Message{
 			Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
 			Attempt: r.number(probe), Webhook: hook, Body: w.Body,
@@ -188,13 +188,13 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 		return
 	}
 	now := n.clock.tell()
-	failing := !r.lane.FailingSince.IsZero()
+	failing := !r.queue.FailingSince.IsZero()
 	a := outbound.Attempt{N: r.number(probe), At: began, Took: result.Took, Class: result.Class, Status: result.Status, Response: result.Response}
-	v := r.lane.End(now, w.at, r.until(w), result, spread())
+	v := r.queue.End(now, w.at, r.until(w), result, spread())
 	n.cfg.Metrics.Attempt(outbound.ChannelWebhook, result.Class, result.Took)
 	r.line(w, &a)
 	if result.Class == outbound.ClassInterrupted {
-		r.kick()
+		r.schedule()
 		return
 	}
 	if r.e.gone && v.State == outbound.Pending {
@@ -202,7 +202,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 	}
 	if r.second() && r.jobs[0].once && v.State == outbound.Pending {
 		v.State, v.Reason = outbound.Failed, string(result.Class)
-		r.lane.Skip(w.at)
+		r.queue.Skip(w.at)
 	}
 	if probe {
 		r.again = kept(append(r.again, a))
@@ -230,7 +230,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 		}
 		r.e.notice(now, v)
 	}
-	r.kick()
+	r.schedule()
 }
 
 // kept are the last attempts that are kept.
@@ -243,7 +243,7 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 	n.log.Info("delivery attempt",
 		"hospital", r.e.h.id, "endpoint", r.e.id, "host", r.e.host,
 		"delivery", r.deliveryID(w), "event", w.Event.Event, "attempt", a.N,
-		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.lane.NextAt)
+		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
 // end makes the state of an event final and goes on to the next: the one that was
@@ -275,7 +275,7 @@ func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.Stat
 // open stores that a delivery goes on.
 func (r *runner) open(w *waiting, tries []outbound.Attempt) {
 	d := r.delivery(w)
-	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.lane.NextAt, tries
+	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.queue.NextAt, tries
 	if !r.second() && r.e.paused() {
 		d.NextAttemptAt = time.Time{} // nobody knows
 	}
@@ -314,6 +314,6 @@ func (r *runner) save(e *outbound.Entry, then func(at int64)) {
 		if then != nil {
 			then(at)
 		}
-		r.kick()
+		r.schedule()
 	})
 }

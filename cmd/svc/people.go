@@ -23,7 +23,7 @@ import (
 )
 
 // people is who writes to people, with what it looks things up in.
-func (h *house) people(lists listing) (*people.Desk, error) {
+func (h *house) people(lists listing) (*people.Alerting, error) {
 	c := people.Config{
 		Settings: told{h.settings.subscribers, h}, Lists: lists, PublicURL: h.config.PublicURL, Rooms: h.rooms,
 	}

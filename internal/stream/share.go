@@ -11,13 +11,13 @@ import (
 // harmless. Its methods are called from several goroutines, but for one partition
 // in the order Take, (Records, Side)*, Give or Lost.
 type Sharer interface {
-	// Take makes a partition ours. committed is the position that was committed
+	// Assign makes a partition ours. committed is the position that was committed
 	// last (below 0: none) and note what was committed beside it. It returns where
 	// Records begin, and Side. An error gives the assignment back for a moment.
-	Take(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
+	Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error)
 	// Give ends the work on partitions that go to another member; what Positions
 	// then says is committed.
-	Give(ctx context.Context, partitions []int32)
+	Revoke(ctx context.Context, partitions []int32)
 	// Lost ends it without a word: they are another's already.
 	Lost(partitions []int32)
 	// Records takes records of the topic, in order, maybe none. through is the

@@ -43,7 +43,7 @@ func (m *member) assigned(ctx context.Context, all offsets) (offsets, error) {
 		m.mu.Lock()
 		note := m.notes[w.partition]
 		m.mu.Unlock()
-		w.next, w.side, err = m.sharer.Take(ctx, w.partition, all[m.cfg.Topic][w.partition].EpochOffset().Offset, note)
+		w.next, w.side, err = m.sharer.Assign(ctx, w.partition, all[m.cfg.Topic][w.partition].EpochOffset().Offset, note)
 		return err
 	})
 	var ends map[int32]int64
@@ -105,7 +105,7 @@ func (m *member) give(ctx context.Context, gone []int32) {
 	if gone = m.only(gone); len(gone) == 0 {
 		return
 	}
-	m.sharer.Give(ctx, gone)
+	m.sharer.Revoke(ctx, gone)
 	if err := m.commit(ctx); err != nil {
 		m.log.WarnContext(ctx, "last positions are not committed", "error", err)
 	}

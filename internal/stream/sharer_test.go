@@ -55,7 +55,7 @@ func (s *sharer) happened(do func()) {
 	}
 }
 
-func (s *sharer) Take(_ context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
+func (s *sharer) Assign(_ context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	s.happened(func() {
 		s.taken = append(s.taken, took{partition, committed, note})
 		if err = s.refuse; err != nil {
@@ -70,7 +70,7 @@ func (s *sharer) Take(_ context.Context, partition int32, committed int64, note 
 	return next, 0, err
 }
 
-func (s *sharer) Give(_ context.Context, partitions []int32) {
+func (s *sharer) Revoke(_ context.Context, partitions []int32) {
 	for _, n := range partitions {
 		if s.giving != nil {
 			s.giving(n)

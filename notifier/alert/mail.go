@@ -86,21 +86,21 @@ var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
-// Letter is the words of one message to one recipient.
-type Letter struct {
+// Message is what one recipient reads.
+type Message struct {
 	Subject string `json:"subject,omitempty"` // of mail
 	Text    string `json:"text"`
 	HTML    string `json:"html,omitempty"` // of mail
 }
 
 // Mail returns the e-mail of the alert.
-func (a *Alert) Mail() (Letter, error) {
+func (a *Alert) Mail() (Message, error) {
 	html, err := a.HTML()
-	return Letter{Subject: a.Subject(), Text: a.Text(), HTML: html}, err
+	return Message{Subject: a.Subject(), Text: a.Text(), HTML: html}, err
 }
 
 // TestMail is what a recipient gets to see that mail arrives.
-func TestMail(unit string, at time.Time) (Letter, error) {
+func TestMail(unit string, at time.Time) (Message, error) {
 	a := Alert{Unit: unit}
 	lines := []field{
 		{Name: "Test", Value: "alerts of this unit reach you by e-mail"},
@@ -108,7 +108,7 @@ func TestMail(unit string, at time.Time) (Letter, error) {
 		{Name: "Time", Value: at.Format("15:04 MST, 2 January 2006")},
 	}
 	html, err := page(lines)
-	return Letter{Subject: fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), Text: text(lines), HTML: html}, err
+	return Message{Subject: fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), Text: text(lines), HTML: html}, err
 }
 
 // Notice is what administrators are told of an endpoint that takes no events.
@@ -122,7 +122,7 @@ type Notice struct {
 }
 
 // Mail returns the e-mail of the notice.
-func (n *Notice) Mail() (Letter, error) {
+func (n *Notice) Mail() (Message, error) {
 	a := Alert{Unit: n.Unit}
 	lines := []field{{Name: "Webhook", Value: n.State}, {Name: "Unit", Value: a.unit()}, {Name: "Endpoint", Value: n.Endpoint}}
 	if n.Host != "" {
@@ -133,5 +133,5 @@ func (n *Notice) Mail() (Letter, error) {
 	}
 	lines = append(lines, field{Name: "Time", Value: n.At.Format("15:04 MST, 2 January 2006")})
 	html, err := page(lines)
-	return Letter{Subject: fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), Text: text(lines), HTML: html}, err
+	return Message{Subject: fmt.Sprintf("[svc] %s: webhook %s %s", a.unit(), n.Endpoint, n.State), Text: text(lines), HTML: html}, err
 }

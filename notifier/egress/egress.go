@@ -29,7 +29,7 @@ const (
 	URLInvalid       Reason = "url_invalid"        // no absolute URL, or longer than [MaxURL]
 	SchemeRefused    Reason = "scheme_refused"     // not https
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
-	HostRefused      Reason = "host_refused"       // not a host name of ASCII letters, nor an address in its usual form
+	HostRefused      Reason = "host_refused"       // not a host name of ASCII messages, nor an address in its usual form
 	PortRefused      Reason = "port_refused"       // not 443, 8443 or listed
 	AddressRefused   Reason = "address_refused"    // never reachable: loopback, link-local, metadata, multicast, reserved
 	AddressNotListed Reason = "address_not_listed" // private, and not in the allow list of the hospital

@@ -51,7 +51,7 @@ type EpisodeList interface {
 // Config is what the desk needs.
 type Config struct {
 	Settings Settings
-	Seals    Seals // nil: no letters, only surge.alert
+	Seals    Seals // nil: no messages, only surge.alert
 	Lists    EpisodeList
 	// Rooms looks up how the rooms stand at a version of the verdict or a later one,
 	// and waits for that; nil, an error or slowness: alerts do without.
@@ -80,13 +80,13 @@ const (
 	reasonReceipt   = "receipt"
 )
 
-// Desk is the [notifier.People] of the service.
-type Desk struct{ config Config }
+// Alerting is the [notifier.People] of the service.
+type Alerting struct{ config Config }
 
 // New returns a desk.
-func New(c Config) *Desk { return &Desk{c} }
+func New(c Config) *Alerting { return &Alerting{c} }
 
-var _ notifier.People = (*Desk)(nil)
+var _ notifier.People = (*Alerting)(nil)
 
 // retries are the waits after a failed attempt; the last one goes on until the
 // letter expires.
@@ -94,7 +94,7 @@ var retries = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 
 
 // Retry implements [notifier.People]: what the other side asks for, and no less
 // than our own waits.
-func (*Desk) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time.Duration, bool) {
+func (*Alerting) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time.Duration, bool) {
 	if last.Final {
 		return 0, false
 	}
@@ -103,7 +103,7 @@ func (*Desk) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time
 
 // Open implements [notifier.People]. The address is the one of now: one that was
 // put right counts for the next attempt.
-func (d *Desk) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
+func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
 	to, known := d.config.Settings.Recipient(e.Delivery.Hospital, e.Delivery.EndpointID)
 	if !known {
 		return m, reasonRecipient, false
@@ -122,7 +122,7 @@ func (d *Desk) Open(e *outbound.Entry) (m outbound.Message, reason string, later
 	if err != nil {
 		return m, reasonSealed, true
 	}
-	var words alert.Letter
+	var words alert.Message
 	if err := json.Unmarshal(clear, &words); err != nil {
 		return m, reasonSealed, false
 	}
@@ -144,7 +144,7 @@ func address(to *outbound.Recipient, channel outbound.Channel) (open, shown stri
 }
 
 // opens tells of whom a message could be sent now.
-func (d *Desk) opens(hospital string) func(*sent) bool {
+func (d *Alerting) opens(hospital string) func(*sent) bool {
 	return func(one *sent) bool {
 		to, known := d.config.Settings.Recipient(hospital, one.Recipient)
 		open, _ := address(&to, one.Channel)
@@ -158,9 +158,9 @@ func sealedName(d *outbound.Delivery) string {
 	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
 }
 
-// letter makes a letter of words, or says why not.
-func (d *Desk) letter(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Letter, now time.Time, expires time.Duration) (notifier.Letter, error) {
-	l := notifier.Letter{
+// message seals words for one recipient, or says why not.
+func (d *Alerting) message(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration) (notifier.Message, error) {
+	l := notifier.Message{
 		Delivery: outbound.Delivery{
 			ID: event.DeliveryID(eventID, recipient, channel), Hospital: hospital, EventID: eventID, Event: name,
 			Channel: channel, EndpointID: recipient, State: outbound.Pending, OccurredAt: now,
@@ -184,7 +184,7 @@ func (d *Desk) letter(hospital, eventID, name, recipient string, channel outboun
 const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
-func (d *Desk) Test(now time.Time, c *outbound.Command) (l notifier.Letter, reason string) {
+func (d *Alerting) Test(now time.Time, c *outbound.Command) (l notifier.Message, reason string) {
 	to, known := d.config.Settings.Recipient(c.Hospital, c.Endpoint)
 	open, shown := address(&to, c.Channel)
 	switch {
@@ -198,7 +198,7 @@ func (d *Desk) Test(now time.Time, c *outbound.Command) (l notifier.Letter, reas
 		return l, reasonKey
 	}
 	name, zone := d.config.Settings.Unit(c.Hospital)
-	words := alert.Letter{Text: alert.TestSMS(name, now.In(zone))}
+	words := alert.Message{Text: alert.TestSMS(name, now.In(zone))}
 	if c.Channel == outbound.ChannelMail {
 		var err error
 		if words, err = alert.TestMail(name, now.In(zone)); err != nil {
@@ -206,7 +206,7 @@ func (d *Desk) Test(now time.Time, c *outbound.Command) (l notifier.Letter, reas
 		}
 	}
 	id := event.ID(c.Hospital, c.Hospital+"/command/"+c.ID, 0, outbound.Ping, "")
-	l, err := d.letter(c.Hospital, id, outbound.Ping, c.Endpoint, c.Channel, words, stamp(now), testFor)
+	l, err := d.message(c.Hospital, id, outbound.Ping, c.Endpoint, c.Channel, words, stamp(now), testFor)
 	if err != nil {
 		return l, reasonSealed
 	}
@@ -222,7 +222,7 @@ var noticeStates = map[notifier.NoticeKind]string{
 }
 
 // notice writes the letters to the recipients of T1 about an endpoint.
-func (d *Desk) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]notifier.Letter, error) {
+func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]notifier.Message, error) {
 	name, zone := d.config.Settings.Unit(hospital)
 	said := alert.Notice{Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone)}
 	words, err := said.Mail()
@@ -230,13 +230,13 @@ func (d *Desk) notice(now time.Time, hospital string, p *policy.Policy, n *notif
 		return nil, err
 	}
 	id := event.ID(hospital, hospital+"/"+n.Endpoint+"/lane", n.At.UnixMilli(), "notice", string(n.Kind))
-	var all []notifier.Letter
+	var all []notifier.Message
 	for _, recipient := range p.Tier(1).Recipients {
 		to, known := d.config.Settings.Recipient(hospital, recipient)
 		if open, shown := address(&to, outbound.ChannelMail); !known || open+shown == "" {
 			continue
 		}
-		l, err := d.letter(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
+		l, err := d.message(hospital, id, "notice", recipient, outbound.ChannelMail, words, stamp(now), noticeFor)
 		if err != nil {
 			return nil, err
 		}
@@ -256,7 +256,7 @@ func local(t time.Time, zone *time.Location) time.Time {
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // rooms looks the rooms up, or does without.
-func (d *Desk) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
+func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
 	if d.config.Rooms == nil {
 		return nil
 	}

@@ -120,7 +120,7 @@ func (r *rig) start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stop, r.done = cancel, make(chan error, 1)
 	go func() { r.done <- r.n.Run(ctx) }()
-	next, _, err := r.n.Take(ctx, 0, r.mark.Offset, r.mark.Note)
+	next, _, err := r.n.Assign(ctx, 0, r.mark.Offset, r.mark.Note)
 	if err != nil {
 		r.t.Fatal(err)
 	}

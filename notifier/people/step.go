@@ -15,7 +15,7 @@ import (
 
 // step is one step under way.
 type step struct {
-	desk     *Desk
+	desk     *Alerting
 	ctx      context.Context //nolint:containedctx // of the one call that makes the step
 	now      time.Time
 	hospital string
@@ -30,7 +30,7 @@ type step struct {
 const mostDecisions = 8
 
 // Step implements [notifier.People].
-func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
+func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
 	// A memory that cannot be read begins anew: a raise told twice is better than
 	// one that is not told.
 	m, err := decode(in.Memory)
@@ -47,15 +47,15 @@ func (d *Desk) Step(ctx context.Context, now time.Time, in notifier.Happening) n
 	for i := range in.Notices {
 		letters, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
-			s.out.Letters = append(s.out.Letters, letters...)
+			s.out.Messages = append(s.out.Messages, letters...)
 		}
 	}
-	// A step that is repeated finds its own letters waiting.
+	// A step that is repeated finds its own messages waiting.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
-		return slices.ContainsFunc(s.out.Letters, func(l notifier.Letter) bool { return l.Delivery.ID == id })
+		return slices.ContainsFunc(s.out.Messages, func(l notifier.Message) bool { return l.Delivery.ID == id })
 	})
 	s.show()
-	if d.config.Lists != nil && len(s.out.Letters)+len(s.out.Events) > 0 { // who gets one may open its link at once
+	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // who gets one may open its link at once
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
 		d.config.Lists.Written(listed)
@@ -137,7 +137,7 @@ func (s *step) tell(d policy.Decision) {
 // letter writes the alert that is remembered to one addressee, or notes that it is
 // not sent.
 func (s *step) letter(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
-	words := alert.Letter{}
+	words := alert.Message{}
 	if to.State == outbound.Pending {
 		if to.Channel == outbound.ChannelSMS {
 			words.Text = a.SMS()
@@ -149,14 +149,14 @@ func (s *step) letter(a *alert.Alert, decision int64, to policy.Addressee, tier 
 		}
 	}
 	id := s.memory.Alert.Event
-	l, err := s.desk.letter(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
+	l, err := s.desk.message(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
 	if err != nil {
 		return
 	}
 	if to.State != outbound.Pending {
 		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
 	}
-	s.out.Letters = append(s.out.Letters, l)
+	s.out.Messages = append(s.out.Messages, l)
 	if to.Reason == policy.NotTold { // need not be reached
 		return
 	}

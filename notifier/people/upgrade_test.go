@@ -35,13 +35,13 @@ func TestMemoryOfFormat0(t *testing.T) {
 	later := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: step.Memory, Commands: []outbound.Command{
 		{ID: "cmd_r", Verb: outbound.VerbReceipt, Delivery: "dlv_6f11a2db54b11e49a9de2636d4c5de96", Receipt: outbound.Failed},
 	}})
-	if len(later.Letters) != 1 || later.Letters[0].Delivery.State != outbound.Failed {
-		t.Errorf("letters %+v", later.Letters)
+	if len(later.Messages) != 1 || later.Messages[0].Delivery.State != outbound.Failed {
+		t.Errorf("letters %+v", later.Messages)
 	}
 	// With a raise as the last word nothing is told again.
 	raised := strings.Replace(string(memory), `"told":"digest"`, `"told":"raised"`, 1)
 	step = desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: []byte(raised), Level: acuity.LevelRed, Known: true})
-	if len(step.Letters)+len(step.Events) > 0 {
+	if len(step.Messages)+len(step.Events) > 0 {
 		t.Errorf("decided %+v", step.Decisions)
 	}
 }

@@ -93,9 +93,9 @@ func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// settle forgets the changes that led to what was lowered: a level that falls
+// forgetOld forgets the changes that led to what was lowered: a level that falls
 // step by step is no digest. One that is open goes on until it is quiet.
-func (h *History) settle(now time.Time) {
+func (h *History) forgetOld(now time.Time) {
 	if !h.flapping(now) {
 		h.quiet()
 	}
@@ -125,12 +125,12 @@ func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Tim
 		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
 	case Lowered:
 		h.Told, h.AskedAt, h.ToldAt = d.Tier, now, now
-		h.settle(now)
+		h.forgetOld(now)
 	case Cleared:
 		*h = History{
 			Level: h.Level, Under: h.Under, Changes: h.Changes, Before: h.Before, DigestAt: h.DigestAt, Decisions: h.Decisions,
 		}
-		h.settle(now)
+		h.forgetOld(now)
 		return
 	case Digest:
 		h.DigestAt, h.Told = now, d.Tier

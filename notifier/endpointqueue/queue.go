@@ -1,4 +1,4 @@
-// Package lane is one endpoint's lane as a state machine: which event is sent
+// Package endpointqueue is the queue of one endpoint as a state machine: which event is sent
 // next, when, and what an attempt's end means for it. It keeps no events, sends
 // nothing, and is told what time it is.
 //
@@ -6,7 +6,7 @@
 // before is final. So an endpoint that fails holds up nobody but itself. One
 // exception: an event that the endpoint alone cannot take is passed by, once the
 // next one, sent as a probe, is accepted.
-package lane
+package endpointqueue
 
 import (
 	"time"
@@ -25,7 +25,7 @@ const (
 	jitter     = 0.2              // of a wait, to both sides
 	mostAsked  = time.Hour        // of a Retry-After
 	throttled  = time.Minute      // after a 429 that asks for nothing
-	slow       = 2 * time.Second  // of an attempt: the lane is a slow one
+	slow       = 2 * time.Second  // of an attempt: the queue is a slow one
 	refusals   = 3                // of the same event, by a status that says it is at fault
 	poisonSize = 10               // attempts
 	poisonTime = 30 * time.Minute // since the first of them
@@ -59,8 +59,8 @@ const (
 	Recovered
 )
 
-// Lane is the state of one. Its zero value with a cursor is a fresh one.
-type Lane struct {
+// Queue is the state of one. Its zero value with a cursor is a fresh one.
+type Queue struct {
 	Cursor       int64     // ledger offset up to which no event waits here
 	NextAt       time.Time // no attempt before
 	FailingSince time.Time // zero: the last attempt was accepted
@@ -94,7 +94,7 @@ type Verdict struct {
 
 // Resume brings a lane back from the ledger: the attempts of its head, if it has
 // any, and an instant that a clock of the past has set too far away is cut.
-func (l *Lane) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
+func (l *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
 	if most := now.Add(mostAsked); l.NextAt.After(most) {
 		l.NextAt = most
 	}
@@ -113,13 +113,13 @@ func (l *Lane) Resume(now time.Time, position int64, attempts []outbound.Attempt
 }
 
 // Probing says that the next attempt is of the event behind the head.
-func (l *Lane) Probing() bool { return l.probing }
+func (l *Queue) Probing() bool { return l.probing }
 
 // Alone says that there is no event behind the head to probe with.
-func (l *Lane) Alone() { l.probing = false }
+func (l *Queue) Alone() { l.probing = false }
 
 // Due is the earliest instant of the next attempt, at so many a second.
-func (l *Lane) Due(rate float64) time.Time {
+func (l *Queue) Due(rate float64) time.Time {
 	at := l.NextAt
 	if free := l.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
 		at = free
@@ -128,7 +128,7 @@ func (l *Lane) Due(rate float64) time.Time {
 }
 
 // Begin notes that an attempt begins.
-func (l *Lane) Begin(now time.Time, rate float64) {
+func (l *Queue) Begin(now time.Time, rate float64) {
 	if l.tat.Before(now) {
 		l.tat = now
 	}
@@ -144,20 +144,20 @@ func interval(rate float64) time.Duration {
 
 // Expired says that an event is not sent any more, being of use until then: the
 // lane fails, else late events are sent all the same.
-func (l *Lane) Expired(now, until time.Time) bool {
+func (l *Queue) Expired(now, until time.Time) bool {
 	return !l.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
 
 // Skip notes that the event at a position is not for this endpoint, or not sent
 // any more.
-func (l *Lane) Skip(position int64) {
+func (l *Queue) Skip(position int64) {
 	l.Cursor = max(l.Cursor, position)
 	l.head, l.probing = head{}, false
 }
 
 // End takes the end of an attempt of the event at a position, of use until then.
 // spread is a random number in [0, 1).
-func (l *Lane) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
+func (l *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
 	if r.Class == outbound.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
 	}
@@ -203,7 +203,7 @@ func (l *Lane) End(now time.Time, position int64, until time.Time, r outbound.Re
 }
 
 // fail counts a failed attempt of the head.
-func (l *Lane) fail(now time.Time, r outbound.Result) {
+func (l *Queue) fail(now time.Time, r outbound.Result) {
 	h := &l.head
 	if h.first.After(now) {
 		h.first = now
@@ -216,7 +216,7 @@ func (l *Lane) fail(now time.Time, r outbound.Result) {
 }
 
 // notice disables a lane that has failed for too long, and says who is told.
-func (l *Lane) notice(now time.Time, r outbound.Result) Notice {
+func (l *Queue) notice(now time.Time, r outbound.Result) Notice {
 	since := now.Sub(l.FailingSince)
 	switch {
 	case r.Class == outbound.ClassGone:
@@ -240,7 +240,7 @@ func (l *Lane) notice(now time.Time, r outbound.Result) Notice {
 }
 
 // Enable ends a disabling: an administrator said so. The failure is told of anew.
-func (l *Lane) Enable(now time.Time) {
+func (l *Queue) Enable(now time.Time) {
 	if l.Disabled == "" {
 		return
 	}

@@ -1,4 +1,4 @@
-package lane_test
+package endpointqueue_test
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 
 	"svc/internal/outbound"
-	"svc/notifier/lane"
+	"svc/notifier/endpointqueue"
 )
 
 var start = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
@@ -30,17 +30,17 @@ func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRef
 // most at a time, answering each attempt as told.
 type run struct {
 	t   *testing.T
-	l   lane.Lane
+	l   endpointqueue.Queue
 	now time.Time
 }
 
 // attempt waits until the next one is due and ends it.
-func (r *run) attempt(position int64, result outbound.Result) lane.Verdict {
+func (r *run) attempt(position int64, result outbound.Result) endpointqueue.Verdict {
 	if due := r.l.Due(50); due.After(r.now) {
 		r.now = due
 	}
 	r.l.Begin(r.now, 50)
-	return r.l.End(r.now, position, start.Add(lane.Expiry), result, 0.5)
+	return r.l.End(r.now, position, start.Add(endpointqueue.Expiry), result, 0.5)
 }
 
 func TestSchedule(t *testing.T) {
@@ -61,7 +61,7 @@ func TestSchedule(t *testing.T) {
 
 func TestJitterIsAFifth(t *testing.T) {
 	for spread, want := range map[float64]time.Duration{0: 800 * time.Millisecond, 0.5: time.Second} {
-		var l lane.Lane
+		var l endpointqueue.Queue
 		l.End(start, 1, time.Time{}, refused(), spread)
 		if got := l.NextAt.Sub(start); got != want {
 			t.Errorf("spread %v: %v, want %v", spread, got, want)
@@ -81,7 +81,7 @@ func TestRetryAfter(t *testing.T) {
 		"503":                   {outbound.Result{Class: outbound.ClassStatus, Status: 503, RetryAfter: 2 * time.Minute}, 2 * time.Minute},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var l lane.Lane
+			var l endpointqueue.Queue
 			l.End(start, 1, time.Time{}, tt.result, 0.5)
 			if got := l.NextAt.Sub(start); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
@@ -160,21 +160,21 @@ func TestExpiry(t *testing.T) {
 			t.Fatal("never expires")
 		}
 	}
-	if age := r.now.Sub(start); age < lane.Expiry || age > lane.Expiry+6*time.Minute {
+	if age := r.now.Sub(start); age < endpointqueue.Expiry || age > endpointqueue.Expiry+6*time.Minute {
 		t.Errorf("expires after %v", age)
 	}
-	if !r.l.Expired(r.now, start.Add(lane.Expiry)) {
+	if !r.l.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("the next one of that age is sent")
 	}
-	var fresh lane.Lane // we were away ourselves
-	if fresh.Expired(r.now, start.Add(lane.Expiry)) {
+	var fresh endpointqueue.Queue // we were away ourselves
+	if fresh.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("expires without an attempt")
 	}
 }
 
 func TestDisabled(t *testing.T) {
 	r := run{t: t, now: start}
-	if v := r.attempt(1, status(410)); v.State != outbound.Pending || v.Notice != lane.Disabled || r.l.Disabled != lane.Gone || r.l.Cursor != 0 {
+	if v := r.attempt(1, status(410)); v.State != outbound.Pending || v.Notice != endpointqueue.Disabled || r.l.Disabled != endpointqueue.Gone || r.l.Cursor != 0 {
 		t.Fatalf("%+v %+v", v, r.l)
 	}
 	r.l.Enable(r.now)
@@ -183,7 +183,7 @@ func TestDisabled(t *testing.T) {
 	}
 
 	r = run{t: t, now: start}
-	var notices []lane.Notice
+	var notices []endpointqueue.Notice
 	for position := int64(1); r.l.Disabled == ""; position++ {
 		if v := r.attempt(position, refused()); v.Notice != 0 {
 			notices = append(notices, v.Notice)
@@ -192,10 +192,10 @@ func TestDisabled(t *testing.T) {
 			t.Fatal("never disabled")
 		}
 	}
-	if since := r.now.Sub(start); since < 120*time.Hour || since > 121*time.Hour || r.l.Disabled != lane.Failing {
+	if since := r.now.Sub(start); since < 120*time.Hour || since > 121*time.Hour || r.l.Disabled != endpointqueue.Failing {
 		t.Errorf("%s after %v", r.l.Disabled, since)
 	}
-	if len(notices) != 3 || notices[0] != lane.FailingHour || notices[1] != lane.FailingDay || notices[2] != lane.Disabled {
+	if len(notices) != 3 || notices[0] != endpointqueue.FailingHour || notices[1] != endpointqueue.FailingDay || notices[2] != endpointqueue.Disabled {
 		t.Errorf("notices %v", notices)
 	}
 }
@@ -209,7 +209,7 @@ func TestRecoveryIsToldOnlyAfterANotice(t *testing.T) {
 	for r.l.Noticed == 0 {
 		r.attempt(2, refused())
 	}
-	if v := r.attempt(2, status(200)); v.Notice != lane.Recovered || v.Since.IsZero() {
+	if v := r.attempt(2, status(200)); v.Notice != endpointqueue.Recovered || v.Since.IsZero() {
 		t.Errorf("%+v", v)
 	}
 }
@@ -223,7 +223,7 @@ func TestInterruptedCountsNothing(t *testing.T) {
 }
 
 func TestRate(t *testing.T) {
-	var l lane.Lane
+	var l endpointqueue.Queue
 	now, sent := start, 0
 	for end := start.Add(10 * time.Second); ; sent++ {
 		if due := l.Due(10); due.After(now) {
@@ -237,7 +237,7 @@ func TestRate(t *testing.T) {
 	if sent < 100 || sent > 111 { // ten seconds and the burst of one
 		t.Errorf("%d in 10 s at 10 a second", sent)
 	}
-	slow := lane.Lane{}
+	slow := endpointqueue.Queue{}
 	slow.Begin(start, 0.5)
 	if got := slow.Due(0.5).Sub(start); got != 2*time.Second {
 		t.Errorf("at one in two seconds the next goes after %v", got)
@@ -246,7 +246,7 @@ func TestRate(t *testing.T) {
 
 // TestClockJump: an instant that a clock an hour or a year ahead has set.
 func TestClockJump(t *testing.T) {
-	l := lane.Lane{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
+	l := endpointqueue.Queue{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
 	l.Resume(start, 0, nil)
 	if got := l.NextAt.Sub(start); got != time.Hour {
 		t.Errorf("next in %v", got)
@@ -257,12 +257,12 @@ func TestClockJump(t *testing.T) {
 // would have, whenever it is taken.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		var whole lane.Lane
+		var whole endpointqueue.Queue
 		var attempts []outbound.Attempt
 		now := start
 		codes := rapid.SliceOfN(rapid.SampledFrom([]int{500, 503, 404, 422, 429}), 1, 19).Draw(t, "codes")
-		next := func(l *lane.Lane, at time.Time, code int) lane.Verdict {
-			return l.End(at, 1, start.Add(lane.Expiry), status(code), 0.5)
+		next := func(l *endpointqueue.Queue, at time.Time, code int) endpointqueue.Verdict {
+			return l.End(at, 1, start.Add(endpointqueue.Expiry), status(code), 0.5)
 		}
 		for i, code := range codes {
 			if due := whole.Due(50); due.After(now) {
@@ -273,7 +273,7 @@ func TestResume(t *testing.T) {
 			if v := next(&whole, now, code); v.State != outbound.Pending || whole.Probing() {
 				return
 			}
-			back := lane.Lane{Cursor: whole.Cursor, NextAt: whole.NextAt, FailingSince: whole.FailingSince, Failures: whole.Failures, Noticed: whole.Noticed}
+			back := endpointqueue.Queue{Cursor: whole.Cursor, NextAt: whole.NextAt, FailingSince: whole.FailingSince, Failures: whole.Failures, Noticed: whole.Noticed}
 			back.Resume(now, 1, attempts)
 			other := whole
 			at := whole.NextAt

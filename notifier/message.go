@@ -6,8 +6,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// letter is a mail or an SMS that is not final yet.
-type letter struct {
+// message is a mail or an SMS that is not final yet.
+type message struct {
 	h     *hospital
 	entry outbound.Entry
 	at    int64 // in the ledger
@@ -18,69 +18,69 @@ type letter struct {
 
 // post stores a letter and sends it. One that the ledger knows is left as it is:
 // a step that a crash interrupted is taken again, and writes the same again.
-func (h *hospital) post(l Letter, command string) {
+func (h *hospital) post(l Message, command string) {
 	d := l.Delivery
-	if h.letters[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
+	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
 		return
 	}
-	one := &letter{h: h, entry: outbound.Entry{Delivery: d, Position: -1, Command: command, Expires: l.Expires, Sealed: l.Sealed}, at: h.t.end}
+	one := &message{h: h, entry: outbound.Entry{Delivery: d, Position: -1, Command: command, Expires: l.Expires, Sealed: l.Sealed}, at: h.t.end}
 	if d.State != outbound.Pending {
 		h.t.n.cfg.Metrics.Ended(d.Channel, d.State)
 		one.save(nil)
 		return
 	}
-	h.letters[d.ID] = one
+	h.messages[d.ID] = one
 	h.t.n.cfg.Metrics.Waiting(d.Channel, 1)
-	one.save(one.kick)
+	one.save(one.schedule)
 }
 
 // again sends a letter once more, for a command.
 func (h *hospital) again(e *outbound.Entry, c *command) {
-	if old := h.letters[e.Delivery.ID]; old != nil {
+	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
 		old.entry.Command = c.order.Command.ID
-		old.kick()
+		old.schedule()
 		return
 	}
-	one := &letter{h: h, entry: *e, at: h.t.end}
+	one := &message{h: h, entry: *e, at: h.t.end}
 	one.entry.Command = c.order.Command.ID
 	one.entry.Expires = h.t.n.clock.tell().Add(retryLetter)
 	one.entry.Delivery.State, one.entry.Delivery.Reason, one.entry.Delivery.NextAttemptAt = outbound.Pending, "", time.Time{}
 	delete(h.sent, e.Delivery.ID)
-	h.letters[e.Delivery.ID] = one
+	h.messages[e.Delivery.ID] = one
 	h.t.n.cfg.Metrics.Waiting(e.Delivery.Channel, 1)
-	one.save(one.kick)
+	one.save(one.schedule)
 }
 
 // retryLetter is how long a letter that is sent again by hand is tried.
 const retryLetter = 30 * time.Minute
 
 // resume goes on with a letter of the ledger.
-func (l *letter) resume() {
+func (l *message) resume() {
 	l.h.t.n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, 1)
 	if most := l.h.t.n.clock.tell().Add(retryLetter); l.entry.Delivery.NextAttemptAt.After(most) {
 		l.entry.Delivery.NextAttemptAt = most // a clock of the past
 	}
 	l.reopen()
-	l.kick()
+	l.schedule()
 }
 
 // reopen has a letter that did not open tried at once: this process may have the
 // key, or the address was set anew.
-func (l *letter) reopen() {
+func (l *message) reopen() {
 	if l.closed() {
 		l.entry.Delivery.NextAttemptAt = time.Time{}
 	}
 }
 
 // closed reports whether the letter did not open when it was tried last.
-func (l *letter) closed() bool {
+func (l *message) closed() bool {
 	all := l.entry.Delivery.Attempts
 	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
 }
 
-// kick sends the letter, now or when it is due.
-func (l *letter) kick() {
+// schedule sends the letter, now or when it is due.
+func (l *message) schedule() {
 	t := l.h.t
 	n := t.n
 	if l.busy || l.over || t.stopping {
@@ -93,7 +93,7 @@ func (l *letter) kick() {
 		return
 	}
 	if d.NextAttemptAt.After(now) {
-		n.timers.set(&l.timer, d.NextAttemptAt, l.kick)
+		n.timers.set(&l.timer, d.NextAttemptAt, l.schedule)
 		return
 	}
 	l.busy = true
@@ -122,25 +122,25 @@ func (l *letter) kick() {
 			case refused != "":
 				l.end(outbound.Failed, refused)
 			default:
-				l.kick()
+				l.schedule()
 			}
 		},
 		ended: func(r outbound.Result) { l.ended(began, r) },
 	})
 }
 
-func (l *letter) late(now time.Time) bool {
+func (l *message) late(now time.Time) bool {
 	return !l.entry.Expires.IsZero() && !now.Before(l.entry.Expires)
 }
 
-func (l *letter) number() int {
+func (l *message) number() int {
 	if all := l.entry.Delivery.Attempts; len(all) > 0 {
 		return all[len(all)-1].N + 1
 	}
 	return 1
 }
 
-func (l *letter) ended(began time.Time, r outbound.Result) {
+func (l *message) ended(began time.Time, r outbound.Result) {
 	l.busy = false
 	t := l.h.t
 	n := t.n
@@ -165,7 +165,7 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 	switch {
 	case l.over: // superseded meanwhile; what was accepted has gone
 	case r.Class == outbound.ClassInterrupted:
-		l.kick()
+		l.schedule()
 	case r.Class == outbound.ClassOK:
 		l.end(outbound.Delivered, "")
 	case r.Final || !again:
@@ -173,7 +173,7 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 	case l.late(d.NextAttemptAt):
 		l.end(outbound.Expired, string(r.Class))
 	default:
-		l.save(l.kick)
+		l.save(l.schedule)
 		if l.closed() != wasClosed { // People call somebody else meanwhile
 			l.h.look = true
 			l.h.consider()
@@ -182,14 +182,14 @@ func (l *letter) ended(began time.Time, r outbound.Result) {
 }
 
 // end makes the letter final, and has People look at it.
-func (l *letter) end(state outbound.State, reason string) {
+func (l *message) end(state outbound.State, reason string) {
 	h := l.h
 	n := h.t.n
 	l.over = true
 	n.timers.stop(&l.timer)
 	d := &l.entry.Delivery
 	d.State, d.Reason, d.NextAttemptAt = state, reason, time.Time{}
-	delete(h.letters, d.ID)
+	delete(h.messages, d.ID)
 	h.sent[d.ID] = true
 	n.cfg.Metrics.Waiting(d.Channel, -1)
 	n.cfg.Metrics.Ended(d.Channel, state)
@@ -206,7 +206,7 @@ func (l *letter) end(state outbound.State, reason string) {
 	h.consider()
 }
 
-func (l *letter) save(then func()) {
+func (l *message) save(then func()) {
 	l.entry.Term = l.h.t.number
 	entry := l.entry
 	l.h.t.n.cfg.Lists.Delivery(&entry)
