@@ -16,7 +16,7 @@ import (
 // until time alone changes it. It is not changed once it is made.
 type judgment struct {
 	*chart
-	parts []*part // one for each room of the chart, judged
+	parts []*judgedRoom // one for each room of the chart, judged
 	from  acuity.Instant
 	until acuity.Instant // 0: never
 	size  int64          // bytes, about
@@ -41,7 +41,7 @@ func holds(from, until, now acuity.Instant) bool {
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
-	j.parts = c.partsAfter(before)
+	j.parts = c.roomsAfter(before)
 	if before != nil && before.chart == c && before.from <= now {
 		j.from = before.from // one of the instants on the way
 	}
@@ -102,32 +102,32 @@ type chart struct {
 	token Token
 	head  acuity.UnitChart
 	rules *acuity.Catalogue // by which it is judged
-	rooms []*sheet          // ascending by id
+	rooms []*roomChart      // ascending by id
 }
 
-// sheet is the chart of a room. States in which it is the same share it.
-type sheet struct {
+// roomChart is the chart of a room. States share the rooms that are the same.
+type roomChart struct {
 	id      int32
 	encoded string
 	chart   acuity.RoomChart
 }
 
 // compare orders by id.
-func (s *sheet) compare(id int32) int { return cmp.Compare(s.id, id) }
+func (s *roomChart) compare(id int32) int { return cmp.Compare(s.id, id) }
 
 // decode reads a state; of its rooms only those that are not as before.
-func decode(charts Charts, state *State, before []*sheet) (*chart, error) {
-	c := &chart{token: state.Token, rooms: make([]*sheet, 0, max(len(state.Rooms), len(before)))}
+func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
+	c := &chart{token: state.Token, rooms: make([]*roomChart, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
 		return nil, err //nolint:wrapcheck // the port's errors are ours
 	}
 	c.rules = c.head.Catalogue()
 	for _, r := range state.Rooms {
-		if at, known := slices.BinarySearchFunc(before, r.ID, (*sheet).compare); known && before[at].encoded == r.Chart {
+		if at, known := slices.BinarySearchFunc(before, r.ID, (*roomChart).compare); known && before[at].encoded == r.Chart {
 			c.rooms = append(c.rooms, before[at])
 			continue
 		}
-		s := &sheet{id: r.ID, encoded: r.Chart}
+		s := &roomChart{id: r.ID, encoded: r.Chart}
 		if err := charts.DecodeRoom(r.Chart, &s.chart); err != nil {
 			return nil, err //nolint:wrapcheck // the port's errors are ours
 		}
@@ -141,14 +141,14 @@ func decode(charts Charts, state *State, before []*sheet) (*chart, error) {
 			c.rooms = append(c.rooms, s)
 		}
 	}
-	slices.SortFunc(c.rooms, func(a, b *sheet) int { return a.compare(b.id) })
+	slices.SortFunc(c.rooms, func(a, b *roomChart) int { return a.compare(b.id) })
 	return c, nil
 }
 
-// part is a room judged: from an instant on and until time alone changes it.
-// Judgments in which it is the same share it.
-type part struct {
-	*sheet
+// judgedRoom is the verdict on a room. It holds from an instant until time alone
+// changes it. Judgments share the rooms that are the same.
+type judgedRoom struct {
+	*roomChart
 	verdict     acuity.RoomVerdict
 	from, until acuity.Instant // until 0: never
 
@@ -156,14 +156,14 @@ type part struct {
 	json raw // see written
 }
 
-// unjudged is the from of a part that has no verdict.
+// unjudged is the from of a room without a verdict.
 const unjudged = acuity.Instant(1<<63 - 1)
 
-// partsAfter returns a part for each room: that of the judgment before, or one
-// without a verdict.
-func (c *chart) partsAfter(before *judgment) []*part {
-	parts := make([]*part, len(c.rooms))
-	var old []*part
+// roomsAfter returns each room with the verdict of the judgment before, or without
+// one if its chart has changed.
+func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
+	parts := make([]*judgedRoom, len(c.rooms))
+	var old []*judgedRoom
 	if before != nil && before.rules == c.rules {
 		old = before.parts
 	}
@@ -171,23 +171,23 @@ func (c *chart) partsAfter(before *judgment) []*part {
 		for len(old) > 0 && old[0].id < s.id {
 			old = old[1:]
 		}
-		if len(old) > 0 && old[0].sheet == s {
+		if len(old) > 0 && old[0].roomChart == s {
 			parts[i] = old[0]
 		} else {
-			parts[i] = &part{sheet: s, from: unjudged}
+			parts[i] = &judgedRoom{roomChart: s, from: unjudged}
 		}
 	}
 	return parts
 }
 
-func (s *sheet) judged(rules *acuity.Catalogue, at acuity.Instant) *part {
-	p := &part{sheet: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
+func (s *roomChart) judged(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
+	p := &judgedRoom{roomChart: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
 	p.until = p.verdict.Until()
 	return p
 }
 
 // written returns the room as an answer has it.
-func (p *part) written() raw {
+func (p *judgedRoom) written() raw {
 	p.once.Do(func() {
 		r := roomOf(&p.verdict)
 		p.json = slices.Clip(r.append(make([]byte, 0, roomBytes+factorBytes*len(r.Factors))))

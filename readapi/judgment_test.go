@@ -12,28 +12,28 @@ import (
 )
 
 func TestKeptIsBounded(t *testing.T) {
-	s := &server{kept: map[string]*unit{}, most: 100}
+	s := &server{units: map[string]*cachedUnit{}, cacheLimit: 100}
 	for i := range 50 {
 		hospital := fmt.Sprint("unit-", i%7)
-		s.keep(hospital, newUnit(), int64(10+i%3*20))
+		s.store(hospital, newCachedUnit(), int64(10+i%3*20))
 		held := int64(0)
-		for _, u := range s.kept {
+		for _, u := range s.units {
 			held += u.size
 		}
-		if held != s.held || held > s.most || s.kept[hospital] == nil {
-			t.Fatalf("after %d: %d bytes, counted %d, %d kept", i, held, s.held, len(s.kept))
+		if held != s.cachedBytes || held > s.cacheLimit || s.units[hospital] == nil {
+			t.Fatalf("after %d: %d bytes, counted %d, %d kept", i, held, s.cachedBytes, len(s.units))
 		}
 	}
-	s.keep("huge", newUnit(), 1000)
-	if len(s.kept) != 1 || s.kept["huge"] == nil {
-		t.Errorf("beside one that is too large alone: %d", len(s.kept))
+	s.store("huge", newCachedUnit(), 1000)
+	if len(s.units) != 1 || s.units["huge"] == nil {
+		t.Errorf("beside one that is too large alone: %d", len(s.units))
 	}
 	gone := s.unit("gone")
-	s.keep("huge", newUnit(), 2000)
-	s.keep("gone", gone, 10)
-	s.keep("gone", gone, 20)
-	if s.held != 20 || s.kept["gone"] != gone {
-		t.Errorf("one that had gone comes back with %d bytes", s.held)
+	s.store("huge", newCachedUnit(), 2000)
+	s.store("gone", gone, 10)
+	s.store("gone", gone, 20)
+	if s.cachedBytes != 20 || s.units["gone"] != gone {
+		t.Errorf("one that had gone comes back with %d bytes", s.cachedBytes)
 	}
 }
 
@@ -94,7 +94,7 @@ func BenchmarkReadChanged(b *testing.B) {
 func sheets(c *acuity.Chart) *chart {
 	all := &chart{head: c.Unit, rules: c.Unit.Catalogue()}
 	for _, r := range c.Rooms {
-		all.rooms = append(all.rooms, &sheet{id: r.ID, chart: r})
+		all.rooms = append(all.rooms, &roomChart{id: r.ID, chart: r})
 	}
 	return all
 }

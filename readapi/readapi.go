@@ -113,7 +113,7 @@ func Mount(r chi.Router, cfg Config) {
 	if cfg.Forecasts == nil {
 		cfg.Forecasts = nothingLearned{}
 	}
-	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, forecasts: cfg.Forecasts, shell: cfg.Shell, kept: map[string]*unit{}, most: maxKept}
+	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, forecasts: cfg.Forecasts, shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	httpapi.Mount(r, cfg.Shell, s, routes())
 }
 

@@ -35,7 +35,7 @@ type Receipts struct {
 func MountReceipts(r chi.Router, s Receipts) {
 	httpapi.Mount(r, s.Shell, &s, receiptRoutes())
 	if s.Twilio != nil {
-		r.Post("/api/public/sms/twilio", func(w http.ResponseWriter, r *http.Request) { s.take(w, r, s.Twilio) })
+		r.Post("/api/public/sms/twilio", func(w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.Twilio) })
 	}
 }
 
@@ -55,7 +55,7 @@ func receiptRoutes() []httpapi.Route[*Receipts] {
 		},
 		Bodies:  []httpapi.Body{{Type: "application/json", Shape: receiptShape{}, Limit: receiptAtMost, Examples: []httpapi.Example{{Name: "It did not arrive", Text: `{"id":"` + id + `","status":"failed"}`}}}},
 		Refuses: []httpapi.Kind{httpapi.Unauthorized, httpapi.Missing},
-	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.take(w, r, s.HTTP) }}}
+	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }
 
 // exampleReceiptSignature is of the example's body under the token that svc dev has.
@@ -67,8 +67,8 @@ type receiptShape struct {
 	Status string `json:"status" doc:"delivered or failed; anything else says that it is on its way."`
 }
 
-// take reads, verifies and hands on.
-func (s *Receipts) take(w http.ResponseWriter, r *http.Request, read Receipt) {
+// accept reads, verifies and hands on.
+func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) {
 	if read == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return

@@ -1,0 +1,193 @@
+package readapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"svc/acuity"
+	"svc/internal/httpapi"
+)
+
+type server struct {
+	charts Charts
+	health Health
+	shell  *httpapi.Shell
+	site   Site
+
+	forecasts Forecasts
+
+	mu          sync.RWMutex
+	units       map[string]*cachedUnit // by hospital
+	cachedBytes int64                  // bytes of all cached judgments
+	cacheLimit  int64                  // bound of held, unless one alone is larger
+}
+
+// maxCached bounds the bytes of cached judgments. Our default: it holds some thousand
+// usual units, or a few hundred of the largest.
+const maxCached = 256 << 20
+
+// cachedUnit is the newest judgment of one hospital. One request at a time validates
+// it, for all that were waiting when it started. A request that comes meanwhile waits
+// for the next validation: an answer is never older than its question.
+type cachedUnit struct {
+	lock chan struct{} // holds one value while a request validates
+	size int64         // that counts in the server's held, under its mu
+
+	mu   sync.Mutex
+	next *validation // for the requests that wait; nil: none does
+
+	// The request that holds the lock owns these.
+	last *judgment
+	// moving says that the last validation found a new state. The next one then reads
+	// the state without asking for its version first: one round trip instead of two.
+	moving bool
+}
+
+// validation is one check of the cache, shared by the requests that wait for it.
+type validation struct {
+	done     chan struct{} // closed when the rest is set
+	judgment *judgment
+	err      error
+}
+
+func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 1)} }
+
+// current returns the judgment of the hospital at an instant between the call
+// and its return: the cached one if it still holds.
+func (s *server) current(ctx context.Context, hospital string) (*judgment, error) {
+	u := s.unit(hospital)
+	select {
+	case u.lock <- struct{}{}:
+		return s.validate(ctx, hospital, u)
+	default:
+	}
+	u.mu.Lock()
+	if u.next == nil {
+		u.next = &validation{done: make(chan struct{})}
+	}
+	shared := u.next
+	u.mu.Unlock()
+	select {
+	case <-shared.done:
+		return shared.judgment, shared.err
+	case u.lock <- struct{}{}:
+		select {
+		case <-shared.done: // both were so
+			<-u.lock
+			return shared.judgment, shared.err
+		default:
+			return s.validate(ctx, hospital, u)
+		}
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for a judgment: %w", ctx.Err())
+	}
+}
+
+// validate answers all requests that wait, and releases the lock.
+func (s *server) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
+	u.mu.Lock()
+	shared := u.next
+	u.next = nil
+	u.mu.Unlock()
+	err = errFault // if it panics
+	defer func() {
+		if shared != nil {
+			shared.judgment, shared.err = j, err
+			close(shared.done)
+		}
+		<-u.lock
+	}()
+	if shared != nil { // they are not to fail because one of them goes away
+		ctx = context.WithoutCancel(ctx)
+	}
+	before := u.last
+	if j, err = s.renew(ctx, hospital, u); err == nil && j != before {
+		u.last = j
+		s.store(hospital, u, j.size)
+	}
+	return j, err
+}
+
+var errFault = errors.New("the validation of the cache panicked")
+
+// renew returns the cached judgment if it holds, else one of the state that the
+// hospital is in now.
+func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
+	if u.last != nil && !u.moving {
+		token, err := s.charts.Token(ctx, hospital)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // the port's errors are ours
+		}
+		if token == u.last.token {
+			return s.rejudge(u.last), nil
+		}
+	}
+	before := &chart{} // none
+	if u.last != nil {
+		before = u.last.chart
+	}
+	state, err := s.charts.Read(ctx, hospital, before.token)
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the port's errors are ours
+	}
+	if u.last != nil {
+		if u.moving = state.Token != before.token; !u.moving {
+			return s.rejudge(u.last), nil
+		}
+	}
+	c, err := decode(s.charts, &state, before.rooms)
+	if err != nil {
+		return nil, err
+	}
+	return judge(c, u.last, acuity.At(s.shell.Now())), nil
+}
+
+// rejudge returns a judgment of the same chart now, the same one if it holds.
+func (s *server) rejudge(last *judgment) *judgment {
+	now := acuity.At(s.shell.Now())
+	if last.holds(max(now, last.head.Clock)) {
+		return last
+	}
+	return judge(last.chart, last, now)
+}
+
+// unit returns that of a hospital, made if there is none.
+func (s *server) unit(hospital string) *cachedUnit {
+	s.mu.RLock()
+	u := s.units[hospital]
+	s.mu.RUnlock()
+	if u != nil {
+		return u
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if u = s.units[hospital]; u == nil {
+		u = newCachedUnit()
+		s.units[hospital] = u
+	}
+	return u
+}
+
+// store caches a unit and counts its bytes. Above the limit it evicts others, each of
+// which costs its next reader one judgment. The map may hold another entry for the
+// hospital, if this one was evicted meanwhile.
+func (s *server) store(hospital string, u *cachedUnit, size int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old := s.units[hospital]; old != nil {
+		s.cachedBytes -= old.size
+	}
+	s.units[hospital], u.size = u, size
+	s.cachedBytes += size
+	for other, k := range s.units {
+		if s.cachedBytes <= s.cacheLimit {
+			return
+		}
+		if other != hospital {
+			delete(s.units, other)
+			s.cachedBytes -= k.size
+		}
+	}
+}
