@@ -54,7 +54,7 @@ var rooms = map[string]room{
 	"processors/history":            {imports: []string{"acuity", "schemas", "internal/stream"}},
 	"notifier":                      {imports: []string{"acuity", "internal/outbound", "notifier", "golang.org/x/time"}, goroutines: true},
 	"notifier/event":                {imports: []string{"acuity", "internal/outbound"}},
-	"notifier/endpointqueue":                 {imports: []string{"internal/outbound"}},
+	"notifier/endpointqueue":        {imports: []string{"internal/outbound"}},
 	"notifier/policy":               {imports: []string{"acuity", "internal/outbound"}},
 	"notifier/alert":                {imports: []string{"acuity", "internal/outbound", "notifier/event", "notifier/policy", "golang.org/x/text"}},          // what people read
 	"notifier/people":               {imports: []string{"acuity", "internal/outbound", "notifier", "notifier/alert", "notifier/event", "notifier/policy"}}, // which of them

@@ -1,0 +1,247 @@
+package archtest
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// What a room holds at most. A reader must see all of it at a glance.
+const (
+	maxExported = 40  // names of a package that others may use; methods and fields not counted
+	maxMethods  = 40  // of a type
+	maxLines    = 400 // of a file
+)
+
+// allowance is a size above the limit, with the reason that it stays.
+type allowance struct {
+	size   int
+	reason string
+}
+
+// allowances by what is larger: a package, a package and its type, or a file. What
+// grows beyond its allowance fails, and so does a needless one: sizes only shrink.
+var allowances = map[string]allowance{
+	"acuity":                             {283, "one package still holds the domain: the packages of the plan leave it one after the other"},
+	"acuity.Unit":                        {244, "the state of a hospital still holds its identities, people, settings and changelog"},
+	"cmd/svc.house":                      {45, "wires all roles; what only svc dev needs goes into a package of its own"},
+	"cmd/svc/config.go":                  {437, "one table of all settings, in the order of the documentation"},
+	"ingest.server":                      {41, "one handler for each path of the contract"},
+	"ingest/fhir.decoder":                {116, "one method for each element that is read; resources take their own decoders with them"},
+	"ingest/fhir/reference.go":           {421, "all forms of a FHIR reference stand together, as the standard lists them"},
+	"internal/admin/subscribers.server":  {44, "one handler for each path of the contract"},
+	"internal/analysis/replay":           {74, "export, import, replay and verify share one reader of the log"},
+	"internal/analysis/simulate.visit":   {52, "one method for each event that a patient can bring about"},
+	"internal/cli":                       {41, "one command of the API each"},
+	"internal/httpapi":                   {74, "the words of every answer: kinds of problems, parameters, routes"},
+	"internal/outbound":                  {80, "the vocabulary of what leaves the service: states, reasons and events have names of their own"},
+	"internal/stream.Cluster":            {45, "one client for administration, reading and writing"},
+	"internal/view.View":                 {61, "one method for each list of the contract that is read or written"},
+	"internal/view/viewtest/viewtest.go": {449, "one suite, in the order of a hospital's life"},
+	"schemas":                            {102, "an encoder, a decoder and a topic for each record"},
+	"schemas.reader":                     {114, "one method for each type of a field"},
+	"schemas.writer":                     {108, "one method for each type of a field"},
+}
+
+// size is a room as it is counted.
+type size struct{ exported, methods, lines map[string]int }
+
+// TestSizes wants every package, type and file within its limit.
+func TestSizes(t *testing.T) {
+	got := size{map[string]int{}, map[string]int{}, map[string]int{}}
+	eachFile(t, func(file string, source []byte) {
+		if err := got.count(file, source); err != nil {
+			t.Error(err)
+		}
+	})
+	for _, fault := range got.faults(allowances) {
+		t.Error(fault)
+	}
+}
+
+// TestSizesBite breaks each limit once and wants it named.
+func TestSizesBite(t *testing.T) {
+	var names, methods strings.Builder
+	for i := range maxExported + 1 {
+		fmt.Fprintf(&names, "func F%d() {}\n", i)
+		fmt.Fprintf(&methods, "func (t *t) f%d() {}\n", i)
+	}
+	for name, tt := range map[string]struct {
+		source string
+		allow  map[string]allowance
+		want   []string
+	}{
+		"names":                 {names.String(), nil, []string{"a: 41 exported names, at most 40"}},
+		"methods":               {"type t struct{}\n" + methods.String(), nil, []string{"a.t: 41 methods, at most 40"}},
+		"lines":                 {strings.Repeat("\n", 400), nil, []string{"a/a.go: 401 lines, at most 400"}},
+		"allowed":               {names.String(), map[string]allowance{"a": {41, "a reason"}}, nil},
+		"without a reason":      {names.String(), map[string]allowance{"a": {41, ""}}, []string{"a: an allowance needs a reason"}},
+		"smaller than allowed":  {names.String(), map[string]allowance{"a": {50, "a reason"}}, nil},
+		"larger than allowed":   {names.String() + "func G() {}\n", map[string]allowance{"a": {41, "a reason"}}, []string{"a: is 42, its allowance says 41"}},
+		"needless":              {"", map[string]allowance{"a": {50, "a reason"}}, []string{"a: needs no allowance"}},
+		"fields and unexported": {"type T struct{ A, B, C int }\nfunc f() {}\nvar v int\n", nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := size{map[string]int{}, map[string]int{}, map[string]int{}}
+			if err := got.count("a/a.go", []byte("package a\n"+tt.source)); err != nil {
+				t.Fatal(err)
+			}
+			if faults := got.faults(tt.allow); !slices.Equal(faults, tt.want) {
+				t.Errorf("faults %q, want %q", faults, tt.want)
+			}
+		})
+	}
+}
+
+// TestProductionIsUsed wants every package of production to be imported by production:
+// what only tests import is in internal/testkit, or in a folder that ends in "test".
+func TestProductionIsUsed(t *testing.T) {
+	packages, imported := map[string]bool{}, map[string]bool{}
+	eachFile(t, func(file string, source []byte) {
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		name := path.Dir(file)
+		if forTests(name) {
+			return
+		}
+		packages[name] = parsed.Name.Name != "main"
+		for _, spec := range parsed.Imports {
+			if of, err := strconv.Unquote(spec.Path.Value); err == nil {
+				imported[strings.TrimPrefix(of, module)] = true
+				if forTests(strings.TrimPrefix(of, module)) {
+					t.Errorf("%s: production imports %s, which is for tests", file, of)
+				}
+			}
+		}
+	})
+	for name, library := range packages {
+		if library && !imported[name] {
+			t.Errorf("%s: only tests import it; it belongs into internal/testkit", name)
+		}
+	}
+}
+
+func forTests(name string) bool {
+	base := path.Base(name)
+	return strings.HasPrefix(name, "internal/testkit") || strings.HasSuffix(base, "test") && base != "backtest" || name == "internal/e2e"
+}
+
+// eachFile calls f with every file of production.
+func eachFile(t *testing.T, f func(file string, source []byte)) {
+	t.Helper()
+	house := os.DirFS("../..")
+	err := fs.WalkDir(house, ".", func(file string, entry fs.DirEntry, err error) error {
+		switch name := path.Base(file); {
+		case err != nil:
+			return err
+		case entry.IsDir() && (name == "testdata" || name != "." && strings.HasPrefix(name, ".")):
+			return fs.SkipDir
+		case entry.IsDir() || path.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go"):
+			return nil
+		}
+		source, err := fs.ReadFile(house, file)
+		if err != nil {
+			return err
+		}
+		f(file, source)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// count adds one file.
+func (s *size) count(file string, source []byte) error {
+	parsed, err := parser.ParseFile(token.NewFileSet(), file, source, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	room := path.Dir(file)
+	s.lines[file] = bytes.Count(source, []byte("\n"))
+	name := func(id *ast.Ident) {
+		if id.IsExported() {
+			s.exported[room]++
+		}
+	}
+	for _, decl := range parsed.Decls {
+		switch d := decl.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				name(d.Name)
+			} else {
+				s.methods[room+"."+receiver(d.Recv.List[0].Type)]++
+			}
+		case *ast.GenDecl:
+			for _, spec := range d.Specs {
+				switch one := spec.(type) {
+				case *ast.TypeSpec:
+					name(one.Name)
+				case *ast.ValueSpec:
+					for _, id := range one.Names {
+						name(id)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return "?"
+}
+
+// faults returns what is above its limit.
+func (s *size) faults(allowed map[string]allowance) (found []string) {
+	needed := map[string]int{}
+	for _, kind := range []struct {
+		sizes map[string]int
+		limit int
+		unit  string
+	}{{s.exported, maxExported, "exported names"}, {s.methods, maxMethods, "methods"}, {s.lines, maxLines, "lines"}} {
+		for _, what := range slices.Sorted(maps.Keys(kind.sizes)) {
+			n := kind.sizes[what]
+			if n <= kind.limit {
+				continue
+			}
+			needed[what] = n
+			if _, ok := allowed[what]; !ok {
+				found = append(found, fmt.Sprintf("%s: %d %s, at most %d", what, n, kind.unit, kind.limit))
+			}
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(allowed)) {
+		a, n := allowed[what], needed[what]
+		switch {
+		case n == 0:
+			found = append(found, what+": needs no allowance")
+		case n > a.size:
+			found = append(found, fmt.Sprintf("%s: is %d, its allowance says %d", what, n, a.size))
+		case a.reason == "":
+			found = append(found, what+": an allowance needs a reason")
+		}
+	}
+	return found
+}
