@@ -43,6 +43,9 @@ func (u *Unit) rebuild(r *room) {
 	default:
 		c.Status = RoomUnknown
 		u.admitUnknown(r)
+		if len(c.Patients) == 0 && len(u.withdrawn[r.ID]) > 0 {
+			c.Status = RoomEmpty
+		}
 	}
 }
 

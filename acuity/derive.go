@@ -88,6 +88,8 @@ func (u *Unit) retell() {
 				v.cancels, u.cancels = true, append(u.cancels, v)
 			}
 		}
+		u.work.withdrawn = v.story.withdrawn(&u.table, u.work.withdrawn[:0])
+		replaceWithdrawn(u, v, u.work.withdrawn)
 		u.partake(v)
 		u.enlist(v)
 		u.markVisit(v, markWeave)

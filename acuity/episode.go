@@ -124,7 +124,8 @@ func (u *Unit) whereIs(v *visit) *room {
 
 // bind returns whose a statement is (scoring-decisions 16): of whoever was in
 // the room at its time; else at its receipt; else of the first who came within
-// the hour; else, in a room that nothing else knows, the room's own.
+// the hour; else, in a room that nothing else knows, the room's own. Who was said to be
+// there by an event that was taken back was never there: such a statement is nobody's.
 func (u *Unit) bind(r *room, h *Heard) binding {
 	if h.Settled {
 		return binding{kind: toRoom}
@@ -142,7 +143,7 @@ func (u *Unit) bind(r *room, h *Heard) binding {
 	if b := r.firstAfter(t, t.Add(firstOccupant)); b.kind != toNobody {
 		return b
 	}
-	if r.known() {
+	if r.known() || u.withdrawn.cover(r.ID, t) {
 		return binding{}
 	}
 	return binding{kind: toRoom}

@@ -166,6 +166,13 @@ func (u *Unit) takeOut(v *visit) {
 			u.markRoom(r, markState)
 		}
 	}
+	for _, w := range v.withdrawn { // or what was said there would be the room's own
+		if r := u.room(w.room); r != nil && r.Clinical && !r.Placed {
+			r.Placed = true
+			u.markRoom(r, markState)
+		}
+	}
+	replaceWithdrawn(u, v, nil)
 	u.stir(v)
 	u.stirListed(v)
 	u.unseat(v, v.spans)

@@ -59,9 +59,11 @@ type work struct {
 	present []sit  // of the room that is charted, see seePresent
 	last    *visit // of them, the patient who came last
 	own     []sojourn
-	moved   []Instant // memory of the moves of a visit
-	came    []Instant // moves since the last step
-	went    []Instant // and those that are no more
+	// withdrawn is memory of the rooms that a visit was said to be in.
+	withdrawn []withdrawn
+	moved     []Instant // memory of the moves of a visit
+	came      []Instant // moves since the last step
+	went      []Instant // and those that are no more
 	// referrals are those marked.
 	referrals []*referral
 	episode   episode

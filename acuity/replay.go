@@ -73,6 +73,7 @@ func (u *Unit) forgetDerived() {
 		}
 	}
 	u.newborns, u.parts, u.patients = nil, nil, map[string][]*visit{}
+	u.withdrawn = withdrawnRooms{}
 	for _, r := range u.referrals {
 		for i := range r.said {
 			r.said[i].bind(binding{kind: notBound})

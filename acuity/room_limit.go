@@ -46,7 +46,7 @@ func (u *Unit) roomForRoom(in *intake, id int32) bool {
 
 // roomForPlace is roomForRoom for the place of an event.
 func (u *Unit) roomForPlace(in *intake, e *Event) bool {
-	if in.roomy {
+	if in.roomy || e.Void { // what takes something back is never refused
 		return true
 	}
 	for _, l := range [...]*Location{&e.Place, &e.Prior} {

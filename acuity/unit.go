@@ -59,6 +59,7 @@ type Unit struct {
 	identities map[identity]*identity
 	table      roomTable
 	located    map[Location]*locatedPlace
+	withdrawn  withdrawnRooms
 	chart      Chart
 	verdict    Verdict
 	lately     lately
@@ -128,7 +129,9 @@ type visit struct {
 	babyAt  int      // its place among the babies of its mother
 	watched bool     // housekeeping is to look at it
 	cancels bool     // as in the list of those of which cancels may wait
-	marks   mark
+	// withdrawn is as in the index of the unit.
+	withdrawn []withdrawn
+	marks     mark
 }
 
 // chosen is a primary by a story.
@@ -155,6 +158,7 @@ func NewUnit(hospital string) *Unit {
 		looks:     map[int32][]*visit{},
 		unknown:   unknownVisits{},
 		located:   map[Location]*locatedPlace{},
+		withdrawn: withdrawnRooms{},
 	}
 	u.compile()
 	u.index()

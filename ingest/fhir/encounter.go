@@ -105,8 +105,7 @@ func (d *decoder) encounter(r *resource) bool {
 	var patient int32
 	e.Patient, e.Subject, patient = d.patientOf(&r.subject, r)
 	if now == void {
-		e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
-		d.happen(r, &e, 0)
+		withdraw(d, r, &e)
 		return true
 	}
 	if e.Patient == "" && e.Encounter == "" && d.keyOf(r) == "" {
@@ -145,6 +144,30 @@ func (d *decoder) encounter(r *resource) bool {
 		d.happen(r, &e, n)
 	}
 	return true
+}
+
+// withdraw makes the events of an Encounter that never was. They name the rooms where it
+// says that the patient was: what was said of her there is nobody's.
+func withdraw(d *decoder, r *resource, e *acuity.Event) {
+	e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
+	n := 0
+	if r.firstLocation < r.lastLocation {
+		start, _, _ := d.instant(r.during.start) // 0 if it says none
+		for _, m := range d.moves(r, e, start) {
+			if m.place.IsZero() {
+				continue
+			}
+			if n == 0 {
+				m.at = cmp.Or(start, m.at)
+			}
+			e.At, e.Place = cmp.Or(m.at, e.At), m.place
+			d.happen(r, e, n)
+			n++
+		}
+	}
+	if n == 0 {
+		d.happen(r, e, 0)
+	}
 }
 
 // classOf returns the class of an Encounter: an outpatient if neither its code nor its
