@@ -84,10 +84,14 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 			Kind: httpapi.Invalid, Message: "The body ended early.", Details: []httpapi.Detail{{Path: "", Rule: "complete"}},
 		}
 	}
-	if !packed {
-		return body.Bytes(), nil
+	content := body.Bytes()
+	if packed {
+		var problem *httpapi.Problem
+		if content, problem = unpack(content, limit); problem != nil {
+			return nil, problem
+		}
 	}
-	return unpack(body.Bytes(), limit)
+	return content, spendBytes(r, len(content))
 }
 
 func unpack(packed []byte, limit int64) ([]byte, *httpapi.Problem) {

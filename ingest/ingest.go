@@ -23,6 +23,7 @@ import (
 	"svc/internal/admin/audit"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
 )
 
 // Position is the place of an observation in the log.
@@ -95,6 +96,8 @@ type Config struct {
 	// no settings, and acts are not put on record.
 	Settings Settings
 	Audit    audit.Record
+	// Share keeps each hospital to its share of the processors; nil: there is room for all.
+	Share *limit.Share
 	// Took is told of everything that came in; nil: nobody counts.
 	Took func(Intake)
 }
@@ -169,9 +172,14 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		o.Request = s.requestOf(r, o.Hospital)
 	}
 	got := receipt{durable: true}
-	var err error
-	if got.position, err = s.append(r.Context(), o); err != nil {
-		if errors.Is(err, ErrTooLarge) {
+	err := s.spendFacts(r.Context(), o)
+	if err == nil {
+		got.position, err = s.append(r.Context(), o, enterPatience)
+	}
+	if err != nil {
+		if busy, ok := errors.AsType[*limit.Busy](err); ok {
+			httpapi.Fail(w, r, *beyondShare(busy))
+		} else if errors.Is(err, ErrTooLarge) {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.TooLarge})
 		} else {
 			s.Shell.Log.WarnContext(r.Context(), "observation not appended", "hospital", o.Hospital, "error", err)
@@ -226,10 +234,20 @@ func respondAsync(r *http.Request) bool {
 	return false
 }
 
-func (s *server) append(ctx context.Context, o *acuity.Observation) (Position, error) {
+func (s *server) append(ctx context.Context, o *acuity.Observation, patience time.Duration) (Position, error) {
+	entry, err := s.enter(ctx, o, patience)
+	if err != nil {
+		return Position{}, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, appendWait)
 	defer cancel()
-	return s.Log.Append(ctx, o)
+	at, err := s.Log.Append(ctx, o)
+	if err != nil {
+		entry.Gone()
+		return at, err //nolint:wrapcheck // says what and why
+	}
+	entry.Sent(at.Partition, at.Offset)
+	return at, nil
 }
 
 func (s *server) applied(ctx context.Context, hospital string, p Position) (acuity.Change, error) {

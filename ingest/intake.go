@@ -96,8 +96,9 @@ func newest(o *acuity.Observation) (at acuity.Instant) {
 }
 
 // counted serves a request and tells if its body was refused, by the status of the
-// answer. A request that is refused because another came under its identity (409),
-// or because there was no room for what it says, was kept; of HL7 that is refused message by message, and of FHIR
+// answer. A request that is refused because its hospital has sent too much (429) is
+// judged when it comes again. One that is refused because another came under its identity
+// (409), or because there was no room for what it says, was kept; of HL7 that is refused message by message, and of FHIR
 // that is refused resource by resource (422), the handler itself tells.
 func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
@@ -108,7 +109,8 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 	seen := &statusWriter{ResponseWriter: w}
 	serve(seen)
 	switch {
-	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError, seen.status == httpapi.Conflict.Status():
+	case seen.kept, seen.status < http.StatusBadRequest, seen.status >= http.StatusInternalServerError,
+		seen.status == httpapi.Conflict.Status(), seen.status == httpapi.RateLimited.Status():
 	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == httpapi.Unprocessable.Status():
 	default:
 		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)

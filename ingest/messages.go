@@ -31,6 +31,9 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
 	}
+	if err := m.s.awaitShare(ctx, key.Hospital, len(body), 0); err != nil {
+		return nil, err
+	}
 	o := m.s.observed(key, acuity.ChannelHL7)
 	in := m.s.reader(o)
 	x, problem := in.exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
@@ -38,7 +41,10 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 		return m.refuse(o, 1, 100), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
-		at, err := m.s.append(ctx, o)
+		if err := m.s.awaitShare(ctx, key.Hospital, 0, factsOf(o)); err != nil {
+			return nil, err
+		}
+		at, err := m.s.append(ctx, o, messagePatience)
 		switch {
 		case errors.Is(err, ErrTooLarge):
 			return m.refuse(o, len(x.results), 102), nil // sending it again would not help

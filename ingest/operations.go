@@ -9,6 +9,7 @@ import (
 	"svc/ingest/hl7"
 	"svc/internal/httpapi"
 	"svc/internal/httpapi/access"
+	"svc/internal/httpapi/limit"
 )
 
 // Operations are the ways in which facts come in.
@@ -33,7 +34,7 @@ func routes() []httpapi.Route[*server] {
 			About: "Good events are applied, bad ones are listed with what is wrong with them.",
 			Bodies: jsonBody(maxBatchBody, batchShape{},
 				httpapi.Example{Name: "Backfill", Text: `{"events":[{"eventType":"A04","occurredAt":"2026-03-04T08:14:00-06:00","visitId":"V-1002","roomId":21,"patientClass":"O"},{"eventType":"A03","occurredAt":"2026-03-04T09:10:00-06:00","visitId":"V-1002"}]}`}),
-			Data: batchAnswer{}, Limits: map[string]int64{"eventsPerBatch": maxEvents},
+			Data: batchAnswer{}, Limits: map[string]int64{"eventsPerBatch": maxEvents, "smallBodyFacts": limit.LargeFacts, "smallBodyBytes": limit.LargeBytes, "factsPerSecond": limit.FactsPerSecond, "factsAtOnce": limit.FactsAtOnce, "factsUnapplied": limit.FactsUnapplied},
 		}, Serve: (*server).batch},
 		{Operation: httpapi.Operation{
 			Path: "/api/ingest/census", Scope: access.IngestCensus, ID: "sendCensus", Summary: "All rooms of the unit and who is in them",
@@ -97,10 +98,12 @@ func routes() []httpapi.Route[*server] {
 		o.Refuses = append(slices.Clip(o.Refuses), httpapi.Conflict, httpapi.TimedOut)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
-			s.counted(w, r, func(w http.ResponseWriter) {
-				if once, ok := s.identified(w, r); ok {
-					serve(s, w, once)
-				}
+			s.shared(w, r, func(r *http.Request) {
+				s.counted(w, r, func(w http.ResponseWriter) {
+					if once, ok := s.identified(w, r); ok {
+						serve(s, w, once)
+					}
+				})
 			})
 		}
 	}

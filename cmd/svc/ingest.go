@@ -20,9 +20,15 @@ import (
 // answer from the tail of the verdicts.
 func wireIngest(_ context.Context, h *house) error {
 	applied := stream.NewApplied(answered)
+	share := h.shares()
 	counts := &intakes{applied: applied, now: h.now, pending: map[stream.Position]kept{}}
 	h.run("counts", counts.keep(h))
-	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), counts.see)
+	tail := h.cluster.Tail(h.topic(schemas.Verdicts()), func(r stream.Record) {
+		counts.see(r)
+		if _, input, ok := answered(r); ok {
+			share.Applied(r.Partition, input)
+		}
+	})
 	h.run("tail", tail.Run)
 	h.ready = append(h.ready, tail.Ready())
 
@@ -40,6 +46,7 @@ func wireIngest(_ context.Context, h *house) error {
 		Sender:     h.settings.sender,
 		Settings:   hospitals{h.settings},
 		Audit:      h.audit.record,
+		Share:      share,
 		Took:       counts.took,
 	}
 	settings := h.topic(schemas.Settings())

@@ -27,6 +27,16 @@ func (h *house) limits() {
 	h.run("last use", used.run)
 }
 
+// shares has ingest keep hospitals to their shares of the processors.
+func (h *house) shares() *limit.Share {
+	share := limit.NewShare(h.redis, h.now)
+	for _, reason := range limit.Reasons() {
+		h.metrics.labelled("svc_ingest_beyond_share_total", "Requests and messages refused, or not taken, because their hospital was beyond its share of the processors, by reason.",
+			"reason", reason.String(), func() int64 { return share.Refused(reason) })
+	}
+	return share
+}
+
 // strangersBurst is so many seconds of their rate.
 const strangersBurst = 30
 

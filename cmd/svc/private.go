@@ -69,3 +69,10 @@ func (m *metrics) seconds(name, help string, read func() time.Duration) {
 func (m *metrics) counter(name, help string, read func() int64) {
 	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(read()) }))
 }
+
+// labelled adds one of the sums that have a name in common and differ in a label.
+func (m *metrics) labelled(name, help, label, value string, read func() int64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: name, Help: help, ConstLabels: prometheus.Labels{label: value},
+	}, func() float64 { return float64(read()) }))
+}

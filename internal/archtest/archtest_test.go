@@ -30,7 +30,7 @@ type room struct {
 var rooms = map[string]room{
 	"acuity":                           {std: domainStd},
 	"schemas":                          {imports: []string{"acuity", "acuity/forecast", "internal/httpapi/access", "internal/admin/audit", "internal/outbound", "github.com/hamba/avro"}},
-	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/admin/audit", "github.com/go-chi/chi"}},
+	"ingest":                           {imports: []string{"acuity", "ingest/fhir", "ingest/hl7", "internal/httpapi/access", "internal/httpapi", "internal/httpapi/limit", "internal/admin/audit", "github.com/go-chi/chi"}},
 	"ingest/hl7":                       {imports: []string{"acuity", "golang.org/x/text"}},
 	"ingest/mllp":                      {goroutines: true},
 	"ingest/fhir":                      {imports: []string{"acuity", "ingest/hl7"}},
