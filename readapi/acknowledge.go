@@ -72,19 +72,35 @@ type ackPage struct {
 }
 
 func (p *acknowledge) show(w http.ResponseWriter, r *http.Request) {
-	l, e, ok := p.find(w, r)
-	if ok {
-		p.write(w, r, http.StatusOK, p.page(&l, &e))
-	}
-}
-
-func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
-	l, e, ok := p.find(w, r)
+	l, e, current, ok := p.find(w, r)
 	if !ok {
 		return
 	}
 	page := p.page(&l, &e)
-	if !page.Ask {
+	switch {
+	case current:
+		p.write(w, r, http.StatusOK, page)
+	case page.Ask:
+		page.State = stateUnknown
+		w.Header().Set("Retry-After", "2")
+		p.write(w, r, http.StatusServiceUnavailable, page)
+	default:
+		p.away(w, r)
+	}
+}
+
+func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
+	l, e, current, ok := p.find(w, r)
+	if !ok {
+		return
+	}
+	page := p.page(&l, &e)
+	switch {
+	case page.Ask: // an answer is kept, whatever has happened since, and judged by who knows all
+	case !current:
+		p.away(w, r)
+		return
+	default:
 		p.write(w, r, http.StatusOK, page)
 		return
 	}
@@ -108,11 +124,16 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	p.write(w, r, http.StatusOK, page)
 }
 
+// stateUnknown is what is said of an alert of which nobody knows the latest. It can be
+// answered all the same.
+const stateUnknown = "Whether somebody has acknowledged it cannot be told at this moment. Your answer is kept."
+
 // stateNewer is what the link of an older raise says.
 const stateNewer = "There has been a newer alert since. Answer that one."
 
-// find looks up where the link leads, or has answered.
-func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, ok bool) {
+// find looks up where the link leads, or has answered. Current says that the episode is
+// known to be as it is.
+func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
 		e, ok, err = p.alerts.Episode(r.Context(), l.Hospital, l.Episode)
@@ -120,14 +141,14 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 		ok = false
 	}
 	switch {
-	case err != nil:
+	case err != nil && !ok:
 		p.away(w, r)
-		return l, e, false
+		return l, e, false, false
 	case !ok:
 		p.write(w, r, http.StatusNotFound, ackPage{Title: "This link leads nowhere", State: "It is older than 24 hours, or was cut. Look at the newest alert."})
-		return l, e, false
+		return l, e, false, false
 	}
-	return l, e, true
+	return l, e, err == nil, true
 }
 
 func (p *acknowledge) page(l *outbound.AckLink, e *outbound.Episode) ackPage {

@@ -22,6 +22,7 @@ type fakeAlerts struct {
 	episode outbound.Episode
 	orders  []outbound.Command
 	away    bool
+	behind  error // what is known of the episode may have changed since
 	busy    bool   // the notifier has not done it yet
 	refused string // or says why not
 }
@@ -37,7 +38,7 @@ func (f *fakeAlerts) Link(_ context.Context, token string) (outbound.AckLink, bo
 }
 
 func (f *fakeAlerts) Episode(_ context.Context, hospital, id string) (outbound.Episode, bool, error) {
-	return f.episode, hospital == "mercy" && id == f.episode.ID, nil
+	return f.episode, hospital == "mercy" && id == f.episode.ID, f.behind
 }
 
 func (f *fakeAlerts) Unit(string) (string, *time.Location) { return "Mercy <b>L&D</b>", time.UTC }
@@ -84,6 +85,10 @@ func TestAcknowledgePage(t *testing.T) {
 		"guessed":                             {"POST", "/a/ZZZZZZZZZZZZ", nil, 404, "leads nowhere", false, 0},
 		"the episode is gone":                 {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.episode.ID = "epi_2" }, 404, "leads nowhere", false, 0},
 		"nothing can be looked up":            {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.away = true }, 503, "Nothing was acknowledged", false, 0},
+		"a look while nobody knows":           {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind = errAway }, 503, "cannot be told", true, 0},
+		"an answer while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.busy = errAway, true }, 200, "Your answer is kept", false, 1},
+		"over, while nobody knows":            {"GET", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Not now", false, 0},
+		"answered, while nobody knows":        {"POST", "/a/7KQ2M9XW3PTD", func(f *fakeAlerts) { f.behind, f.episode.AckedAt = errAway, at }, 503, "Nothing was acknowledged", false, 0},
 		"a method that is not there":          {"PUT", "/a/7KQ2M9XW3PTD", nil, 405, "invalid_request", false, 0},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -76,15 +76,23 @@ var (
 // broken is one of the reasons of the status.
 func unavailable(err error) httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
-	rule := reasonAway
-	switch {
-	case errors.Is(err, ErrBehind):
-		rule, p.Message = reasonBehind, "Something that was sent may not be in the verdict yet, so it is not told. It is safe to send the request again."
-	case errors.Is(err, ErrIncomplete):
-		rule = reasonIncomplete
+	rule := Reason(err)
+	if rule == reasonBehind {
+		p.Message = "Something that was sent may not be in the verdict yet, so it is not told. It is safe to send the request again."
 	}
 	p.Details = []httpapi.Detail{{Path: "data", Rule: rule}}
 	return p
+}
+
+// Reason is the reason of the status for which something cannot be told.
+func Reason(err error) string {
+	switch {
+	case errors.Is(err, ErrBehind):
+		return reasonBehind
+	case errors.Is(err, ErrIncomplete):
+		return reasonIncomplete
+	}
+	return reasonAway
 }
 
 // retryAfter is what a reader is told to wait when the view is away: a view is

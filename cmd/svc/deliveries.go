@@ -10,14 +10,15 @@ import (
 	"svc/internal/outbound"
 	"svc/internal/view"
 	"svc/notifier/event"
+	"svc/readapi"
 	"svc/schemas"
 )
 
 // subscribers is what administers who is told.
 func (h *house) subscribers() subscribers.Config {
 	return subscribers.Config{
-		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis}, Key: h.settings.register.Key,
-		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery,
+		Shell: h.shell, Register: h.settings.subscribers, Lists: deliveries{h.redis.Lists()}, Key: h.settings.register.Key,
+		Store: h.settings, Audit: h.audit.record, Order: h.order, Test: testDelivery, Reason: readapi.Reason,
 		Check: checkEndpoint(h.config.guard()), Zone: h.settings.register.Zone,
 	}
 }
@@ -51,7 +52,7 @@ func testDelivery(c *outbound.Command) string {
 }
 
 // deliveries is what the notifier tells of its work, as administrators see it.
-type deliveries struct{ view *view.View }
+type deliveries struct{ lists *view.Lists }
 
 // scannedMost bounds what one page looks at when a filter leaves nearly all out.
 const scannedMost = 20_000
@@ -65,7 +66,7 @@ func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 	var fault error
 	var last view.Mark
 	scanned := 0
-	err = l.view.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m view.Mark, value []byte) bool {
+	err = l.lists.ScanDeliveries(ctx, q.Hospital, q.Endpoint, q.Since, q.Until, behind, func(m view.Mark, value []byte) bool {
 		scanned++
 		e, wrong := schemas.DecodeDelivery(value)
 		if wrong != nil {
@@ -83,39 +84,40 @@ func (l deliveries) Deliveries(ctx context.Context, q outbound.Query) (page outb
 		}
 		return true
 	})
-	return page, errors.Join(err, fault)
+	return page, errors.Join(away(err), fault)
 }
 
 // Delivery implements [subscribers.View].
 func (l deliveries) Delivery(ctx context.Context, hospital, id string) (outbound.Delivery, bool, error) {
-	value, err := l.view.Delivery(ctx, hospital, id)
-	if err != nil || value == nil {
-		return outbound.Delivery{}, false, err
+	value, err := l.lists.Delivery(ctx, hospital, id)
+	if value == nil {
+		return outbound.Delivery{}, false, away(err)
 	}
-	e, err := schemas.DecodeDelivery(value)
-	if err != nil {
-		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", err)
+	e, fault := schemas.DecodeDelivery(value)
+	if fault != nil {
+		return outbound.Delivery{}, false, fmt.Errorf("decode delivery: %w", fault)
 	}
-	return e.Delivery, true, nil
+	return e.Delivery, true, away(err)
 }
 
 // Health implements [subscribers.View].
 func (l deliveries) Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error) {
-	value, err := l.view.Health(ctx, hospital, endpoint)
+	value, err := l.lists.Health(ctx, hospital, endpoint)
 	ok, err = noted(value, err, &h)
 	return h, ok, err
 }
 
 // Progress implements [subscribers.View].
 func (l deliveries) Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error) {
-	value, err := l.view.Command(ctx, hospital, command)
+	value, err := l.lists.Command(ctx, hospital, command)
 	ok, err = noted(value, err, &p)
 	return p, ok, err
 }
 
 // Episodes implements [subscribers.View].
 func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error) {
-	values, err := l.view.Episodes(ctx, hospital)
+	values, err := l.lists.Episodes(ctx, hospital)
+	err = away(err)
 	all := make([]outbound.Episode, 0, len(values))
 	for _, value := range values {
 		var e outbound.Episode
@@ -127,13 +129,14 @@ func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.E
 	return all, err
 }
 
-// noted reads what the notifier wrote; ok is false if it wrote nothing.
+// noted reads what the notifier wrote; ok is false if it wrote nothing. The error may
+// be that it has written more since.
 func noted(value []byte, err error, into any) (ok bool, _ error) {
-	if err != nil || value == nil {
-		return false, err
+	if value == nil {
+		return false, away(err)
 	}
 	if err := json.Unmarshal(value, into); err != nil {
 		return false, fmt.Errorf("decode note: %w", err)
 	}
-	return true, nil
+	return true, away(err)
 }

@@ -36,6 +36,10 @@ var healthChecks = []healthCheck{
 	{"view", "read", "a partition is not all there, nobody has written it for five seconds, or something that it lacks has waited for two", "reads of its hospitals: 503 `view_incomplete` or `processing_behind`"},
 	{"processing", "process", "observations of an own partition have waited for two seconds, or the log has not answered for five", "reads of its hospitals: 503 `processing_behind`; writes: `applied: false`"},
 	{"verdict", "process", "the process has taken up no partition since its start", "nothing, while another process has them"},
+	{"lists", "notify", "what it tells of deliveries, endpoints, commands and alert episodes cannot be written to Redis, or changes of an own partition have waited for three seconds", "reads of these lists: 503 `processing_behind` after five seconds; deliveries and alerts go on"},
+	{"lists", "read", "the lists of a partition are not all there, no notifier has written them for five seconds, or something that they lack has waited for three", "reads of these lists: 503 `view_incomplete` or `processing_behind`; `status` of an endpoint is null; an acknowledgment is kept"},
+	{"forecast", "process", "what is learnt cannot be written to Redis, or changes of an own partition have waited for three seconds to be learnt", "`GET /api/v1/predict`: 503 `processing_behind` after five seconds; verdicts go on"},
+	{"forecast", "read", "the models of a partition are not all there, nobody has written them for five seconds, or something that they lack has waited for three", "`GET /api/v1/predict`: 503 `view_incomplete` or `processing_behind`"},
 	{"notify", "notify", "the process has taken up no partition since its start", "nothing, while another process has them"},
 }
 

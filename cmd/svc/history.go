@@ -26,10 +26,12 @@ func wireHistory(ctx context.Context, h *house) error {
 	if err != nil {
 		return err
 	}
-	view := newProjection()
-	view.projector = h.models().Projector(generation, view.again)
-	h.run("view of models", view.projector.Run)
-	h.health.add("view", writes("the view of models", view.projector))
+	learnt := newProjection()
+	learnt.projector = h.models().Projector(generation, learnt.again)
+	h.run("view of models", learnt.projector.Run)
+	h.run("pulse of models", h.pulse(learnt, h.topic(schemas.Verdicts())))
+	h.health.add("forecast", writes("the view of models", learnt.projector))
+	h.health.add("forecast", h.processes(learnt, view.BesideAtMost))
 
 	snapshots, stats := h.topic(schemas.Snapshots()), &stream.Stats{}
 	config := stream.Config{
@@ -38,6 +40,7 @@ func wireHistory(ctx context.Context, h *house) error {
 		Input:       h.topic(schemas.Verdicts()),
 		Changelog:   h.topic(schemas.Models()),
 		Sparse:      true,
+		Passed:      learnt.passed,
 		CommitEvery: historyEvery,
 		Stats:       stats,
 		Leave:       h.leaves,
@@ -52,7 +55,7 @@ func wireHistory(ctx context.Context, h *house) error {
 	h.run("history", func(ctx context.Context) error {
 		config.NewTask = history.Tasks(history.Config{
 			Zone: h.settings.register.Zone,
-			View: modelView{view},
+			View: modelView{learnt},
 			Past: func(partition int32, since time.Time, each func([]byte) error) error {
 				return h.past(ctx, snapshots, partition, since, each)
 			},

@@ -50,6 +50,7 @@ func wireNotify(ctx context.Context, h *house) error {
 		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
 		Leave: func() bool { return h.leaves() || h.keyCheck.healthy(ctx) != nil },
 	}
+	work := member{n, h, make(chan struct{}, 1)}
 	h.run("notify", func(ctx context.Context) error {
 		defer ledger.appender.Close()
 		defer hooks.Close()
@@ -60,12 +61,14 @@ func wireNotify(ctx context.Context, h *house) error {
 		go func() { done <- n.Run(life) }()
 		// Without the endpoints, and the key that opens what is sealed of them, there is
 		// nobody to tell: others take up the partitions then.
-		err := h.keyCheck.while(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, member{n, h}) })
+		err := h.keyCheck.while(ctx, func(ctx context.Context) error { return h.cluster.Share(ctx, share, work) })
 		stop()
 		return errors.Join(err, <-done)
 	})
 	h.run("deliveries", lists.Run)
-	h.run("lists", func(ctx context.Context) error { return h.relist(ctx, n) })
+	h.run("lists", func(ctx context.Context) error { return relist(ctx, h, n, lists) })
+	h.run("pulse of lists", func(ctx context.Context) error { return pulseLists(ctx, h, work, lists) })
+	h.health.add("lists", func(context.Context) error { return lists.Fault(h.now()) })
 	h.health.add("notify", func(context.Context) error {
 		if _, ever := n.Owned(); ever == 0 {
 			return errors.New("no partition was taken up yet")
@@ -76,38 +79,21 @@ func wireNotify(ctx context.Context, h *house) error {
 	return nil
 }
 
-// relistEvery is how often the lists are looked at.
-const relistEvery = 2 * time.Second
-
-// relist tells the lists of our partitions anew when Redis has lost them.
-func (h *house) relist(ctx context.Context, n *notifier.Notifier) error {
-	for {
-		var owned []int32
-		for p := range n.Positions() {
-			owned = append(owned, p)
-		}
-		listed, err := h.redis.Listed(ctx, owned)
-		for i := 0; err == nil && i < len(listed); i++ {
-			if listed[i] {
-				continue
-			}
-			if err = n.Tell(ctx, owned[i]); err == nil {
-				err = h.redis.SetListed(ctx, owned[i])
-			}
-		}
-		if err != nil && ctx.Err() == nil {
-			h.log.DebugContext(ctx, "lists are told later", "error", err)
-		}
-		if err := pause(ctx, relistEvery); err != nil {
-			return err
-		}
-	}
-}
-
 // member turns records of Kafka into what the notifier takes.
 type member struct {
 	*notifier.Notifier
 	house *house
+	took  chan struct{} // a partition has just become ours
+}
+
+// Assign implements [stream.Sharer].
+func (m member) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
+	next, side, err = m.Notifier.Assign(ctx, partition, committed, note)
+	select {
+	case m.took <- struct{}{}:
+	default:
+	}
+	return next, side, err
 }
 
 // Records implements [stream.Sharer].

@@ -1,11 +1,16 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"log/slog"
+	"maps"
+	"slices"
+	"time"
 
 	"svc/internal/outbound"
 	"svc/internal/view"
+	"svc/notifier"
 	"svc/schemas"
 )
 
@@ -53,4 +58,65 @@ func (s listing) note(v any, put func([]byte)) {
 		return
 	}
 	put(value)
+}
+
+// relistEvery is how often the lists are looked at.
+const relistEvery = time.Second
+
+// relist tells the lists of our partitions anew when Redis has lost them.
+func relist(ctx context.Context, h *house, n *notifier.Notifier, lists *view.Deliveries) error {
+	for {
+		owned := slices.Collect(maps.Keys(n.Positions()))
+		listed, err := h.redis.Lists().Listed(ctx, owned)
+		for i := 0; err == nil && i < len(listed); i++ {
+			if listed[i] {
+				continue
+			}
+			if err = n.Tell(ctx, owned[i]); err == nil {
+				lists.Written(ctx) // nobody reads what is not there yet
+				err = h.redis.Lists().SetListed(ctx, owned[i])
+			}
+		}
+		if err != nil && ctx.Err() == nil {
+			h.log.DebugContext(ctx, "lists are told later", "error", err)
+		}
+		if err := pause(ctx, relistEvery); err != nil {
+			return err
+		}
+	}
+}
+
+// pulseLists says each second which partitions we have, and how much of their log is
+// not in the lists, as [house.pulse] does of the verdicts. A notifier that stands
+// still says nothing: its positions are asked of its loop.
+func pulseLists(ctx context.Context, h *house, work member, lists *view.Deliveries) error {
+	every := time.NewTicker(pulseEvery)
+	defer every.Stop()
+	topic := h.topic(schemas.Verdicts())
+	for {
+		if owned := slices.Collect(maps.Keys(work.Notifier.Positions())); len(owned) > 0 {
+			asked := h.now()
+			within, cancel := context.WithTimeout(ctx, pulseEvery)
+			ends, err := h.cluster.Ends(within, topic, owned)
+			cancel()
+			if err != nil && ctx.Err() == nil {
+				h.log.DebugContext(ctx, "the ends of the verdicts are not known", "error", err)
+			}
+			said := map[int32]view.ListPulse{}
+			for partition, mark := range work.Notifier.Positions() {
+				end, known := ends[partition]
+				if !known {
+					end = -1
+				}
+				said[partition] = view.ListPulse{Reached: mark.Offset, End: end}
+			}
+			lists.Pulse(asked, said)
+		}
+		select {
+		case <-every.C:
+		case <-work.took:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

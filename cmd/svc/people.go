@@ -156,18 +156,22 @@ type links struct{ house *house }
 
 // Link implements [readapi.Alerts].
 func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, ok bool, err error) {
-	value, err := l.house.redis.Link(ctx, linkID(token))
-	ok, err = noted(value, err, &link)
-	return link, ok, err
+	value, err := l.house.redis.Lists().Link(ctx, linkID(token))
+	if ok, err = noted(value, err, &link); ok || err != nil {
+		return link, ok, err
+	}
+	// Whose link it is is not known, so it is nobody's only if the lists of all are whole.
+	faults, err := l.house.redis.Lists().Faults(ctx, l.house.partitions)
+	return link, false, away(errors.Join(err, partitionFaults(faults, int(l.house.partitions))))
 }
 
 // Episode implements [readapi.Alerts].
 func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Episode, ok bool, err error) {
-	all, err := l.house.redis.Episodes(ctx, hospital)
-	if err != nil || all[id] == "" {
-		return e, false, err
+	all, err := l.house.redis.Lists().Episodes(ctx, hospital)
+	if all[id] == "" {
+		return e, false, away(err)
 	}
-	ok, err = noted([]byte(all[id]), nil, &e)
+	ok, err = noted([]byte(all[id]), err, &e)
 	return e, ok, err
 }
 
@@ -181,7 +185,7 @@ func (l links) Order(ctx context.Context, c *outbound.Command) error { return l.
 
 // Done implements [readapi.Alerts].
 func (l links) Done(ctx context.Context, c *outbound.Command) (outbound.Progress, bool) {
-	return subscribers.Await(ctx, deliveries{l.house.redis}, c, func(p *outbound.Progress) bool { return p.Done })
+	return subscribers.Await(ctx, deliveries{l.house.redis.Lists()}, c, func(p *outbound.Progress) bool { return p.Done })
 }
 
 // mountAlerts adds what people and providers of SMS open without a key.

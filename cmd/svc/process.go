@@ -20,7 +20,7 @@ func wireProcess(ctx context.Context, h *house) error {
 
 	h.run("pulse", h.pulse(view, h.topic(schemas.Observations())))
 	h.health.add("view", writes("the view", projector))
-	h.health.add("processing", h.processes(view))
+	h.health.add("processing", h.processes(view, 0))
 	h.metrics.seconds("svc_process_oldest_seconds", "Age of the oldest observation without a verdict on the owned partitions; while the log does not answer, time since it did.",
 		func() time.Duration { return view.behind(h.now()) })
 

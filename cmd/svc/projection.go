@@ -73,6 +73,20 @@ func (kept *partitionCharts) Show(applied int64, changed []verdict.Chart) {
 	v.projector.Put(view.Projection{Partition: kept.partition, Position: applied, Units: units})
 }
 
+// passed notes that a partition is taken in up to an offset, whether it changed
+// anything or not.
+func (v *projection) passed(partition int32, next int64) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	kept := v.partitions[partition]
+	if kept == nil || next-1 <= kept.applied {
+		return
+	}
+	kept.applied = next - 1
+	kept.fresh.Reached(kept.applied)
+	v.projector.Put(view.Projection{Partition: partition, Position: kept.applied})
+}
+
 // Disown implements [verdict.OwnedView].
 func (kept *partitionCharts) Disown() {
 	v := kept.view

@@ -65,14 +65,15 @@ func (v *projection) behind(now time.Time) (most time.Duration) {
 	return most
 }
 
-// processes fails while observations wait for longer than a read may hide.
-func (h *house) processes(v *projection) func(context.Context) error {
+// processes fails while what a projection is made of waits for longer than a read may
+// hide; 0: as of the verdicts.
+func (h *house) processes(v *projection, most time.Duration) func(context.Context) error {
 	return func(context.Context) error {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		faults := map[int32]error{}
 		for partition, kept := range v.partitions {
-			if err := kept.fresh.Fault(h.now()); err != nil {
+			if err := kept.fresh.Fault(h.now(), most); err != nil {
 				faults[partition] = err
 			}
 		}
@@ -91,12 +92,15 @@ func writes(what string, p *view.Projector) func(context.Context) error {
 }
 
 // shows fails while a partition of the view cannot be read.
-func (h *house) shows(ctx context.Context) error {
-	faults, err := h.redis.Faults(ctx, h.partitions)
+func (h *house) shows(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Faults) }
+
+// partitionsRead fails while a partition cannot be read.
+func partitionsRead(ctx context.Context, h *house, ask func(context.Context, int32) (map[int32]error, error)) error {
+	found, err := ask(ctx, h.partitions)
 	if err != nil {
 		return err
 	}
-	return partitionFaults(faults, int(h.partitions))
+	return partitionFaults(found, int(h.partitions))
 }
 
 // partitionFaults says how many partitions of all fail, and why the first does.
@@ -108,9 +112,10 @@ func partitionFaults(faults map[int32]error, all int) error {
 	return fmt.Errorf("%d of %d partitions; partition %d: %w", len(faults), all, first, faults[first])
 }
 
-// current waits until every partition of the view can be read.
+// current waits until every partition can be read: of the view, and of what stands
+// beside it.
 func (h *house) current(ctx context.Context) error {
-	for h.shows(ctx) != nil {
+	for h.shows(ctx) != nil || partitionsRead(ctx, h, h.models().Faults) != nil || partitionsRead(ctx, h, h.redis.Lists().Faults) != nil {
 		if err := pause(ctx, pulseEvery/200); err != nil { //nolint:mnd // 5 ms: somebody waits for the prompt
 			return err
 		}

@@ -27,6 +27,8 @@ func wireRead(_ context.Context, h *house) error {
 	readapi.MountDeadLetters(h.router, h.shell, letters.list)
 	h.health.add("redis", h.redis.Ping)
 	h.health.add("view", h.shows)
+	h.health.add("lists", func(ctx context.Context) error { return partitionsRead(ctx, h, h.redis.Lists().Faults) })
+	h.health.add("forecast", func(ctx context.Context) error { return partitionsRead(ctx, h, h.models().Faults) })
 	return h.mountAlerts()
 }
 

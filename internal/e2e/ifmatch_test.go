@@ -18,7 +18,7 @@ func TestTwoAdministrators(t *testing.T) {
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	env := append([]string{"SVC_SECRETS_KEY=" + "a key for tests, 32 characters and more"}, s.env...)
 	other := start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, env...)
-	other.await("http://" + private + "/readyz?exclude=view")
+	other.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	s.front.kill()
 	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", strings.TrimPrefix(s.base, "http://"), "--private-listen", "127.0.0.1:" + mustFreePort(t)}, env...)
 	s.front.await(s.base + "/healthz")

@@ -21,7 +21,7 @@ func TestRateOnTwoInstances(t *testing.T) {
 	private := "127.0.0.1:" + mustFreePort(t)
 	listen := "127.0.0.1:" + mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	second.await("http://" + private + "/readyz?exclude=view")
+	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "limited", "--scopes", "read:unit-state", "--rate", "50", "--burst", "200")
 	instances := [2]*partner{newPartner(s.base, "north", key), newPartner("http://"+listen, "north", key)}
 	for i, base := range []string{s.base, instances[1].base} { // the view is whole; asked with a key without a limit

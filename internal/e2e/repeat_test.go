@@ -62,7 +62,7 @@ func TestResendAcrossInstances(t *testing.T) {
 	listen := "127.0.0.1:" + mustFreePort(t)
 	private := "127.0.0.1:" + mustFreePort(t)
 	other := start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	other.await("http://" + private + "/readyz?exclude=view")
+	other.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	here := s.partners[0]
 	there := newPartner("http://"+listen, here.hospital, here.key)
 	eventually(t, 60*time.Second, func() error { // the processor has taken up its partitions
@@ -102,7 +102,7 @@ func TestResendAcrossInstances(t *testing.T) {
 	}
 	other.kill()
 	other = start(t, "other", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	other.await("http://" + private + "/readyz?exclude=view")
+	other.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	eventually(t, 10*time.Second, func() error {
 		if _, err := there.do(http.MethodGet, "/healthz", "", ""); err != nil {
 			return err

@@ -43,7 +43,7 @@ func TestAnotherSecretsKey(t *testing.T) {
 		notify.stop()
 		s.front.stop()
 		s.front = start(t, "front", []string{"run", "ingest,read", "--listen", strings.TrimPrefix(s.base, "http://"), "--private-listen", private[1]}, s.env...)
-		s.front.await("http://" + private[1] + "/readyz")
+		s.front.await("http://" + private[1] + "/readyz?exclude=lists")
 		tell()
 	}
 	pings := 0

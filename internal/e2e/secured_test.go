@@ -66,7 +66,7 @@ func TestSecuredServers(t *testing.T) {
 				t.Helper()
 				private := "127.0.0.1:" + mustFreePort(t)
 				n := start(t, user, append(args, "--private-listen", private), as(user)...)
-				n.await("http://" + private + "/readyz?exclude=view")
+				n.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 				nodes = append(nodes, n)
 			}
 			run("front", "run", "ingest,read", "--listen", listen)

@@ -59,24 +59,31 @@ func startSystemWith(t testing.TB, env []string, hospitals ...string) *system {
 // refuses each command for which refuse returns an error.
 func startEmbedded(t testing.TB, refuse func(command string) string, hospitals ...string) *system {
 	t.Helper()
-	kafka, err := stream.Embed(stream.BrokerOptions{})
+	kafka, redis := embedServers(t, func(command string, _ []string) string { return refuse(command) })
+	return startSystemOn(t, kafka, redis, nil, hospitals...)
+}
+
+// embedServers starts the two, of which Redis is asked about each command.
+func embedServers(t testing.TB, refuse func(command string, args []string) string) (kafka, redis *server) {
+	t.Helper()
+	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(kafka.Close)
+	t.Cleanup(broker.Close)
 	view := miniredis.NewMiniRedis()
 	if err := view.Start(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(view.Close)
-	view.Server().SetPreHook(func(p *redisserver.Peer, command string, _ ...string) bool {
-		why := refuse(command)
+	view.Server().SetPreHook(func(p *redisserver.Peer, command string, args ...string) bool {
+		why := refuse(command, args)
 		if why != "" {
 			p.WriteError(why)
 		}
 		return why != ""
 	})
-	return startSystemOn(t, &server{address: kafka.Addr()}, &server{address: view.Addr()}, nil, hospitals...)
+	return &server{address: broker.Addr()}, &server{address: view.Addr()}
 }
 
 func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals ...string) *system {
@@ -92,7 +99,7 @@ func startSystemOn(t testing.TB, kafka, redis *server, env []string, hospitals .
 	s.base = "http://" + listen
 	s.front = start(t, "front", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
 	s.private = "http://" + private
-	s.front.await(s.private + "/readyz?exclude=view")
+	s.front.await(s.private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	for _, hospital := range hospitals {
 		cli(t, s.env, "hospitals", "create", "--id", hospital, "--name", "Test "+hospital, "--timezone", "America/Chicago")
 		key := cli(t, s.env, "keys", "mint", "--hospital", hospital, "--name", "test", "--scopes", "all", "--rate", "0")

@@ -56,7 +56,7 @@ func (x *truth) well(t *testing.T) {
 		})
 	}
 	for _, private := range []string{x.system.private, x.private} {
-		eventually(t, 20*time.Second, func() error { return ready(private + "/readyz") })
+		eventually(t, 20*time.Second, func() error { return ready(private + "/readyz?exclude=lists") })
 	}
 	if got := healthy(t, x.system.private); got["view"] != "1" {
 		t.Errorf("svc_healthy of the reader: %v", got)
@@ -146,7 +146,7 @@ func (x *truth) tells(t *testing.T) {
 	if err := ready(x.system.private + "/readyz"); err == nil || !strings.Contains(err.Error(), "view: ") {
 		t.Errorf("the reader is ready: %v", err)
 	}
-	if err := ready(x.system.private + "/readyz?exclude=view"); err != nil {
+	if err := ready(x.system.private + "/readyz?exclude=view&exclude=forecast&exclude=lists"); err != nil {
 		t.Errorf("beside the view: %v", err)
 	}
 	if got := healthy(t, x.system.private); got["view"] != "0" {

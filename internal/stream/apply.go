@@ -41,6 +41,11 @@ func (l *loop) apply(p *part, fp *kgo.FetchPartition) (applied int, err error) {
 			r.Recycle()
 			continue // applied already: the changelog knows it, or we were rewound
 		}
+		if r.Attrs.IsControl() {
+			p.next = r.Offset + 1
+			r.Recycle()
+			continue
+		}
 		if r.Offset > p.next && !l.cfg.Sparse {
 			return applied, gapError{partition: r.Partition, want: p.next, have: r.Offset}
 		}

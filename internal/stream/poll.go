@@ -57,12 +57,26 @@ func (l *loop) poll(ctx context.Context, deadline time.Time, most int) (polled, 
 	if err := l.news(ctx, fetches); err != nil {
 		return polled{}, err
 	}
-	out := polled{fault: l.take(), records: fetches.NumRecords()}
+	out := polled{fault: l.take(), records: countRecords(fetches, l.cfg.Passed != nil)}
 	if out.fault == nil {
 		out.fault = l.applyAll(fetches)
 	}
 	l.lag()
 	return out, nil
+}
+
+// countRecords returns how many records tasks are given. There may be markers.
+func countRecords(fetches kgo.Fetches, markers bool) int {
+	if !markers {
+		return fetches.NumRecords()
+	}
+	n := 0
+	for iter := fetches.RecordIter(); !iter.Done(); {
+		if r := iter.Next(); !r.Attrs.IsControl() {
+			n++
+		}
+	}
+	return n
 }
 
 // news looks at the errors of a poll. Most are only that: the group rejoins and

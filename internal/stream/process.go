@@ -32,6 +32,10 @@ type Config struct {
 	// a trace in the changelog. Without it a missing offset, or a commit that
 	// the changelog does not know, stops the loop.
 	Sparse bool
+	// Passed is told up to which offset a partition is taken in, with what needs no
+	// task: markers of transactions. It returns at once; nil: nobody looks. It may be
+	// set for a Sparse input.
+	Passed func(partition int32, next int64)
 	// Route names the topic of an output by its key; nil or "": the
 	// changelog. Other topics must have the changelog's partitions.
 	Route func(key []byte) string

@@ -59,6 +59,7 @@ type part struct {
 	task  Task
 	next  int64     // input offset to apply next
 	end   int64     // high watermark of the input as last heard of
+	told  int64     // position that Passed was told
 	dirty bool      // touched by the transaction under way
 	since time.Time // of the restore
 	shown time.Time // when its task last held nothing back
@@ -130,6 +131,9 @@ func (l *loop) open() error {
 	)
 	if !l.cluster.embedded {
 		opts = append(opts, kgo.InstanceID(l.id))
+	}
+	if l.cfg.Passed != nil { // what lies behind the last record of a transaction is its marker
+		opts = append(opts, kgo.KeepControlRecords())
 	}
 	session, err := kgo.NewGroupTransactSession(opts...)
 	if err != nil {

@@ -58,9 +58,26 @@ func (l *loop) turn(ctx, free context.Context) error {
 		}
 	}
 	if fault == nil && count == 0 && !l.touched() {
-		return l.forget(free)
+		err := l.forget(free)
+		tellPassed(l.parts, l.cfg.Passed)
+		return err
 	}
-	return l.commit(ctx, free, fault)
+	err := l.commit(ctx, free, fault)
+	tellPassed(l.parts, l.cfg.Passed)
+	return err
+}
+
+// tellPassed tells how far each partition is: no transaction is under way.
+func tellPassed(parts map[int32]*part, tell func(partition int32, next int64)) {
+	if tell == nil {
+		return
+	}
+	for n, p := range parts {
+		if !p.dirty && p.told != p.next {
+			p.told = p.next
+			tell(n, p.next)
+		}
+	}
 }
 
 // forget lets the session forget a revocation that met no transaction. It would

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -78,11 +76,16 @@ type Deliveries struct {
 	notes      map[note][]byte
 	waiting    []chan struct{} // closed once all that was put before is written
 	dropped    int
+	fresh      map[int32]*Freshness // of the partitions that are ours
+	pulse      bool                 // it is to be said
+	fault      error                // why nothing was written when that was last tried
 }
 
 // Deliveries returns a writer, of which a process needs one.
 func (b *View) Deliveries() *Deliveries {
-	return &Deliveries{view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}}
+	return &Deliveries{
+		view: b, moved: make(chan struct{}, 1), deliveries: map[string]*Delivery{}, notes: map[note][]byte{}, fresh: map[int32]*Freshness{},
+	}
 }
 
 // Put notes a delivery; it returns at once.
@@ -155,7 +158,11 @@ func (d *Deliveries) Run(ctx context.Context) error {
 			return ctx.Err()
 		case <-d.moved:
 		}
-		if err := d.flush(ctx); err != nil && ctx.Err() == nil {
+		err := d.flush(ctx)
+		if ctx.Err() == nil {
+			d.failed(ctx, err)
+		}
+		if err != nil && ctx.Err() == nil {
 			d.move()
 			select {
 			case <-ctx.Done():
@@ -166,6 +173,19 @@ func (d *Deliveries) Run(ctx context.Context) error {
 	}
 }
 
+// failed notes why nothing is written, nil if it is.
+func (d *Deliveries) failed(ctx context.Context, err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case err != nil && d.fault == nil:
+		d.view.cfg.Log.WarnContext(ctx, "lists cannot be written, keeping the latest", "error", err)
+	case err == nil && d.fault != nil:
+		d.view.cfg.Log.InfoContext(ctx, "lists are written again")
+	}
+	d.fault = err
+}
+
 // flush writes all there is; what was not written is put back under what came
 // meanwhile. Deliveries go before notes: who reads that a command is done finds
 // what it delivered.
@@ -173,6 +193,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	deliveries, notes, waiting := d.deliveries, d.notes, d.waiting
 	d.deliveries, d.notes, d.waiting = map[string]*Delivery{}, map[note][]byte{}, nil
+	said := d.takeSigns()
 	if d.dropped > 0 {
 		d.view.cfg.Log.WarnContext(ctx, "deliveries not listed", "count", d.dropped)
 		d.dropped = 0
@@ -204,6 +225,9 @@ func (d *Deliveries) flush(ctx context.Context) error {
 		err = d.view.putNotes(ctx, notes)
 	}
 	if err == nil {
+		err = d.putSigns(ctx, said)
+	}
+	if err == nil {
 		for _, done := range waiting {
 			close(done)
 		}
@@ -212,6 +236,7 @@ func (d *Deliveries) flush(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	maps.Copy(notes, d.notes)
+	d.pulse = d.pulse || said != nil
 	d.notes, d.waiting = notes, append(waiting, d.waiting...)
 	for key, one := range deliveries {
 		if newer := d.deliveries[key]; newer == nil || newer.rank() < one.rank() {
@@ -263,121 +288,6 @@ func (b *View) putNotes(ctx context.Context, notes map[note][]byte) error {
 		pipe.PExpire(ctx, key, keep)
 	}
 	return b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err })
-}
-
-// Mark is a place in a list of deliveries; the zero value is its beginning.
-type Mark struct {
-	At int64 // ms
-	ID string
-}
-
-// String is the form of a cursor.
-func (m Mark) String() string { return strconv.FormatInt(m.At, 10) + "." + m.ID }
-
-// ParseMark reads what [Mark.String] writes.
-func ParseMark(text string) (m Mark, ok bool) {
-	at, id, ok := strings.Cut(text, ".")
-	if !ok || id == "" {
-		return Mark{}, false
-	}
-	ms, err := strconv.ParseInt(at, 10, 64)
-	return Mark{ms, id}, err == nil && ms > 0
-}
-
-// scanBatch is how many deliveries one round trip reads.
-const scanBatch = 200
-
-// ScanDeliveries hands out deliveries of a hospital, or of one of its endpoints,
-// that occurred in [since, until), newest first, from behind a mark, until each
-// returns false. Zero times are no bound.
-func (b *View) ScanDeliveries(ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool) error {
-	least, most := "-inf", "+inf"
-	if !since.IsZero() {
-		least = strconv.FormatInt(since.UnixMilli(), 10)
-	}
-	if !until.IsZero() {
-		most = "(" + strconv.FormatInt(until.UnixMilli(), 10)
-	}
-	if behind.ID != "" && (until.IsZero() || behind.At < until.UnixMilli()) {
-		most = strconv.FormatInt(behind.At, 10)
-	}
-	for offset := int64(0); ; offset += scanBatch {
-		var rows []redis.Z
-		if err := b.call(ctx, func() (err error) {
-			rows, err = b.redis.ZRevRangeByScoreWithScores(ctx, b.orderKey(hospital, endpoint),
-				&redis.ZRangeBy{Min: least, Max: most, Offset: offset, Count: scanBatch}).Result()
-			return err
-		}); err != nil {
-			return err
-		}
-		ids := make([]string, 0, len(rows))
-		marks := make([]Mark, 0, len(rows))
-		for _, row := range rows {
-			id, _ := row.Member.(string) //nolint:errcheck // the library has no other
-			m := Mark{int64(row.Score), id}
-			if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
-				ids, marks = append(ids, id), append(marks, m)
-			}
-		}
-		if len(ids) > 0 {
-			var values []any
-			if err := b.call(ctx, func() (err error) {
-				values, err = b.redis.HMGet(ctx, b.listKey(hospital, "deliveries"), ids...).Result()
-				return err
-			}); err != nil {
-				return err
-			}
-			for i, value := range values {
-				if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
-					return nil
-				}
-			}
-		}
-		if len(rows) < scanBatch {
-			return nil
-		}
-	}
-}
-
-// Delivery returns one delivery; nil if there is none.
-func (b *View) Delivery(ctx context.Context, hospital, id string) ([]byte, error) {
-	value, err := b.field(ctx, b.listKey(hospital, "deliveries"), id)
-	if err != nil || len(value) < rankSize {
-		return nil, err
-	}
-	return value[rankSize:], nil
-}
-
-// Health returns what was noted of an endpoint; nil if nothing was.
-func (b *View) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
-	return b.field(ctx, b.listKey(hospital, noteHealth), endpoint)
-}
-
-// Command returns what was noted of a command; nil if nothing was.
-func (b *View) Command(ctx context.Context, hospital, id string) ([]byte, error) {
-	return b.field(ctx, b.listKey(hospital, noteCommand)+":"+id, id)
-}
-
-// Link returns where a link leads; nil if nothing is known of it.
-func (b *View) Link(ctx context.Context, id string) ([]byte, error) {
-	return b.field(ctx, b.listKey("", noteLink)+":"+id, id)
-}
-
-// Episodes returns what was noted of all episodes of a hospital, by id.
-func (b *View) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
-	err = b.call(ctx, func() (err error) {
-		all, err = b.redis.HGetAll(ctx, b.listKey(hospital, noteEpisode)).Result()
-		return err
-	})
-	return all, err
-}
-
-func (b *View) field(ctx context.Context, key, field string) (value []byte, err error) {
-	err = b.call(ctx, func() (err error) {
-		value, err = b.redis.HGet(ctx, key, field).Bytes()
-		return err
-	})
-	return value, err
 }
 
 // NoteCommand notes a command before it is given, so that who gave it finds it at

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -65,7 +66,8 @@ func (f *Freshness) Waits() time.Time {
 }
 
 // Fault is why the state that was made of the log is not the truth, nil if it is.
-func (f *Freshness) Fault(now time.Time) error {
+// What it lacks may have waited for at most so long; 0: as of the verdicts.
+func (f *Freshness) Fault(now time.Time, most time.Duration) error {
 	waiting, unknown := time.Duration(0), time.Duration(0)
 	if waits := f.Waits(); !waits.IsZero() {
 		waiting = now.Sub(waits)
@@ -73,7 +75,7 @@ func (f *Freshness) Fault(now time.Time) error {
 	if !f.asOf.IsZero() {
 		unknown = now.Sub(f.asOf)
 	}
-	return lacks(waiting, unknown)
+	return lacks(waiting, unknown, cmp.Or(most, waitsAtMost))
 }
 
 // Behind is how much of the log is not taken in, as time: for how long something

@@ -99,7 +99,7 @@ func TestHeaderFault(t *testing.T) {
 		"whoever wrote it is a bit ahead": {said(-100, -100, 0), nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := tt.header.fault(zero); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
+			if err := tt.header.fault(zero, waitsAtMost); !errors.Is(err, tt.want) || (tt.want == nil) != (err == nil) {
 				t.Errorf("%v, want %v", err, tt.want)
 			}
 		})

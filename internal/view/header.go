@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,9 @@ var ErrBehind = errors.New("the view is behind the log, or nobody can tell")
 const (
 	knownWithin = 5 * time.Second // since the instant up to which nothing is missing
 	waitsAtMost = 2 * time.Second // that something is known to wait
+	// BesideAtMost is waitsAtMost of what stands beside the verdicts, and is made of
+	// them a second later: forecasts and lists.
+	BesideAtMost = 3 * time.Second
 )
 
 // header is what the view of a partition says of itself. The instants are of the
@@ -39,8 +43,9 @@ type signs struct {
 }
 
 // fault is the one place that decides whether a partition can be read: nil, or why
-// not. A view that is not the truth, or not known to be, is not read.
-func (h *header) fault(now time.Time) error {
+// not. A view that is not the truth, or not known to be, is not read. What it lacks
+// may have waited for at most so long.
+func (h *header) fault(now time.Time, most time.Duration) error {
 	silent := now.Sub(h.pulse).Abs()
 	switch {
 	case !h.whole:
@@ -50,14 +55,14 @@ func (h *header) fault(now time.Time) error {
 	case silent > knownWithin:
 		return fmt.Errorf("%w: no processor has written for %s", ErrBehind, rounded(silent))
 	}
-	return lacks(h.waiting, now.Sub(h.asOf).Abs())
+	return lacks(h.waiting, now.Sub(h.asOf).Abs(), most)
 }
 
 // lacks is nil if something has waited, and nothing been known, for no longer than
 // is shown as the truth.
-func lacks(waiting, unknown time.Duration) error {
+func lacks(waiting, unknown, most time.Duration) error {
 	switch {
-	case waiting > waitsAtMost:
+	case waiting > most:
 		return fmt.Errorf("%w: inputs have waited for %s", ErrBehind, rounded(waiting))
 	case unknown > knownWithin:
 		return fmt.Errorf("%w: the log has not said for %s what came", ErrBehind, rounded(unknown))
@@ -111,7 +116,11 @@ type headerQuestion struct {
 
 // askHeader asks for the header of a partition, and at times for the clock of Redis.
 func (b *View) askHeader(ctx context.Context, pipe redis.Pipeliner, partition int32) headerQuestion {
-	q := headerQuestion{view: b, fields: pipe.HMGet(ctx, b.headerKey(partition), fieldGeneration, fieldWhole, fieldPosition, fieldSigns)}
+	return b.ask(ctx, pipe, b.headerKey(partition))
+}
+
+func (b *View) ask(ctx context.Context, pipe redis.Pipeliner, key string) headerQuestion {
+	q := headerQuestion{view: b, fields: pipe.HMGet(ctx, key, fieldGeneration, fieldWhole, fieldPosition, fieldSigns)}
 	if b.clock.due(b.cfg.Now()) {
 		q.clock = pipe.Time(ctx)
 	}
@@ -148,6 +157,20 @@ func (c *clock) due(now time.Time) bool {
 	return (ms-last >= clockEvery.Milliseconds() || ms < last) && c.asked.CompareAndSwap(last, ms)
 }
 
+// readClock reads the clock of Redis if it is time to.
+func (b *View) readClock(ctx context.Context) error {
+	if !b.clock.due(b.cfg.Now()) {
+		return nil
+	}
+	return b.call(ctx, func() error {
+		theirs, err := b.redis.Time(ctx).Result()
+		if err == nil {
+			b.clock.said.Store(&clockReading{theirs, b.cfg.Now()})
+		}
+		return err
+	})
+}
+
 // redisNow is the time by the clock of Redis.
 func (b *View) redisNow() time.Time {
 	now := b.cfg.Now()
@@ -161,19 +184,26 @@ func (b *View) redisNow() time.Time {
 func (b *View) readable(h *header) error {
 	switch {
 	case b.cfg.Current:
-		return h.fault(b.redisNow())
+		return h.fault(b.redisNow(), b.cfg.waitsAtMost())
 	case !h.whole:
 		return ErrNotWhole
 	}
 	return nil
 }
 
+func (c *Config) waitsAtMost() time.Duration { return cmp.Or(c.WaitsAtMost, waitsAtMost) }
+
 // headers reads those of some partitions in one round trip.
 func (b *View) headers(ctx context.Context, partitions []int32) ([]header, error) {
+	return b.headersAt(ctx, b.headerKey, partitions)
+}
+
+// headersAt reads those of other keys than the view's own.
+func (b *View) headersAt(ctx context.Context, key func(int32) string, partitions []int32) ([]header, error) {
 	pipe := b.redis.Pipeline()
 	questions := make([]headerQuestion, len(partitions))
 	for i, partition := range partitions {
-		questions[i] = b.askHeader(ctx, pipe, partition)
+		questions[i] = b.ask(ctx, pipe, key(partition))
 	}
 	if err := b.call(ctx, func() error { _, err := pipe.Exec(ctx); return err }); err != nil {
 		return nil, err
@@ -188,17 +218,21 @@ func (b *View) headers(ctx context.Context, partitions []int32) ([]header, error
 // Faults tells of the partitions 0 to n-1 which of them cannot be read, and why.
 // The error is [ErrAway].
 func (b *View) Faults(ctx context.Context, n int32) (map[int32]error, error) {
+	return b.faultsAt(ctx, b.headerKey, n, b.cfg.waitsAtMost())
+}
+
+func (b *View) faultsAt(ctx context.Context, key func(int32) string, n int32, most time.Duration) (map[int32]error, error) {
 	partitions := make([]int32, n)
 	for i := range partitions {
 		partitions[i] = int32(i)
 	}
-	headers, err := b.headers(ctx, partitions)
+	headers, err := b.headersAt(ctx, key, partitions)
 	if err != nil {
 		return nil, err
 	}
 	faults := map[int32]error{}
 	for i := range headers {
-		if fault := headers[i].fault(b.redisNow()); fault != nil {
+		if fault := headers[i].fault(b.redisNow(), most); fault != nil {
 			faults[partitions[i]] = fault
 		}
 	}

@@ -73,6 +73,8 @@ type Config struct {
 	// Current says that hospitals are read only from partitions of which it is known
 	// that they lack nothing, as processors say by [Projector.Pulse]; else [ErrBehind].
 	Current bool
+	// WaitsAtMost is for how long what they lack may have waited; 0: two seconds.
+	WaitsAtMost time.Duration
 }
 
 // The limits of one call, so that a Redis that is away costs a reader less than
@@ -139,12 +141,12 @@ func Open(cfg Config) (*View, error) {
 }
 
 // Beside returns a view on the same connections whose keys begin with one more
-// word: another view, which shares nothing with this one. It is read whether it is
-// current or not.
+// word: another view, which shares nothing with this one, of what is made of the
+// verdicts.
 func (b *View) Beside(word string) *View {
 	cfg := b.cfg
 	cfg.Prefix += word
-	cfg.Current = false
+	cfg.WaitsAtMost = BesideAtMost
 	return &View{cfg: cfg, redis: b.redis, clock: b.clock}
 }
 

@@ -198,11 +198,11 @@ func Await(ctx context.Context, board Progresses, c *outbound.Command, enough fu
 	defer look.Stop()
 	for {
 		p, ok, err := board.Progress(ctx, c.Hospital, c.ID)
-		if err != nil {
-			return p, false
-		}
 		if ok && enough(&p) {
 			return p, true
+		}
+		if err != nil {
+			return p, false
 		}
 		select {
 		case <-ctx.Done():
@@ -216,7 +216,7 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbRetry)
 	d, ok, err := s.Lists.Delivery(r.Context(), c.Hospital, pathID(r))
 	switch {
-	case err != nil:
+	case err != nil && !ok:
 		s.away(w, r, err)
 		return
 	case !ok:
@@ -231,11 +231,14 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 
 func (s *server) stop(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbStop)
-	p, ok := s.progress(w, r)
-	if !ok {
-		return
-	}
+	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
+	case err != nil && (!ok || p.Done): // one that ends is stopped, whatever is known of it
+		s.away(w, r, err)
+		return
+	case !ok:
+		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
+		return
 	case p.Verb != outbound.VerbReplay:
 		unprocessable(w, r, "Only a replay can be stopped.", "", "verb")
 		return
@@ -249,21 +252,14 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// progress returns how far the command of the path is, or has answered.
-func (s *server) progress(w http.ResponseWriter, r *http.Request) (outbound.Progress, bool) {
+func (s *server) getCommand(w http.ResponseWriter, r *http.Request) {
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
 	case err != nil:
 		s.away(w, r, err)
-		return p, false
 	case !ok:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
-	}
-	return p, ok
-}
-
-func (s *server) getCommand(w http.ResponseWriter, r *http.Request) {
-	if p, ok := s.progress(w, r); ok {
+	default:
 		httpapi.OK(w, r, commandOf(&p))
 	}
 }

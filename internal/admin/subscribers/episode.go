@@ -64,22 +64,13 @@ type episodeList struct {
 	Items []episodeRow `json:"items"`
 }
 
-// episodes returns those of the hospital, newest first, or has answered.
-func (s *server) episodes(w http.ResponseWriter, r *http.Request) ([]outbound.Episode, bool) {
+func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	if err != nil {
 		s.away(w, r, err)
-		return nil, false
-	}
-	slices.SortStableFunc(all, func(a, b outbound.Episode) int { return b.OpenedAt.Compare(a.OpenedAt) })
-	return all, true
-}
-
-func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
-	all, ok := s.episodes(w, r)
-	if !ok {
 		return
 	}
+	slices.SortStableFunc(all, func(a, b outbound.Episode) int { return b.OpenedAt.Compare(a.OpenedAt) })
 	list := episodeList{Items: make([]episodeRow, len(all))}
 	for i := range all {
 		e := &all[i]
@@ -104,12 +95,12 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 	if f.answered(w, r) {
 		return
 	}
-	all, ok := s.episodes(w, r)
-	if !ok {
-		return
-	}
+	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
 	at := slices.IndexFunc(all, func(e outbound.Episode) bool { return e.ID == pathID(r) })
 	switch {
+	case at < 0 && err != nil:
+		s.away(w, r, err)
+		return
 	case at < 0:
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return

@@ -119,7 +119,7 @@ func open(t *testing.T) *house {
 	}
 	shell := &httpapi.Shell{Now: clock, Lookup: h.keys.Lookup, DocsURL: "/docs", Log: slog.New(slog.NewTextHandler(&h.log, nil))}
 	config := subscribers.Config{
-		Shell: shell, Register: h.register, Lists: &h.board, Key: h.keys.Key, Store: h,
+		Shell: shell, Register: h.register, Lists: &h.board, Reason: func(error) string { return "view_away" }, Key: h.keys.Key, Store: h,
 		Audit: func(_ context.Context, act audit.Act) error {
 			if h.auditing == nil {
 				h.acts = append(h.acts, act)

@@ -185,7 +185,10 @@ func (s *server) notDone(r *http.Request, act audit.Act, err error) {
 // away answers that something cannot be known at the moment.
 func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
-	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: tryAgain})
+	httpapi.Fail(w, r, httpapi.Problem{
+		Kind: httpapi.Unavailable, RetryAfter: tryAgain, Details: []httpapi.Detail{{Path: "data", Rule: s.Reason(err)}},
+		Message: "Something that has happened may not be listed yet, so it is not told. It is safe to send the request again.",
+	})
 }
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }

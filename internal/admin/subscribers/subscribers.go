@@ -45,7 +45,8 @@ type Store interface {
 var ErrNoKey = errors.New("no key to seal with")
 
 // Lists is what the notifier tells of its work. An unknown id has ok false; an
-// error says that it cannot be known at the moment.
+// error says that it cannot be known at the moment. What is returned beside an error
+// was true once: it is not shown, but enough to act on.
 type Lists interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
@@ -62,11 +63,13 @@ type Progresses interface {
 // ErrCursor says that a cursor is none of ours.
 var ErrCursor = errors.New("not a cursor")
 
-// Config is what the endpoints need; of MountReads: Shell, Register, Lists, Key.
+// Config is what the endpoints need; of MountReads: Shell, Register, Lists, Key, Reason.
 type Config struct {
 	Shell    *httpapi.Shell
 	Register *Register
 	Lists    Lists
+	// Reason is the stable code of an error of Lists.
+	Reason func(error) string
 	// Key returns a key by its id, also one that is no longer valid.
 	Key func(id string) (access.Key, bool)
 

@@ -44,7 +44,7 @@ func delivered(t *testing.T, s Server) {
 	}
 	list := func(endpoint string, since, until time.Time, behind view.Mark, most int) (values []string, last view.Mark) {
 		t.Helper()
-		err := b.ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
+		err := b.Lists().ScanDeliveries(t.Context(), "north", endpoint, since, until, behind, func(m view.Mark, value []byte) bool {
 			values, last = append(values, string(value)), m
 			return len(values) < most
 		})
@@ -56,7 +56,7 @@ func delivered(t *testing.T, s Server) {
 	written := func(id, value string) {
 		t.Helper()
 		settled(t, func() error {
-			got, err := b.Delivery(t.Context(), "north", id)
+			got, err := b.Lists().Delivery(t.Context(), "north", id)
 			if err == nil && string(got) != value {
 				err = fmt.Errorf("%s is %q, want %q", id, got, value)
 			}
@@ -108,7 +108,7 @@ func delivered(t *testing.T, s Server) {
 	written("dlv_00009", "newer term")
 	written("dlv_00008", "delivered")
 	written("dlv_00007", "7")
-	if none, err := b.Delivery(t.Context(), "south", "dlv_00007"); none != nil || err != nil {
+	if none, err := b.Lists().Delivery(t.Context(), "south", "dlv_00007"); none != nil || err != nil {
 		t.Errorf("another hospital sees %q, %v", none, err)
 	}
 
@@ -140,10 +140,10 @@ func noted(t *testing.T, s Server) {
 	d.PutEpisode("north", "epi_2", []byte("told"))
 	d.PutLink("hash", []byte("north"))
 	settled(t, func() error {
-		health, err := b.Health(t.Context(), "north", "whk_1")
-		command, err2 := b.Command(t.Context(), "north", "cmd_1")
-		episodes, err3 := b.Episodes(t.Context(), "north")
-		link, err4 := b.Link(t.Context(), "hash")
+		health, err := b.Lists().Health(t.Context(), "north", "whk_1")
+		command, err2 := b.Lists().Command(t.Context(), "north", "cmd_1")
+		episodes, err3 := b.Lists().Episodes(t.Context(), "north")
+		link, err4 := b.Lists().Link(t.Context(), "hash")
 		if string(health) != "active" || string(command) != "begun" || len(episodes) != 2 || episodes["epi_2"] != "told" || string(link) != "north" {
 			return fmt.Errorf("%q %q %v %q: %w", health, command, episodes, link, errors.Join(err, err2, err3, err4))
 		}
@@ -153,11 +153,11 @@ func noted(t *testing.T, s Server) {
 		value := fmt.Sprint(n)
 		d.PutLink("hash", []byte(value))
 		d.Written(t.Context())
-		if link, err := b.Link(t.Context(), "hash"); string(link) != value || err != nil {
+		if link, err := b.Lists().Link(t.Context(), "hash"); string(link) != value || err != nil {
 			t.Fatalf("written, and it is %q: %v", link, err)
 		}
 	}
-	if none, err := b.Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
+	if none, err := b.Lists().Command(t.Context(), "south", "cmd_1"); none != nil || err != nil {
 		t.Errorf("another hospital sees %q, %v", none, err)
 	}
 }
@@ -176,14 +176,14 @@ func ordered(t *testing.T, s Server) {
 		}
 	})
 	settled(t, func() error {
-		command, err := b.Command(t.Context(), "north", "cmd_1")
+		command, err := b.Lists().Command(t.Context(), "north", "cmd_1")
 		if command == nil {
 			return fmt.Errorf("no command: %w", err)
 		}
 		return err
 	})
 	for n := range count {
-		if one, err := b.Delivery(t.Context(), "north", id(n)); string(one) != "ok" || err != nil {
+		if one, err := b.Lists().Delivery(t.Context(), "north", id(n)); string(one) != "ok" || err != nil {
 			t.Fatalf("done, and %s is %q: %v", id(n), one, err)
 		}
 	}

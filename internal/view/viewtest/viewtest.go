@@ -52,6 +52,7 @@ func Run(t *testing.T, s Server) {
 		"lists of deliveries":                        delivered,
 		"notes beside the lists":                     noted,
 		"a command is done behind its deliveries":    ordered,
+		"lists are told if they lack nothing":        truthful,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s.Wipe(t)
@@ -120,9 +121,7 @@ func startAt(t *testing.T, url, generation string, now func() time.Time) *fixtur
 	cfg := config(url, t.Name()+":")
 	cfg.Now = now
 	b, err := view.Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fatal(t, err)
 	v := &fixture{View: b, follow: b.Follow(), asked: make(chan int32, 100), now: now}
 	v.Projector = b.Projector(generation, func(p int32) { v.asked <- p })
 	ctx, cancel := context.WithCancel(context.Background())

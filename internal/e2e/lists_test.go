@@ -1,0 +1,254 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// beside is a system of which what stands beside the verdicts is read: the lists of
+// the notifier, and the forecast.
+type beside struct {
+	*system
+	admin               *partner
+	desk                *desk
+	processor, notify   *node
+	processes, notifies string   // their private ports
+	lists, predictions  []string // paths
+}
+
+func startBeside(t *testing.T, s *system, endpoint string) *beside {
+	t.Helper()
+	x := &beside{system: s, predictions: []string{"/api/v1/predict"}}
+	x.processor, x.processes = s.measured("p1")
+	x.notifyStarts()
+	key := cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "admin", "--scopes", "admin", "--rate", "0")
+	x.admin = newPartner(s.base, "north", key)
+	x.admin.honored(t)
+	x.desk = &desk{t: t, p: s.partners[0]}
+	x.healthy(t)
+	x.desk.surge()
+	hook := x.command(t, "/api/admin/webhooks", fmt.Sprintf(`{"url":"https://%s/north"}`, endpoint)).ID
+	replay := x.command(t, "/api/admin/webhooks/"+hook+"/replay", `{"since":"2026-01-01T00:00:00Z"}`).CommandID
+	x.lists = []string{
+		"/api/admin/deliveries", "/api/admin/deliveries/dlv_0123456789abcdef0123456789abcdef", "/api/admin/webhooks/" + hook + "/deliveries",
+		"/api/admin/commands/" + replay, "/api/admin/alerts/episodes",
+	}
+	x.told(t)
+	return x
+}
+
+// command is an act of the administrator that goes well.
+func (x *beside) command(t *testing.T, path, body string) (done struct{ ID, CommandID string }) {
+	t.Helper()
+	a, err := x.admin.do(http.MethodPost, path, "application/json", body)
+	if err == nil && a.status != http.StatusOK {
+		err = fmt.Errorf("%d %s", a.status, a.raw)
+	}
+	if err == nil {
+		err = json.Unmarshal(a.Data, &done)
+	}
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	return done
+}
+
+func (x *beside) notifyStarts() {
+	address := "127.0.0.1:" + mustFreePort(x.t)
+	x.notifies = "http://" + address
+	x.notify = start(x.t, "n1", []string{"notify", "--instance", "n1", "--private-listen", address}, x.env...)
+}
+
+// healthy waits until each process says that all is well.
+func (x *beside) healthy(t *testing.T) {
+	t.Helper()
+	for _, private := range []string{x.private, x.notifies, x.processes} {
+		eventually(t, time.Minute, func() error { return ready(private + "/readyz") })
+	}
+}
+
+// told waits until everything is told: what there is, or that there is none.
+func (x *beside) told(t *testing.T) {
+	t.Helper()
+	for _, path := range append(x.lists, x.predictions...) {
+		eventually(t, time.Minute, func() error {
+			if a := x.read(t, path); a.status >= http.StatusInternalServerError {
+				return fmt.Errorf("%s: %d %s", path, a.status, a.raw)
+			}
+			return nil
+		})
+	}
+	x.healthy(t)
+}
+
+func (x *beside) read(t *testing.T, path string) *answer {
+	t.Helper()
+	p := x.partners[0]
+	if strings.HasPrefix(path, "/api/admin/") {
+		p = x.admin
+	}
+	a, err := p.do(http.MethodGet, path, "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// listed is how many deliveries are.
+func (x *beside) listed(t *testing.T) int {
+	t.Helper()
+	var page struct{ Items []struct{ ID string } }
+	if a := x.read(t, "/api/admin/deliveries?limit=200"); a.status != http.StatusOK || json.Unmarshal(a.Data, &page) != nil {
+		t.Fatalf("deliveries: %d %s", a.status, a.raw)
+	}
+	return len(page.Items)
+}
+
+// refuses wants that all that is asked later than promised after a fault is refused,
+// for a second, in the words of the contract, and that the reader says so.
+func (x *beside) refuses(t *testing.T, check string, fault time.Time, paths []string) {
+	t.Helper()
+	var all sync.WaitGroup
+	for _, path := range paths {
+		all.Go(func() {
+			for since := (time.Time{}); since.IsZero() || time.Since(since) < time.Second; {
+				asked := time.Now()
+				a := x.read(t, path)
+				switch {
+				case a.status == http.StatusServiceUnavailable:
+					if !strings.Contains(string(a.raw), `"processing_behind"`) || a.header.Get("Retry-After") == "" {
+						t.Errorf("%s: %v %s", path, a.header, a.raw)
+						return
+					}
+					if since.IsZero() {
+						since = asked
+					}
+				case !since.IsZero() || asked.Sub(fault) > truthWithin:
+					t.Errorf("%s says %d, %v after the fault: %s", path, a.status, asked.Sub(fault), a.raw)
+					return
+				}
+				<-time.After(10 * time.Millisecond) // between questions, not instead of one
+			}
+		})
+	}
+	all.Wait()
+	if err := ready(x.private + "/readyz"); err == nil || !strings.Contains(err.Error(), check+": ") {
+		t.Errorf("the reader is ready: %v", err)
+	}
+	if got := healthy(t, x.private); got[check] != "0" || got["redis"] != "1" {
+		t.Errorf("svc_healthy of the reader: %v", got)
+	}
+}
+
+// faults are those of the processes, which every system can be made to have.
+func (x *beside) faults(t *testing.T) {
+	verdicts := func(t *testing.T) {
+		t.Helper()
+		if a := x.read(t, "/api/v1/level"); a.status != http.StatusOK {
+			t.Errorf("verdicts do not go on: %d %s", a.status, a.raw)
+		}
+	}
+	for _, f := range []struct {
+		name       string
+		make, mend func()
+	}{
+		{"the notifier stands still", func() { x.notify.freeze() }, func() { x.notify.thaw() }},
+		{"the notifier stops", func() { x.notify.stop() }, x.notifyStarts},
+		{"the notifier dies", func() { x.notify.kill() }, x.notifyStarts},
+	} {
+		t.Run(f.name, func(t *testing.T) {
+			before := x.listed(t)
+			f.make()
+			fault := time.Now()
+			x.desk.p.accepted(t, "staffing", `{"nursesOnDuty":9}`)
+			x.desk.surge() // the level changes
+			x.refuses(t, "lists", fault, x.lists)
+			verdicts(t)
+			f.mend()
+			x.told(t)
+			if after := x.listed(t); after <= before {
+				t.Errorf("%d deliveries are listed, %d were before more were made", after, before)
+			}
+		})
+	}
+	t.Run("the processor stands still", func(t *testing.T) {
+		x.processor.freeze()
+		x.refuses(t, "forecast", time.Now(), x.predictions)
+		x.processor.thaw()
+		x.told(t)
+	})
+}
+
+// TestBesideTheVerdicts makes each fault on embedded servers: lists and forecast that
+// may lack something are not told, and are again once they lack nothing.
+func TestBesideTheVerdicts(t *testing.T) {
+	t.Parallel()
+	var refused atomic.Pointer[string] // what the keys of refused writes contain
+	kafka, redis := embedServers(t, func(command string, args []string) string {
+		word := refused.Load()
+		if word != nil && (command == "HSET" || command == "EVALSHA") && strings.Contains(strings.Join(args, " "), *word) {
+			return "READONLY You can't write against a read only replica."
+		}
+		return ""
+	})
+	side := receive(t, "north")
+	x := startBeside(t, startSystemOn(t, kafka, redis, side.env, "north"), side.address)
+	for _, f := range []struct {
+		check, word string
+		private     func() string
+		paths       []string
+	}{
+		{"lists", "}listed", func() string { return x.notifies }, x.lists},
+		{"forecast", "forecast:{", func() string { return x.processes }, x.predictions},
+	} {
+		t.Run("Redis refuses to write: "+f.check, func(t *testing.T) {
+			refused.Store(&f.word)
+			x.refuses(t, f.check, time.Now(), f.paths)
+			if err := ready(f.private() + "/readyz"); err == nil || !strings.Contains(err.Error(), f.check+": ") || !strings.Contains(err.Error(), "READONLY") {
+				t.Errorf("who cannot write is ready: %v", err)
+			}
+			refused.Store(nil)
+			x.told(t)
+		})
+	}
+	x.faults(t)
+}
+
+// TestBesideTheVerdictsOnServers makes each fault on real ones.
+func TestBesideTheVerdictsOnServers(t *testing.T) {
+	needServers(t)
+	side := receive(t, "north")
+	x := startBeside(t, startSystemWith(t, side.env, "north"), side.address)
+	t.Run("Kafka stands still", func(t *testing.T) {
+		x.kafka.pause(t)
+		thaw := sync.OnceFunc(func() { x.kafka.unpause(t) })
+		defer thaw()
+		fault := time.Now()
+		x.refuses(t, "lists", fault, x.lists)
+		x.refuses(t, "forecast", fault, x.predictions)
+		thaw()
+		x.told(t)
+	})
+	t.Run("Redis becomes a replica", func(t *testing.T) {
+		replica := func(args ...any) {
+			if err := x.redisClient().Do(t.Context(), append([]any{"REPLICAOF"}, args...)...).Err(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		mend := sync.OnceFunc(func() { replica("NO", "ONE") })
+		defer mend()
+		replica("127.0.0.1", "1")
+		fault := time.Now()
+		x.refuses(t, "lists", fault, x.lists)
+		x.refuses(t, "forecast", fault, x.predictions)
+		mend()
+		x.told(t)
+	})
+	x.faults(t)
+}

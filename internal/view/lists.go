@@ -1,0 +1,185 @@
+package view
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Lists reads what [Deliveries] writes. As long as it is not known that the lists of a
+// hospital lack nothing, what was found comes with an error: acts may need it.
+type Lists struct{ view *View }
+
+// Lists returns a reader.
+func (b *View) Lists() *Lists { return &Lists{b} }
+
+// Listed reports, of some partitions, whether the lists of deliveries have what
+// the ledger knows: false once Redis has lost them.
+func (l *Lists) Listed(ctx context.Context, partitions []int32) ([]bool, error) {
+	headers, err := l.view.headersAt(ctx, l.view.listedKey, partitions)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]bool, len(partitions))
+	for i := range headers {
+		all[i] = headers[i].whole
+	}
+	return all, nil
+}
+
+// SetListed says that they have.
+func (l *Lists) SetListed(ctx context.Context, partition int32) error {
+	return l.view.call(ctx, func() error { return l.view.redis.HSet(ctx, l.view.listedKey(partition), fieldWhole, "1").Err() })
+}
+
+// Faults tells of the partitions 0 to n-1 the lists of which cannot be read, and
+// why. The error is [ErrAway].
+func (l *Lists) Faults(ctx context.Context, n int32) (map[int32]error, error) {
+	return l.view.faultsAt(ctx, l.view.listedKey, n, BesideAtMost)
+}
+
+// fault is nil if the lists of a hospital are the truth, or why they cannot be
+// told. It is asked after they were read: what is lost meanwhile is not taken for
+// what never was.
+func (l *Lists) fault(ctx context.Context, hospital string) error {
+	if !l.view.cfg.Current {
+		return nil
+	}
+	headers, err := l.view.headersAt(ctx, l.view.listedKey, []int32{l.view.cfg.Partition(hospital)})
+	if err != nil {
+		return err
+	}
+	return headers[0].fault(l.view.redisNow(), BesideAtMost)
+}
+
+// Mark is a place in a list of deliveries; the zero value is its beginning.
+type Mark struct {
+	At int64 // ms
+	ID string
+}
+
+// String is the form of a cursor.
+func (m Mark) String() string { return strconv.FormatInt(m.At, 10) + "." + m.ID }
+
+// ParseMark reads what [Mark.String] writes.
+func ParseMark(text string) (m Mark, ok bool) {
+	at, id, ok := strings.Cut(text, ".")
+	if !ok || id == "" {
+		return Mark{}, false
+	}
+	ms, err := strconv.ParseInt(at, 10, 64)
+	return Mark{ms, id}, err == nil && ms > 0
+}
+
+// scanBatch is how many deliveries one round trip reads.
+const scanBatch = 200
+
+// ScanDeliveries hands out deliveries of a hospital, or of one of its endpoints,
+// that occurred in [since, until), newest first, from behind a mark, until each
+// returns false. Zero times are no bound. As all reads of lists do, it tells by its
+// error that what it handed out may not be all, or not the latest.
+func (l *Lists) ScanDeliveries(ctx context.Context, hospital, endpoint string, since, until time.Time, behind Mark, each func(m Mark, value []byte) bool) error {
+	least, most := "-inf", "+inf"
+	if !since.IsZero() {
+		least = strconv.FormatInt(since.UnixMilli(), 10)
+	}
+	if !until.IsZero() {
+		most = "(" + strconv.FormatInt(until.UnixMilli(), 10)
+	}
+	if behind.ID != "" && (until.IsZero() || behind.At < until.UnixMilli()) {
+		most = strconv.FormatInt(behind.At, 10)
+	}
+	for offset := int64(0); ; offset += scanBatch {
+		var rows []redis.Z
+		if err := l.view.call(ctx, func() (err error) {
+			rows, err = l.view.redis.ZRevRangeByScoreWithScores(ctx, l.view.orderKey(hospital, endpoint),
+				&redis.ZRangeBy{Min: least, Max: most, Offset: offset, Count: scanBatch}).Result()
+			return err
+		}); err != nil {
+			return err
+		}
+		ids := make([]string, 0, len(rows))
+		marks := make([]Mark, 0, len(rows))
+		for _, row := range rows {
+			id, _ := row.Member.(string) //nolint:errcheck // the library has no other
+			m := Mark{int64(row.Score), id}
+			if behind.ID == "" || m.At < behind.At || m.At == behind.At && m.ID < behind.ID {
+				ids, marks = append(ids, id), append(marks, m)
+			}
+		}
+		if len(ids) > 0 {
+			var values []any
+			if err := l.view.call(ctx, func() (err error) {
+				values, err = l.view.redis.HMGet(ctx, l.view.listKey(hospital, "deliveries"), ids...).Result()
+				return err
+			}); err != nil {
+				return err
+			}
+			for i, value := range values {
+				if text, ok := value.(string); ok && len(text) >= rankSize && !each(marks[i], []byte(text[rankSize:])) {
+					return l.fault(ctx, hospital)
+				}
+			}
+		}
+		if len(rows) < scanBatch {
+			return l.fault(ctx, hospital)
+		}
+	}
+}
+
+// Delivery returns one delivery; nil if there is none.
+func (l *Lists) Delivery(ctx context.Context, hospital, id string) ([]byte, error) {
+	value, err := l.listed(ctx, hospital, l.view.listKey(hospital, "deliveries"), id)
+	if len(value) < rankSize {
+		return nil, err
+	}
+	return value[rankSize:], err
+}
+
+// Health returns what was noted of an endpoint; nil if nothing was.
+func (l *Lists) Health(ctx context.Context, hospital, endpoint string) ([]byte, error) {
+	return l.listed(ctx, hospital, l.view.listKey(hospital, noteHealth), endpoint)
+}
+
+// Command returns what was noted of a command; nil if nothing was.
+func (l *Lists) Command(ctx context.Context, hospital, id string) ([]byte, error) {
+	return l.listed(ctx, hospital, l.view.listKey(hospital, noteCommand)+":"+id, id)
+}
+
+// Link returns where a link leads; nil if nothing is known of it.
+func (l *Lists) Link(ctx context.Context, id string) ([]byte, error) {
+	return l.field(ctx, l.view.listKey("", noteLink)+":"+id, id)
+}
+
+// Episodes returns what was noted of all episodes of a hospital, by id.
+func (l *Lists) Episodes(ctx context.Context, hospital string) (all map[string]string, err error) {
+	err = l.view.call(ctx, func() (err error) {
+		all, err = l.view.redis.HGetAll(ctx, l.view.listKey(hospital, noteEpisode)).Result()
+		return err
+	})
+	if err == nil {
+		err = l.fault(ctx, hospital)
+	}
+	return all, err
+}
+
+// listed reads a field of a list of a hospital. What was read is returned beside the
+// error that says that it may not be the latest.
+func (l *Lists) listed(ctx context.Context, hospital, key, field string) ([]byte, error) {
+	value, err := l.field(ctx, key, field)
+	if err == nil {
+		err = l.fault(ctx, hospital)
+	}
+	return value, err
+}
+
+func (l *Lists) field(ctx context.Context, key, field string) (value []byte, err error) {
+	err = l.view.call(ctx, func() (err error) {
+		value, err = l.view.redis.HGet(ctx, key, field).Bytes()
+		return err
+	})
+	return value, err
+}

@@ -1,0 +1,79 @@
+package viewtest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"svc/internal/view"
+)
+
+// truthful: lists are told while it is known that they lack nothing. What was found is
+// returned all the same, beside the reason: acts may need it.
+func truthful(t *testing.T, s Server) {
+	b := demanding(t, s.URL, time.Now)
+	d := deliveries(t, b)
+	read := func() map[string]error {
+		faults := map[string]error{}
+		_, faults["health"] = b.Lists().Health(t.Context(), "north", "whk_1")
+		_, faults["command"] = b.Lists().Command(t.Context(), "north", "cmd_1")
+		_, faults["delivery"] = b.Lists().Delivery(t.Context(), "north", "dlv_1")
+		_, faults["episodes"] = b.Lists().Episodes(t.Context(), "north")
+		faults["scan"] = b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(view.Mark, []byte) bool { return true })
+		faults["first"] = b.Lists().ScanDeliveries(t.Context(), "north", "", time.Time{}, time.Time{}, view.Mark{}, func(view.Mark, []byte) bool { return false })
+		all, err := b.Lists().Faults(t.Context(), partition+1)
+		faults["partition"] = errors.Join(err, all[partition])
+		return faults
+	}
+	answers := func(when string, want error) {
+		t.Helper()
+		settled(t, func() error {
+			for way, err := range read() {
+				if !errors.Is(err, want) || (err == nil) != (want == nil) {
+					return fmt.Errorf("%s, %s: %w, want %w", when, way, err, want)
+				}
+			}
+			return nil
+		})
+	}
+	pulse := func(ago time.Duration, reached, end int64) {
+		d.Pulse(time.Now().Add(-ago), map[int32]view.ListPulse{partition: {Reached: reached, End: end}})
+		d.Written(t.Context())
+	}
+	answers("nobody has written", view.ErrNotWhole)
+	pulse(0, 7, 7)
+	answers("nobody says that it is all", view.ErrNotWhole)
+	fatal(t, b.Lists().SetListed(t.Context(), partition))
+	answers("all is there", nil)
+	if err := d.Fault(time.Now()); err != nil {
+		t.Errorf("of the writer: %v", err)
+	}
+	d.PutCommand("north", "cmd_1", []byte("begun"))
+	pulse(0, 7, 9)
+	answers("something has come", nil)
+	d.Pulse(time.Now(), nil) // the partition goes, and comes again
+	pulse(4*time.Second, 7, 7)
+	answers("all that came until lately", nil)
+	pulse(3500*time.Millisecond, 7, 10)
+	answers("it has waited for too long", view.ErrBehind)
+	if value, err := b.Lists().Command(t.Context(), "north", "cmd_1"); string(value) != "begun" || !errors.Is(err, view.ErrBehind) {
+		t.Errorf("what is known of a command: %q, %v", value, err)
+	}
+	if err := d.Fault(time.Now()); !errors.Is(err, view.ErrBehind) {
+		t.Errorf("of the writer: %v", err)
+	}
+	pulse(0, 10, 10)
+	answers("it is taken in", nil)
+	s.Wipe(t)
+	pulse(0, 10, 10)
+	answers("Redis has lost it", view.ErrNotWhole)
+}
+
+// fatal ends the test if there is an error.
+func fatal(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
