@@ -172,7 +172,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		o.Request = s.requestOf(r, o.Hospital)
 	}
 	got := receipt{durable: true}
-	err := s.spendFacts(r.Context(), o)
+	err := spendFacts(r.Context(), s, o)
 	if err == nil {
 		got.position, err = s.append(r.Context(), o, enterPatience)
 	}
@@ -235,7 +235,7 @@ func respondAsync(r *http.Request) bool {
 }
 
 func (s *server) append(ctx context.Context, o *acuity.Observation, patience time.Duration) (Position, error) {
-	entry, err := s.enter(ctx, o, patience)
+	entry, err := enter(ctx, s, o, patience)
 	if err != nil {
 		return Position{}, err
 	}

@@ -98,7 +98,7 @@ func routes() []httpapi.Route[*server] {
 		o.Refuses = append(slices.Clip(o.Refuses), httpapi.Conflict, httpapi.TimedOut)
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
-			s.shared(w, r, func(r *http.Request) {
+			shared(s, w, r, func(r *http.Request) {
 				s.counted(w, r, func(w http.ResponseWriter) {
 					if once, ok := s.identified(w, r); ok {
 						serve(s, w, once)

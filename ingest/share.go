@@ -30,7 +30,7 @@ type shareKey struct{}
 
 // shared serves a request with a body. A large one waits until the hospital may have one
 // read, or is answered that it comes too early before any of it is read.
-func (s *server) shared(w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
+func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)
 		return
@@ -85,7 +85,7 @@ func (e *entry) Sent(partition int32, offset int64) {
 }
 
 // enter waits until an observation may go to the log. The error is a *[limit.Busy].
-func (s *server) enter(ctx context.Context, o *acuity.Observation, patience time.Duration) (*entry, error) {
+func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.Duration) (*entry, error) {
 	if s.Share == nil {
 		return nil, nil //nolint:nilnil // nobody counts
 	}
@@ -102,7 +102,7 @@ func (s *server) enter(ctx context.Context, o *acuity.Observation, patience time
 
 // spendFacts takes what it costs to apply an observation out of the share of its
 // hospital. The error is a *[limit.Busy].
-func (s *server) spendFacts(ctx context.Context, o *acuity.Observation) error {
+func spendFacts(ctx context.Context, s *server, o *acuity.Observation) error {
 	if s.Share == nil {
 		return nil
 	}
@@ -114,7 +114,7 @@ func (s *server) spendFacts(ctx context.Context, o *acuity.Observation) error {
 
 // awaitShare is for a sender that cannot be told to come later: it waits until there is
 // enough left of the share of its hospital. The error is a *[limit.Busy].
-func (s *server) awaitShare(ctx context.Context, hospital string, bytes, facts int) error {
+func awaitShare(ctx context.Context, s *server, hospital string, bytes, facts int) error {
 	if s.Share == nil {
 		return nil
 	}
