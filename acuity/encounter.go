@@ -222,7 +222,9 @@ func (u *Unit) mergeNames(from, to *visit) {
 	}
 	for _, h := range list {
 		u.file(holder{v: to}, h)
-		u.resources[h.whole()] = holder{v: to}
+		if h.version != nil && !h.version.isDescribed() {
+			u.resources[h.whole()] = holder{v: to}
+		}
 	}
 	if len(heard)+len(list) > 0 {
 		u.touch(to)
@@ -259,7 +261,7 @@ func (u *Unit) index() {
 func (u *Unit) indexFiled(by holder) {
 	list := by.filed()
 	for i := range list {
-		if whole := list[i].whole(); whole != "" {
+		if whole := list[i].whole(); whole != "" && !list[i].version.isDescribed() {
 			u.resources[whole] = by
 		}
 	}

@@ -26,7 +26,7 @@ func (h holder) nameless() bool { return h.ref != nil && h.ref.resource != "" }
 // that is known.
 func (u *Unit) hearOf(in *intake, i int, s *Signal, h filed) {
 	to := u.subjectOf(s)
-	if h.version != nil {
+	if h.version != nil && !h.version.isDescribed() {
 		to = u.follow(&h, to)
 	}
 	if to == (holder{}) || !u.roomToWait(in, to) {

@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"strings"
 
+	"svc/acuity"
 	"svc/ingest/hl7"
 )
 
@@ -55,7 +56,7 @@ func (d *decoder) identify() {
 	// What has no name is known by what it is about; that may be named by now.
 	for n := range d.resources {
 		if r := &d.resources[n]; r.key == "" && !r.contained && !r.rejected {
-			r.key = d.describe(r)
+			r.key, r.described = d.describe(r), true
 			d.version(r, int32(n))
 		}
 	}
@@ -99,9 +100,19 @@ func (d *decoder) keyOf(r *resource) string {
 	return ""
 }
 
-// describe returns what a resource without a name is about.
+// describe returns what a resource without a name says, and of whom.
 func (d *decoder) describe(r *resource) string {
 	var b strings.Builder
+	d.describeThing(&b, r)
+	for _, about := range [...]string{d.sent(&r.subject, patientKind, r), d.sent(&r.encounter, encounterKind, r)} {
+		b.WriteByte(0)
+		b.WriteString(about)
+	}
+	return b.String()
+}
+
+// describeThing writes what a resource without a name says, whomever it is about.
+func (d *decoder) describeThing(b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
 		b.WriteByte(0)
@@ -116,9 +127,6 @@ func (d *decoder) describe(r *resource) string {
 		part(d.bytes(p))
 	}
 	part([]byte(d.sent(&r.medication, medicationKind, r)))
-	part([]byte(d.sent(&r.subject, patientKind, r)))
-	part([]byte(d.sent(&r.encounter, encounterKind, r)))
-	return b.String()
 }
 
 // sent returns what a reference names, as it was sent: what else the body tells of that
@@ -415,7 +423,13 @@ func (d *decoder) person(r *resource) {
 	}
 }
 
-// resourceOf returns the pseudonym of a resource of this sender.
+// resourceOf returns the pseudonym of a resource of this sender. What a statement without
+// a name is about can be called in many ways, so the name of the statement leaves it out.
 func (d *decoder) resourceOf(r *resource) string {
+	if r.described && r.kind != encounterKind {
+		var b strings.Builder
+		d.describeThing(&b, r)
+		return acuity.DescribedResource + d.Pseudonym(KindResource, d.Source+"\x00"+b.String())
+	}
 	return d.Pseudonym(KindResource, d.Source+"\x00"+r.key)
 }

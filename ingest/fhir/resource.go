@@ -39,6 +39,7 @@ func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
+	described                       bool  // it has no name of its own
 	deleted                         bool  // by the request that came with it
 	container, index                int32 // where it is, see path
 	parent                          int32 // of a contained one

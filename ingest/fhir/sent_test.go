@@ -40,8 +40,10 @@ func TestStatementsWithoutAnID(t *testing.T) {
 			}
 			seen[name] = want
 		}
-		if seen["relative"] != seen["absolute"] || seen["relative"] != seen["a version"] || seen["logical"] != seen["conditional"] || seen["relative"] == seen["a patient"] {
-			t.Errorf("%s: %v", kind, seen)
+		for name, one := range seen {
+			if one != seen["relative"] {
+				t.Errorf("%s, %s: another one", kind, name)
+			}
 		}
 	}
 }

@@ -1,0 +1,105 @@
+package ingest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"svc/acuity"
+)
+
+// A condition without an id ends when it is told as resolved, in whatever way both
+// statements name the visit: what they name alike is one thing.
+func TestConditionsWithoutAnIDEnd(t *testing.T) {
+	const (
+		uuid    = "urn:uuid:11111111-2222-4333-8444-555555555555"
+		whole   = `{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"},"period":{"start":"2026-03-04T08:00:00Z"},"location":[{"location":{"display":"L1"},"status":"active"}]}`
+		unnamed = `{"resourceType":"Encounter","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"},"period":{"start":"2026-03-04T08:00:00Z"},"location":[{"location":{"display":"L1"},"status":"active"}]}`
+	)
+	condition := func(about, status string) string {
+		return `{"resourceType":"Condition",` + about + `,"clinicalStatus":{"coding":[{"code":"` + status + `"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`
+	}
+	bundle := func(url, first, second string) string {
+		return `{"resourceType":"Bundle","type":"collection","entry":[{"fullUrl":"` + url + `","resource":` + first + `},{"resource":` + second + `}]}`
+	}
+	forms := map[string]string{
+		"by its id":          `"encounter":{"reference":"Encounter/e1"}`,
+		"by an address":      `"encounter":{"reference":"http://server.example/fhir/Encounter/e1"}`,
+		"by a version":       `"encounter":{"reference":"Encounter/e1/_history/2"}`,
+		"by an identifier":   `"encounter":{"identifier":{"system":"http://x","value":"VQ9"}}`,
+		"by a search":        `"encounter":{"reference":"Encounter?identifier=http://x|VQ9"}`,
+		"as contained":       `"contained":[{"resourceType":"Encounter","id":"in","identifier":[{"value":"VQ9"}]}],"encounter":{"reference":"#in"}`,
+		"by both":            `"encounter":{"reference":"Encounter/e1","identifier":{"value":"VQ9"}}`,
+		"by the patient":     `"subject":{"reference":"Patient/p1"}`,
+		"by patient and all": `"subject":{"reference":"Patient/p1"},"encounter":{"reference":"Encounter/e1"}`,
+	}
+	type told struct{ name, first, then string }
+	var list []told
+	for one, first := range forms {
+		for other, then := range forms {
+			list = append(list, told{one + ", then " + other, bundle("http://server.example/fhir/Encounter/e1", whole, condition(first, "active")), condition(then, "resolved")})
+		}
+	}
+	placeholder := `"encounter":{"reference":"` + uuid + `"}`
+	another := strings.ReplaceAll(uuid, "1111", "9999")
+	list = append(list,
+		told{"by a placeholder, then by it alone", bundle(uuid, unnamed, condition(placeholder, "active")), condition(placeholder, "resolved")},
+		told{"by a placeholder, then by an identifier", bundle(uuid, unnamed, condition(placeholder, "active")), condition(forms["by an identifier"], "resolved")},
+		told{"by a placeholder, then by another one", bundle(uuid, unnamed, condition(placeholder, "active")), bundle(another, unnamed, condition(`"encounter":{"reference":"`+another+`"}`, "resolved"))},
+	)
+	for _, c := range list {
+		for _, alone := range []bool{false, true} { // the Encounter may come on its own, and last
+			say := []string{c.first, c.then}
+			name := c.name
+			if alone && strings.Contains(c.first, whole) {
+				name += ", the Encounter last"
+				_, first, _ := strings.Cut(c.first, whole+`},{"resource":`)
+				say = []string{strings.TrimSuffix(first, "}]}"), c.then, whole}
+			}
+			u := acuity.NewUnit("st-test")
+			for i, text := range say {
+				o := decoded(t, text)
+				o.ReceivedAt = evening.Add(time.Duration(i) * time.Second)
+				u.Apply(&o, int64(i))
+				if i == 0 && len(say) == 2 && !has(u, "high-hemorrhage") {
+					t.Errorf("%s: it is not active at first", name)
+				}
+			}
+			if has(u, "high-hemorrhage") || len(u.Chart().Rooms) != 1 {
+				t.Errorf("%s: it stays active, or nobody is there", name)
+			}
+		}
+	}
+}
+
+// Somebody else's condition of the same words stays.
+func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
+	of := func(about, status string) acuity.Observation {
+		return decoded(t, `{"resourceType":"Condition",`+about+`,"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`)
+	}
+	u := acuity.NewUnit("st-test")
+	for i, o := range []acuity.Observation{
+		decoded(t, adt("A01", "0800", "", `LDR^L1`, "I")), of(`"encounter":{"identifier":{"value":"VN1"}}`, "active"),
+		of(`"encounter":{"identifier":{"value":"VN2"}}`, "resolved"), of(`"subject":{"reference":"Patient/p2"}`, "resolved"),
+	} {
+		o.ReceivedAt = evening.Add(time.Duration(i) * time.Second)
+		u.Apply(&o, int64(i))
+	}
+	if !has(u, "high-hemorrhage") {
+		t.Error("it ended with somebody else's")
+	}
+}
+
+// has reports whether a factor is active in any room.
+func has(u *acuity.Unit, factor string) bool {
+	f, _ := acuity.FactorByID(factor)
+	v := u.Verdict()
+	for i := range v.Rooms {
+		for j := range v.Rooms[i].Factors {
+			if v.Rooms[i].Factors[j].Factor == f {
+				return true
+			}
+		}
+	}
+	return false
+}
