@@ -171,6 +171,9 @@ func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, ces
 	}
 	seen, here := u.seenIn(v, r)
 	placed := v.story.placedAt()
+	if n := len(v.story.stays); n > 0 && v.story.stays[n-1].Placing.saysNothingOfPlace(u.table.isWard) {
+		placed = 0 // the census knows where she is (F2)
+	}
 	same := placed != 0 && u.placedIn(v, r)
 	census := u.byCensus(r, facts, max(seen.First, seen.From), birth)
 	switch {

@@ -19,6 +19,13 @@ func rooms(text string) string {
 	return strings.Join(list, "; ")
 }
 
+// named is an empty room with a label.
+func named(id int32, label string) acuity.CensusRoom {
+	row := empty(id)
+	row.Label = label
+	return row
+}
+
 func visits(rows map[string]decision) map[string]decision {
 	for _, row := range rows {
 		for i := range row.read {
@@ -140,6 +147,21 @@ func TestDecisionsVisits(t *testing.T) {
 		},
 		"F2 and so does a census without her": {
 			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, adt(10, acuity.A01, "class=I")), census(20, empty(1))), read: []reading{{19, "1 60 labor-standard/0"}, {20, ""}},
+		},
+		"F2 an Encounter of a ward leaves her in the room of a census": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1")), encounter(10, "E", 10, adt(10, acuity.A01, "MBU:", "class=I"))), read: []reading{{10, "1 60 labor-standard/0"}},
+		},
+		"F2 and in that of ADT": {
+			say: list(admit, encounter(10, "E", 10, adt(5, acuity.A01, "MBU:", "class=I"))), read: []reading{{10, inA}},
+		},
+		"F2 also if it came first": {
+			say: list(encounter(0, "E", 0, adt(0, acuity.A01, "MBU:", "class=I")), census(10, holds(1, "labor-standard", "visit=v1"))), read: []reading{{0, ""}, {10, "1 60 labor-standard/0"}},
+		},
+		"F2 a ward that is called like a room is that room": {
+			say: list(census(0, holds(1, "labor-standard", "visit=v1"), named(2, "MBU")), encounter(10, "E", 10, adt(10, acuity.A01, "MBU:", "class=I"))), read: []reading{{10, "2 20 pp-couplet/0"}},
+		},
+		"P3 a message that moves her to a ward does": {
+			say: list(admit, adt(10, acuity.A02, "MBU:")), read: []reading{{10, ""}},
 		},
 		"R1 A06 is an admission of an open visit": {
 			say: list(adt(0, acuity.A04, "OBTRI:2", "class=O"), adt(10, acuity.A06, "LDR:A", "class=I")), read: []reading{{10, inA}},

@@ -69,7 +69,7 @@ func (u *Unit) retell() {
 		return
 	}
 	u.work.parts = false
-	how := telling{SameRoom: u.table.sameRoom, TrustA08: u.setting().TrustA08Location}
+	how := telling{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, TrustA08: u.setting().TrustA08Location}
 	for i := 0; i < len(u.work.visits); i++ { // one may ask for others
 		v := u.work.visits[i]
 		v.marks &^= markRetell

@@ -261,7 +261,7 @@ func (v *visit) fold(u *Unit) {
 	old, rest := order[:n], order[n:]
 	u.unsee(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := tell(old, telling{SameRoom: u.table.sameRoom, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
+	s := tell(old, telling{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.events = append(u.shared.keepEvents(v.base(&s)), rest...)

@@ -285,6 +285,9 @@ func (t *roomTable) siteOf(l *Location) *siteLocation {
 	return nil
 }
 
+// isWard reports whether a place that is kept is a unit without a room (P3).
+func (t *roomTable) isWard(l *Location) bool { return t.of(l).Kind == withoutRoom }
+
 // sameRoom reports whether two places that are kept are one room.
 func (t *roomTable) sameRoom(a, b *Location) bool {
 	if *a == *b {

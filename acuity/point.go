@@ -14,7 +14,7 @@ func (u *Unit) thread(v *visit, w *weaving) {
 	for i := range v.story.stays {
 		s := &v.story.stays[i]
 		w.spans = append(w.spans, sojourn{placement: u.table.of(s.place()), From: s.From, To: s.To})
-		if s.Placing.saysNothingOfPlace() {
+		if s.Placing.saysNothingOfPlace(u.table.isWard) {
 			continue // where a census saw the visit, it is (F2)
 		}
 		w.points = append(w.points, point{At: s.From})
@@ -43,8 +43,13 @@ func (u *Unit) thread(v *visit, w *weaving) {
 }
 
 // saysNothingOfPlace reports whether an event opens a visit, and no more: an Encounter
-// without a location, a message without PV1-3.
-func (e *event) saysNothingOfPlace() bool { return e.Place.IsZero() && !e.PlaceNull }
+// without a location, or with a ward that may hold any room; a message without PV1-3.
+func (e *event) saysNothingOfPlace(isWard func(*Location) bool) bool {
+	if e.Place.IsZero() {
+		return !e.PlaceNull
+	}
+	return e.Resource != "" && isWard != nil && isWard(e.Place)
+}
 
 // takenBack returns the time of the newest event that a cancel took back.
 func (s *story) takenBack(c *told) Instant {

@@ -123,6 +123,8 @@ func (r remark) codes() []string {
 type telling struct {
 	// SameRoom reports whether two locations are one room. nil: if they are equal.
 	SameRoom func(a, b *Location) bool
+	// IsWard reports whether a location is a unit without a room. nil: none is.
+	IsWard func(*Location) bool
 	// TrustA08 lets an update move a patient (per-hospital switch).
 	TrustA08 bool
 	// FoldAt is the event time of the newest event that was folded away (R10);

@@ -195,7 +195,7 @@ func (n *narrator) admit(t *told) {
 	if !wasOpen {
 		n.begin(t.at)
 	}
-	if !wasOpen || e.PlaceNull || !e.Place.IsZero() {
+	if !wasOpen || !e.saysNothingOfPlace(n.how.IsWard) {
 		n.move(t)
 	}
 	if !again {
