@@ -249,7 +249,8 @@ type Signal struct {
 	// resource), a pseudonym: a statement about it says nothing about another
 	// (F6). A component is its resource, a dot and its index; what takes back a
 	// resource takes back its components. A retraction may name the resource
-	// alone, without code, visit or patient. Empty: kind, system and code decide.
+	// alone, without code, visit or patient. Empty: kind, system and code decide. "~" begins that of
+	// what has no name: it is one thing among what is said of its visit or patient.
 	Resource  string
 	UpdatedAt Instant // of the version of the resource; orders versions of equal time (F13)
 	// Also are further codings of the same thing, in the order of the sender: the

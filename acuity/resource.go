@@ -22,12 +22,12 @@ type version struct {
 	hash      uint64  // of the resource
 }
 
-// DescribedResource begins the resource of a statement that has no name of its own: it is
-// known by what it says, and is one thing among what is said of a visit, or a patient.
-const DescribedResource = "~"
+// described begins the resource of a statement that has no name of its own: it is known
+// by what it says, and is one thing among what is said of a visit, or a patient.
+const described = "~"
 
 // isDescribed reports whether the resource has no name of its own.
-func (v *version) isDescribed() bool { return strings.HasPrefix(v.resource, DescribedResource) }
+func (v *version) isDescribed() bool { return strings.HasPrefix(v.resource, described) }
 
 // versionOf returns the version that a signal is; nil if it is of no resource.
 func versionOf(s *Signal) *version {
