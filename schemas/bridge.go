@@ -8,10 +8,9 @@ import (
 	"github.com/hamba/avro/v2"
 )
 
-// bridge brings the bytes of a value from one schema to another by the rules of
-// Avro. It is made once for two versions; the library resolves the schemas anew
-// for each value, which for the restore of a log that an older release wrote is
-// a hundred times too slow.
+// bridge brings the bytes of a value from one schema to another by the rules of Avro. A bridge
+// is made once for two versions. The library would resolve the schemas for each value; for the
+// restore of a log that an older release wrote this is a hundred times too slow.
 type bridge func(r *reader, w *writer)
 
 // cross returns the payload as the newer version has it.
@@ -27,8 +26,8 @@ func (b bridge) cross(payload []byte) ([]byte, error) {
 	return w.buf, nil
 }
 
-// bridges keeps those between released versions; none is made before bytes of an
-// older version are met.
+// bridges holds the bridges between released versions. A bridge is made when the first bytes
+// of an older version are met.
 var bridges sync.Map // versionPair -> bridge
 
 type versionPair struct {
@@ -59,8 +58,8 @@ func bridgeBetween(old, newest *Schema) (bridge, error) {
 	return b, nil
 }
 
-// newBridge makes the bridge between two schemas. What no record of ours does,
-// such as a number that becomes a text, is an error.
+// newBridge makes the bridge between two schemas. A change that our records never make, such
+// as from a number to a text, is an error.
 func newBridge(from, to avro.Schema) (bridge, error) {
 	from, to = named(from), named(to)
 	if f, ok := from.(*avro.UnionSchema); ok {
@@ -100,7 +99,7 @@ func newBridge(from, to avro.Schema) (bridge, error) {
 	return nil, fmt.Errorf("type %s that no record of ours uses", from.Type())
 }
 
-// named returns what a reference names.
+// named returns the schema that a reference names; other schemas are returned as they are.
 func named(s avro.Schema) avro.Schema {
 	if ref, ok := s.(*avro.RefSchema); ok {
 		return ref.Schema()
@@ -108,7 +107,7 @@ func named(s avro.Schema) avro.Schema {
 	return s
 }
 
-// copied writes the bytes that read reads as they are.
+// copied reads a value by read and writes its bytes unchanged.
 func (w *writer) copied(r *reader, read func()) {
 	from := r.pos
 	read()
@@ -133,11 +132,12 @@ func primitiveBridge(s *avro.PrimitiveSchema) (bridge, error) {
 	return func(r *reader, w *writer) { w.copied(r, func() { checkPrimitive(r, s.Type()) }) }, nil
 }
 
-// step is one field of a newer record: that of the older one, or its default.
+// step says where one field of the newer record comes from: a field of the older record, or
+// the default.
 type step struct {
-	from     int // in the older record; -1: it has none
+	from     int // index in the older record; -1: it has no such field
 	bridge   bridge
-	standard []byte // the default
+	standard []byte // the default, encoded
 }
 
 func recordBridge(from, to *avro.RecordSchema) (bridge, error) {
@@ -165,7 +165,7 @@ func recordBridge(from, to *avro.RecordSchema) (bridge, error) {
 		return shuffled(fields, steps), nil
 	}
 	return func(r *reader, w *writer) {
-		next := 0 // of the older record
+		next := 0 // index in the older record
 		for i := range steps {
 			s := &steps[i]
 			if s.from < 0 {
@@ -173,7 +173,7 @@ func recordBridge(from, to *avro.RecordSchema) (bridge, error) {
 				continue
 			}
 			for ; next < s.from; next++ {
-				check(r, fields[next].Type()) // dropped
+				check(r, fields[next].Type()) // a field that was dropped
 			}
 			s.bridge(r, w)
 			next++
@@ -216,7 +216,7 @@ func arrayBridge(from, to *avro.ArraySchema) (bridge, error) {
 		return nil, err
 	}
 	return func(r *reader, w *writer) {
-		var list writer // apart: its length comes first, and is known last
+		var list writer // on its own: the length stands before the bytes and is known after them
 		n := 0
 		for l := r.items(); l.next(r); n++ {
 			item(r, &list)

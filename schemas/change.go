@@ -24,8 +24,8 @@ func DecodeChange(b []byte) (*acuity.Change, error) {
 	return c, nil
 }
 
-// ChangeHead is what stands first in the record of a change: enough to know
-// whose input it answers and whether partners are told anything.
+// ChangeHead is the beginning of the record of a change. It says which input the change
+// answers and whether partners are told anything.
 type ChangeHead struct {
 	Version, Offset int64
 	Cause           acuity.Cause
@@ -35,9 +35,8 @@ type ChangeHead struct {
 	Effects         bool // there is at least one
 }
 
-// PeekChange reads the head of a change and nothing else, for tails that see
-// every change and want few of them. A fault behind the head stays unnoticed
-// until the record is decoded.
+// PeekChange reads the head of a change and nothing else, for readers that see every change
+// and need few of them. A fault behind the head stays unnoticed until the record is decoded.
 func PeekChange(b []byte) (ChangeHead, error) {
 	p, err := changeV5.payload(b)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"svc/acuity"
 )
 
-// fatal is the part of a test that both testing and rapid have.
+// fatal is the part of a test that testing and rapid share.
 type fatal interface {
 	Helper()
 	Fatal(args ...any)
@@ -34,9 +34,8 @@ func readGeneric(t fatal, schema avro.Schema, b []byte) any {
 	return value
 }
 
-// same compares a value of the domain with what the library read, by the names
-// of the schema: a field that is missing, or stands in the place of another,
-// is named.
+// same compares a value of the domain with the value that the library read, by the names of
+// the schema. A failure names the field that is missing or misplaced.
 func same(t fatal, path string, v reflect.Value, schema avro.Schema, generic any) {
 	t.Helper()
 	if ref, ok := schema.(*avro.RefSchema); ok {
@@ -101,7 +100,7 @@ func sameRecord(t fatal, path string, v reflect.Value, s *avro.RecordSchema, gen
 		if !in.IsValid() {
 			in = v.FieldByName(strings.TrimSuffix(name, "Id") + "ID")
 		}
-		if !in.IsValid() { // an initialism: URL
+		if !in.IsValid() { // an initialism, such as URL
 			in = v.FieldByName(strings.ToUpper(name))
 		}
 		if !in.IsValid() {

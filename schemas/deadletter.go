@@ -2,23 +2,23 @@ package schemas
 
 import "svc/acuity"
 
-// DeadLetter is a record that can never be applied: where it lies and why. It
-// holds nothing of what the record says; who may read the topic reads it there.
+// DeadLetter is a record that can never be applied: its place and the reason. It holds nothing
+// of the content; whoever may read the topic reads the content there.
 type DeadLetter struct {
 	Topic     string // of the record
 	Partition int32
 	Offset    int64
 	Reason    string // stable code
-	// Fingerprint is of the schema the record was written with, its bytes as
-	// they stand in the record; zeros if it has none.
+	// Fingerprint names the schema that the record was written with, in the bytes of the
+	// record; zeros if the record has none.
 	Fingerprint [8]byte
 	Hospital    string
-	Version     int64 // of the change that rejected it; (hospital, version) tells repeats
+	Version     int64 // of the change that rejected the record; hospital and version together identify repeats
 	At          acuity.Instant
 }
 
-// Retried is the reason of a later record of the same dead letter: its facts were
-// taken in after all, at the time it tells.
+// Retried is the reason of a later record of the same dead letter: its facts were applied
+// after all, at the instant of that record.
 const Retried = "retried"
 
 // EncodeDeadLetter appends the record of d to dst, which it returns.

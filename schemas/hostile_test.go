@@ -30,10 +30,10 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 	})
 }
 
-// TestHostileNumbersCostNothing puts numbers that a trusting decoder chokes on
-// at every place of every record: as a length, a count, the size of a block, a
-// branch, a symbol. It may be refused or mean something, but it must not
-// allocate more than the bytes there can be worth (GO-2026-5046, -5047, -5048).
+// TestHostileNumbersCostNothing puts numbers that a trusting decoder chokes on at every place
+// of every record: as a length, a count, the size of a block, a branch, a symbol. The decoder
+// may refuse the bytes or read a value. It must not allocate more than the bytes can be worth
+// (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {
@@ -69,7 +69,8 @@ func TestHostileNumbersCostNothing(t *testing.T) {
 			}
 		}
 		runtime.ReadMemStats(&after)
-		// The copy of the bytes, the value, an error: a small multiple.
+		// A decode allocates the copy of the bytes, the value and an error: a small multiple of
+		// the input.
 		each := (after.TotalAlloc - before.TotalAlloc) / uint64(tries)
 		if limit := uint64(20*len(good) + 16<<10); each > limit {
 			t.Errorf("%d bytes allocated for each, want at most %d", each, limit)
@@ -97,8 +98,8 @@ func TestLongFormOfBlocks(t *testing.T) {
 	}
 }
 
-// TestFaultsHoldNoValues decodes damaged records full of canaries: an error
-// names the place, never what stands there.
+// TestFaultsHoldNoValues decodes damaged records full of canaries: an error names the place,
+// never the bytes there.
 func TestFaultsHoldNoValues(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -173,9 +174,8 @@ func TestUnknownFactorIsRefused(t *testing.T) {
 	}
 }
 
-// fuzzRecord holds three promises on any bytes: no panic, what is decoded can be
-// encoded and decoded again to the same, and whatever is decoded is good by the
-// schema.
+// fuzzRecord holds three promises on any bytes. Nothing panics; a decoded value is encoded and
+// decoded to the same value; every decoded value is valid by the schema.
 func fuzzRecord(f *testing.F, name string) {
 	f.Helper()
 	var r record
@@ -253,7 +253,7 @@ func FuzzModel(f *testing.F)          { fuzzRecord(f, "model") }
 func FuzzInstalledKey(f *testing.F)   { fuzzRecord(f, "installed-key") }
 func FuzzAlertRecipient(f *testing.F) { fuzzRecord(f, "alert-recipient") }
 
-// TestEveryRecordIsFuzzed: a record that is added gets a target of its own above.
+// TestEveryRecordIsFuzzed wants a fuzz target above for every record.
 func TestEveryRecordIsFuzzed(t *testing.T) {
 	source, err := os.ReadFile("hostile_test.go")
 	if err != nil {

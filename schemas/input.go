@@ -13,12 +13,12 @@ const (
 	reasonHospital = "wrong_hospital"   // key and record name different hospitals
 )
 
-// UnknownHospital is where an input is counted whose key names no hospital; no
-// hospital can be created under that id.
+// UnknownHospital counts the inputs whose key names no hospital. No hospital can be created
+// under this id.
 const UnknownHospital = "unknown"
 
-// InputHospital returns the hospital at which an input is counted, whatever its
-// value is.
+// InputHospital returns the hospital that an input is counted under, whatever the value of the
+// record is.
 func InputHospital(key []byte) string {
 	parsed, err := ParseKey(key)
 	if err != nil {
@@ -27,8 +27,8 @@ func InputHospital(key []byte) string {
 	return parsed.Hospital
 }
 
-// ReadInput reads an observation from its record in the log. With an error comes
-// the stable reason for which this release can never apply it.
+// ReadInput reads an observation from its record in the log. An error comes with the stable
+// reason why this release can never apply the input.
 func ReadInput(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	return readInput(key, value, new(acuity.Observation), nil)
 }

@@ -2,9 +2,9 @@ package schemas
 
 import "svc/acuity"
 
-// Intake reads one input after the other into the same memory, for who is done
-// with each before the next: a processor that catches up spends a fifth fewer
-// bytes on a record.
+// Intake reads one input after the other into the same memory, for callers that are done with
+// an input before they read the next. A processor that catches up allocates a fifth fewer
+// bytes a record.
 type Intake struct {
 	observation acuity.Observation
 	room        acuity.RoomRef
@@ -12,21 +12,21 @@ type Intake struct {
 	events      []acuity.Event
 }
 
-// How many signals and events, which are large, there is memory for between two
-// inputs: a request has one or a few, a bundle thousands.
+// Signals and events are large. Memory for this many is kept between two inputs: a request has
+// one or a few, a bundle thousands.
 const (
 	keptSignals = 16
 	keptEvents  = 4
 )
 
-// Read is [ReadInput]. The observation, its room and the lists of its signals
-// and events hold until the next call; all else that it points to stays.
+// Read is [ReadInput]. The observation, its room and the lists of its signals and events are
+// valid until the next call; everything else that they point to stays valid.
 func (in *Intake) Read(key, value []byte) (o *acuity.Observation, reason string, err error) {
 	in.observation, in.room = acuity.Observation{}, acuity.RoomRef{}
 	return readInput(key, value, &in.observation, in)
 }
 
-// listAgain returns an empty list in the memory that there is; nil: none.
+// listAgain returns an empty list in the memory of an earlier one; nil: there is none.
 func listAgain[T any](memory *[]T) []T {
 	if memory == nil {
 		return nil
@@ -35,7 +35,8 @@ func listAgain[T any](memory *[]T) []T {
 	return (*memory)[:0]
 }
 
-// listRead keeps the list that was read, unless it is long, and returns it.
+// listRead keeps the memory of a list for the next input, unless the list is long, and returns
+// the list.
 func listRead[T any](memory *[]T, list []T, atMost int) []T {
 	switch {
 	case memory == nil:
@@ -48,7 +49,8 @@ func listRead[T any](memory *[]T, list []T, atMost int) []T {
 	return list
 }
 
-// signalList returns where signals are kept for the next input; nil: nowhere.
+// signalList returns the memory for signals that the next input uses again; nil: there is
+// none.
 func (r *reader) signalList() *[]acuity.Signal {
 	if r.again == nil {
 		return nil
@@ -56,7 +58,7 @@ func (r *reader) signalList() *[]acuity.Signal {
 	return &r.again.signals
 }
 
-// eventList returns where events are kept for the next input; nil: nowhere.
+// eventList returns the memory for events that the next input uses again; nil: there is none.
 func (r *reader) eventList() *[]acuity.Event {
 	if r.again == nil {
 		return nil
@@ -64,7 +66,7 @@ func (r *reader) eventList() *[]acuity.Event {
 	return &r.again.events
 }
 
-// newRoom returns a reference with nothing in it.
+// newRoom returns an empty room reference.
 func (r *reader) newRoom() *acuity.RoomRef {
 	if r.again == nil {
 		return new(acuity.RoomRef)

@@ -9,8 +9,8 @@ import (
 	"svc/acuity"
 )
 
-// An observation that is read into memory used before is the one that is read
-// into new memory, whatever was read, or could not be read, before it.
+// An observation that is read into used memory equals the one that is read into new memory,
+// whatever the memory held before, and also after records that cannot be read.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	observation := recordOf(&observationV3, EncodeObservation, DecodeObservation)
 	rapid.Check(t, func(t *rapid.T) {
@@ -35,7 +35,7 @@ func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	})
 }
 
-// A bundle does not stay in memory.
+// The memory of a bundle is not kept for the next input.
 func TestIntakeForgetsLongLists(t *testing.T) {
 	o := &acuity.Observation{Hospital: "north", Signals: make([]acuity.Signal, 1000)}
 	value, err := EncodeObservation(nil, o)
@@ -51,8 +51,8 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 	}
 }
 
-// A state that is read into memory used before is the one that is read into new
-// memory, whatever was read, or could not be read, before it.
+// A state that is read into used memory equals the one that is read into new memory, whatever
+// the memory held before, and also after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
 	kinds := []record{stateOf[acuity.HeardState](&heardStateV2), stateOf[acuity.VisitState](&visitStateV2)}
 	rapid.Check(t, func(t *rapid.T) {

@@ -9,14 +9,13 @@ import (
 	"svc/acuity"
 )
 
-// Key says whose record it is, and which: "h" is the hospital itself (its
-// observations that name no room, and on the verdicts its changes), "h/unit" or
-// "h/room/12" a piece of it. The hospital decides the partition, the whole key
-// the compaction.
+// Key names the hospital of a record and the piece of it. "h" is the hospital itself: its
+// observations that name no room, and on the verdicts its changes. "h/unit" and "h/room/12"
+// are pieces of it. The hospital decides the partition, the whole key the compaction.
 type Key struct {
 	Hospital string // [a-z0-9][a-z0-9-]{0,63}
 	Kind     string // "": the record of the hospital itself
-	ID       string // within the kind; "" if there is one of it
+	ID       string // within the kind; "" if a hospital has one of the kind
 }
 
 // The kinds of state on the verdicts. Settings have kinds of their own.
@@ -34,7 +33,7 @@ const (
 	KindSwitches = "switches"
 )
 
-// ErrKey marks bytes that are no key of ours: those of a barrier, for one.
+// ErrKey marks bytes that are no key of ours, such as the key of a barrier.
 var ErrKey = errors.New("no record key")
 
 // RoomKey returns the key of a room.
@@ -54,7 +53,7 @@ func (k Key) String() string {
 	}
 }
 
-// ParseKey reads a key. What follows the kind is the id, whatever it is made of.
+// ParseKey reads a key. The id is everything after the kind, in any characters.
 func ParseKey(key []byte) (Key, error) {
 	hospital, rest, more := strings.Cut(string(key), "/")
 	kind, id, named := strings.Cut(rest, "/")
@@ -64,19 +63,19 @@ func ParseKey(key []byte) (Key, error) {
 	return Key{Hospital: hospital, Kind: kind, ID: id}, nil
 }
 
-// IsChange reports whether a key on the verdicts is that of a change: a
-// hospital and nothing else. Tails look at every record, so it allocates nothing.
+// IsChange reports whether a key on the verdicts is that of a change: a hospital and nothing
+// else. Readers call it for every record, so it allocates nothing.
 func IsChange(key []byte) bool { return isHospital(key) }
 
-// HospitalOf returns the part of a key that decides the partition: up to the
-// first "/". Of foreign bytes it returns what is there; see [ParseKey].
+// HospitalOf returns the part of a key that decides the partition: the bytes before the first
+// "/". Foreign bytes are not checked; see [ParseKey].
 func HospitalOf(key []byte) []byte {
 	hospital, _, _ := bytes.Cut(key, []byte("/"))
 	return hospital
 }
 
-// ObservationKey returns the key of an observation: its room if it is about one,
-// else its hospital.
+// ObservationKey returns the key of an observation: its room if it is about one room, else its
+// hospital.
 func ObservationKey(o *acuity.Observation) Key {
 	if o.Room != nil {
 		return RoomKey(o.Hospital, o.Room.ID)
@@ -93,8 +92,8 @@ func isHospital[T string | []byte](s T) bool {
 
 func isKind(s string) bool { return s != "" && isLower(s, false) }
 
-// isLower reports whether s is made of lower-case letters, hyphens and, where
-// they may be, digits.
+// isLower reports whether s consists of lower-case letters, hyphens and, if digits is set,
+// digits.
 func isLower[T string | []byte](s T, digits bool) bool {
 	for i := range len(s) {
 		switch c := s[i]; {

@@ -17,7 +17,7 @@ const (
 	KindCommand  = "command"
 )
 
-// CommandKey returns the key of a command, under which its progress lies too.
+// CommandKey returns the key of a command. The progress of the command has the same key.
 func CommandKey(hospital, id string) Key {
 	return Key{Hospital: hospital, Kind: KindCommand, ID: id}
 }
@@ -45,9 +45,9 @@ func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 	return Key{}, dst, fmt.Errorf("encode ledger: no schema for %T", entry)
 }
 
-// DecodeLedger reads an entry of the ledger of any released version, as
-// [EncodeLedger] takes it; nil for a record that is none of ours, or a tombstone.
-// The errors are [ErrMalformed] and [UnknownSchemaError].
+// DecodeLedger reads an entry of the ledger of any released version, as [EncodeLedger] takes
+// it. A record that is not ours, and a tombstone, are nil. The errors are [ErrMalformed] and
+// [UnknownSchemaError].
 func DecodeLedger(key, value []byte) (any, error) {
 	k, err := ParseKey(key)
 	if err != nil || value == nil {
@@ -223,8 +223,8 @@ func DecodeNotifiedUnit(b []byte) (*outbound.Unit, error) {
 	})
 }
 
-// EncodeOrder appends the record of o to dst, which it returns. Who gives a
-// command writes it with no progress, no position and no term.
+// EncodeOrder appends the record of o to dst, which it returns. A role that gives a command
+// writes it without progress, position and term; the notifier adds them.
 func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
 	w := begin(dst, &orderV1)
 	c, p := &o.Command, &o.Progress
@@ -317,7 +317,7 @@ func (w *writer) when(t time.Time) { w.at(acuity.At(t)) }
 
 func (r *reader) when() time.Time { return r.at().Time() }
 
-// number writes an int of Go, which the wire holds in 32 bits.
+// number writes an int, which the wire holds in 32 bits.
 func (w *writer) number(n int) {
 	if int(int32(n)) != n { //nolint:gosec // that is what is checked
 		w.refuse("number out of range")
@@ -326,7 +326,7 @@ func (w *writer) number(n int) {
 	w.int(int32(n)) //nolint:gosec // checked
 }
 
-// bytes writes bytes that are no text.
+// bytes writes binary data.
 func (w *writer) bytes(b []byte) {
 	if len(b) > maxText {
 		w.refuse("bytes too long")
@@ -336,7 +336,7 @@ func (w *writer) bytes(b []byte) {
 	w.fixed(b)
 }
 
-// bytes reads a copy of bytes that are no text; none are nil.
+// bytes reads a copy of binary data; no bytes are nil.
 func (r *reader) bytes() []byte {
 	from, to := r.span()
 	if from == to {

@@ -9,15 +9,15 @@ import (
 	"svc/acuity"
 )
 
-// The caps of a hospital of docs/administration.md, and what every record of the
-// changelog stays below, in bytes.
+// The limits of a hospital in docs/administration.md, and the bytes that every record of the
+// changelog stays below.
 const (
 	maxState    = 64 << 10
 	maxMappings = 20_000
 	maxCodes    = 50_000
 )
 
-// storing is a unit with what it wrote last.
+// storing is a unit that counts and encodes the records it writes.
 type storing struct {
 	*acuity.Unit
 	t       *testing.T
@@ -30,8 +30,8 @@ func newStoring(t *testing.T) *storing {
 	return &storing{t: t, Unit: acuity.NewUnit("st-mary"), now: acuity.At(time.Date(2026, 3, 4, 9, 0, 0, 0, time.UTC))}
 }
 
-// take applies an observation and returns how many records of each kind are
-// written for it, none of which is too large.
+// take applies an observation and returns how many records of each kind it writes. Every
+// record must be smaller than maxState.
 func (s *storing) take(o acuity.Observation) (acuity.Change, map[string]int) {
 	s.t.Helper()
 	o.Hospital, o.ReceivedAt = "st-mary", s.now
@@ -104,8 +104,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	_, written = act(rows[:chunk]...)
 	wantWritten(t, "the same rows", written, "unit:1")
 
-	// A row about the same code, however it is spelled, has the same id: it
-	// replaces the row, also in a map that is full.
+	// A row about the same code has the same id, however the code is spelled. It replaces the
+	// old row, also in a map that is full.
 	other := rows[7]
 	other.Code, other.Factor = " "+strings.ToLower(other.Code), rows[8].Factor
 	if other.ID = acuity.MappingID(&other); other.ID != rows[7].ID {
@@ -115,7 +115,7 @@ func TestFullTerminologyMap(t *testing.T) {
 		t.Errorf("a row that clashes: %v %s", c.Outcome, c.Reason)
 	}
 	wantWritten(t, "a row that clashes", written, "mapping:1 unit:1")
-	// Of two in one act the last counts, and it is one record.
+	// Two rows for one code in one act are one record; the last row counts.
 	_, written = act(rows[9], other, rows[7])
 	wantWritten(t, "two rows that clash", written, "mapping:1 unit:1")
 	kept, all := "", 0
@@ -136,8 +136,8 @@ func TestFullTerminologyMap(t *testing.T) {
 	t.Logf("the largest record has %d bytes", s.largest)
 }
 
-// A worklist that is full, of long codes, one of them seen in many rooms and
-// hours: each code is a record of its own, and only those that came are written.
+// A worklist is full of long codes, one of them seen in many rooms and hours. Each code is a
+// record of its own, and an input writes only the codes in it.
 func TestFullWorklist(t *testing.T) {
 	s := newStoring(t)
 	signal := func(n int) acuity.Signal {

@@ -8,40 +8,40 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Model is the learned forecast of a hospital as it is written, with how far its
-// hospital's snapshots were copied.
+// Model is the record of the learned forecast of a hospital. It also says how far the
+// snapshots of the hospital were copied.
 type Model struct {
 	Version                  int32 // of the method
 	Hospital                 string
 	Hour, Generation, Learnt int32
 	Offset                   int64 // of the next change in the partition of the verdicts
-	Copied                   int32 // hour of the last snapshot that was copied, of those cut when they came
-	PastHour, PastGeneration int32 // the same of the last backfill
+	Copied                   int32 // hour of the last copied snapshot that was cut when its hour came
+	PastHour, PastGeneration int32 // hour and generation of the last copied snapshot of a backfill
 	Seen                     []byte
 	Tables                   []ModelTable
 	Pending                  []Origin
 }
 
-// ModelTable is the numbers of a part of a model: 32-bit floats, little-endian.
+// ModelTable is one part of a model as numbers: 32-bit floats, little-endian.
 type ModelTable struct {
 	Name   string
 	Values []byte
 }
 
-// Origin is an hour whose forecast is still to be compared with what came.
+// Origin is an hour whose forecast is still to be compared with the hours that follow.
 type Origin struct {
 	Snapshot acuity.Snapshot
-	Ahead    []byte // of [forecast.Ahead], 32-bit floats, little-endian
+	Ahead    []byte // a [forecast.Ahead] as 32-bit floats, little-endian
 }
 
-// ModelOf returns a model as it is written.
+// ModelOf returns the record of a model.
 func ModelOf(m *forecast.Model) *Model {
 	out := new(Model)
 	out.Take(m)
 	return out
 }
 
-// Take makes the record that of a model: ModelOf in the memory of an earlier one.
+// Take fills the record from a model, in the memory of the record before.
 func (m *Model) Take(of *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = of.Version, of.Hospital, of.Hour, of.Generation, of.Learnt, of.Offset
 	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, of.Seen
@@ -56,13 +56,13 @@ func (m *Model) Take(of *forecast.Model) {
 	}
 }
 
-// resized returns a list of n elements, with what the list held as far as it goes.
+// resized returns a list of n elements, which begins with the elements of the old list.
 func resized[T any](list []T, n int) []T {
 	return slices.Grow(list[:0], n)[:n]
 }
 
-// Forecast returns the model; false: it is of another version, and its hospital
-// is to be learnt anew.
+// Forecast returns the model. False means that the record is of another version of the method;
+// then the model is empty and the hospital is learnt anew.
 func (m *Model) Forecast() (*forecast.Model, bool) {
 	out := forecast.NewModel(m.Hospital)
 	if m.Version != out.Version {
@@ -90,16 +90,16 @@ func (m *Model) Forecast() (*forecast.Model, bool) {
 	return out, true
 }
 
-// floats appends numbers, or structures of numbers, of a fixed size.
+// floats appends numbers of a fixed size, or structures of them.
 func floats(dst []byte, v any) []byte {
 	b, err := binary.Append(slices.Grow(dst, binary.Size(v)), binary.LittleEndian, v)
 	if err != nil {
-		panic("schemas: " + err.Error()) // a type that has no fixed size: any test sees it
+		panic("schemas: " + err.Error()) // a type without a fixed size: any test finds it
 	}
 	return b
 }
 
-// read is the inverse of floats; false: of another size.
+// read is the inverse of floats; false: the bytes have another size.
 func read(b []byte, v any) bool {
 	n, err := binary.Decode(b, binary.LittleEndian, v)
 	return err == nil && n == len(b)
@@ -107,7 +107,7 @@ func read(b []byte, v any) bool {
 
 // EncodeModel appends the record of m to dst, which it returns.
 func EncodeModel(dst []byte, m *Model) ([]byte, error) {
-	size := 256 + len(m.Seen) // nearly all is tables: what is larger grows
+	size := 256 + len(m.Seen) // tables are nearly all of it, and grow
 	for i := range m.Tables {
 		size += len(m.Tables[i].Values) + len(m.Tables[i].Name) + 8
 	}

@@ -1,9 +1,8 @@
 package schemas
 
-// Partition returns where a record of a topic with n > 0 partitions lies: Java's
-// murmur2 of the hospital part of its key, as Kafka's default partitioner has it
-// for those bytes. So all records of a hospital, and all its topics with the
-// same number of partitions, go together.
+// Partition returns the partition of a record in a topic with n > 0 partitions. It is Java's
+// murmur2 of the hospital part of the key, as Kafka's default partitioner computes it. So all
+// records of a hospital go together, in all topics with the same number of partitions.
 func Partition(key []byte, n int32) int32 {
 	return int32(murmur2(HospitalOf(key))&0x7fffffff) % n
 }

@@ -8,23 +8,22 @@ import (
 	"svc/acuity"
 )
 
-// reader takes values off the Avro binary encoding of one record. It never
-// panics and never trusts a length: a list grows as its items are read, a text
-// must lie within the bytes that are there. After the first fault every read
-// returns a zero value, so callers look once, at the end.
+// reader takes values off the Avro binary encoding of one record. It never panics and never
+// trusts a length: a list grows as its items are read, a text must lie within the bytes. After
+// the first fault every read returns a zero value, so callers check once, at the end.
 type reader struct {
 	buf   []byte
 	pos   int
-	all   string // copy of buf of which texts are parts; "" if each text is its own
+	all   string // copy of buf that the texts share; "" if each text has its own copy
 	fault string
 	where int // where the fault is
 
-	again *Intake // whose memory serves again; nil: all is new
+	again *Intake // the intake whose memory is used again; nil: all memory is new
 }
 
-// shared is the size up to which the texts of an observation are parts of one
-// string. State keeps some of them: above it, one code that is remembered would
-// keep a whole bundle alive.
+// shared is the largest observation, in bytes, whose texts share one string. The state keeps
+// some texts: of a larger observation, one remembered code would keep a whole bundle in
+// memory.
 const shared = 1 << 10
 
 // open returns a reader of the payload of b, a record of schema s. Its texts
@@ -37,7 +36,7 @@ func open(b []byte, s *Schema) (reader, error) {
 	return reader{buf: p, all: string(p)}, nil
 }
 
-// close returns the fault, or that bytes are left over.
+// close returns the first fault, or the fault that bytes are left over.
 func (r *reader) close(s *Schema) error {
 	if r.fault == "" && r.pos < len(r.buf) {
 		r.refuse("bytes after the end")
@@ -48,7 +47,7 @@ func (r *reader) close(s *Schema) error {
 	return nil
 }
 
-// error says what the fault is and where, never a value.
+// error names the fault and the byte, never a value.
 func (r *reader) error(s *Schema) error {
 	return fmt.Errorf("decode %s: %w: %s at byte %d", s.Record, ErrMalformed, r.fault, headerSize+r.where)
 }
@@ -105,7 +104,7 @@ func (r *reader) octet() uint8 {
 	return uint8(v)
 }
 
-// enum reads the number of a symbol, of which last is the greatest.
+// enum reads the number of a symbol; last is the greatest valid number.
 func (r *reader) enum(last uint8) uint8 {
 	v := r.long()
 	if v < 0 || v > int64(last) {
@@ -163,7 +162,7 @@ func (r *reader) text() string {
 	return string(r.buf[from:to])
 }
 
-// system reads a text that is mostly one of a few constants, without a copy of those.
+// system reads a code system. The common ones become constants, without a copy.
 func (r *reader) system() acuity.System {
 	from, to := r.span()
 	switch string(r.buf[from:to]) {
@@ -264,16 +263,16 @@ func (r *reader) factor() acuity.Factor {
 	return f
 }
 
-// items walks the blocks of a list.
+// items is the position in a list, which Avro writes in blocks.
 type items struct {
-	left int64 // of this block
+	left int64 // items of this block
 	open bool  // another block follows
 }
 
 func (r *reader) items() items { return items{open: true} }
 
-// next reports whether there is another item. Every item of every schema takes
-// at least one byte, so a count beyond the bytes that are left is a fault.
+// next reports whether there is another item. Every item of every schema takes at least one
+// byte, so a count beyond the remaining bytes is a fault.
 func (l *items) next(r *reader) bool {
 	for l.left == 0 {
 		if !l.open {
@@ -300,14 +299,14 @@ func (l *items) next(r *reader) bool {
 	return true
 }
 
-// extend returns the list with one more zero item. Room is made for as many as
-// the block announces, up to a bound: more must have been read first.
+// extend returns the list with one more zero item. The first allocation has room for the
+// announced items of the block, at most 64; then the list grows as items are read.
 func extend[T any](list []T, l items) []T {
 	if list == nil {
 		list = make([]T, 0, min(l.left+1, 64))
 	}
 	if n := len(list); n < cap(list) {
-		return list[:n+1] // still zero: nothing was ever taken off
+		return list[:n+1] // still zero: no item was ever removed
 	}
 	var zero T
 	return append(list, zero)
@@ -321,8 +320,8 @@ func (r *reader) factors() (list []acuity.Factor) {
 	return list
 }
 
-// reasons reads a set of reasons. A hint of another build that is not known here
-// is dropped: it could have no effect.
+// reasons reads a set of reasons. A reason that this build does not know is dropped: it could
+// have no effect here.
 func (r *reader) reasons() acuity.Reasons {
 	codes := r.texts()
 	if codes == nil {

@@ -17,7 +17,7 @@ import (
 // record is one kind of record as the tests see it: a Go type with its codec.
 type record struct {
 	schema *Schema
-	value  any // a zero value of the Go twin
+	value  any // a zero value of the Go type
 	encode func(dst []byte, v any) ([]byte, error)
 	decode func([]byte) (any, error)
 }
@@ -63,11 +63,11 @@ var records = []record{
 	recordOf(&observationV3, EncodeObservation, DecodeObservation),
 	recordOf(&changeV5, EncodeChange, DecodeChange),
 	recordOf(&unitChartV3, EncodeUnitChart, func(b []byte) (*acuity.UnitChart, error) {
-		u := acuity.UnitChart{Unplaced: 7} // is overwritten
+		u := acuity.UnitChart{Unplaced: 7} // must be overwritten
 		return &u, DecodeUnitChart(b, &u)
 	}),
 	recordOf(&roomChartV1, EncodeRoomChart, func(b []byte) (*acuity.RoomChart, error) {
-		room := acuity.RoomChart{Label: "left over"} // is overwritten
+		room := acuity.RoomChart{Label: "left over"} // must be overwritten
 		return &room, DecodeRoomChart(b, &room)
 	}),
 	stateOf[acuity.UnitState](&unitStateV2),
@@ -129,8 +129,8 @@ var lasts = map[reflect.Type]uint8{
 	reflect.TypeFor[outbound.SecretState](): lastSecretState,
 }
 
-// source is where filled takes its choices from: a random draw or a plain
-// counter. Both give numbers in [low, high].
+// source chooses the values for filled: a random draw or a plain counter. Numbers lie in [low,
+// high].
 type source interface {
 	number(name string, low, high int64) int64
 	text(name string) string
@@ -138,8 +138,8 @@ type source interface {
 	reasons(name string) acuity.Reasons
 }
 
-// filled sets every field that v can reach. Lists are nil or have items, times
-// are in UTC and in milliseconds: what the wire tells apart.
+// filled sets every field that v can reach, with values that the wire can tell apart. Lists
+// are nil or have items; times are in UTC and in whole milliseconds.
 func filled(s source, name string, v reflect.Value) {
 	switch v.Interface().(type) {
 	case acuity.Factor:
@@ -229,8 +229,8 @@ func (r record) random(t *rapid.T) any {
 	return v.Interface()
 }
 
-// counted fills in order: every number and every text differs from its
-// neighbours, every list has one or two items, nothing is left out.
+// counted fills in order. Every number and every text differs from its neighbours, every list
+// has one or two items, and no field is left out.
 type counted struct{ n int64 }
 
 func (c *counted) number(_ string, low, high int64) int64 {
@@ -252,7 +252,7 @@ func (c *counted) text(name string) string {
 	return fmt.Sprintf("%s-%d", strings.ToLower(name), c.n)
 }
 
-// factor and reasons go by name: the numbers may change with the catalogue.
+// factor and reasons take names: their numbers may change with the catalogue.
 func (c *counted) factor(string) acuity.Factor {
 	ids := [...]string{"high-mag", "labor-active-lt4", "nb-continuing"}
 	c.n++

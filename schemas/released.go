@@ -17,8 +17,8 @@ type Schema struct {
 	Fingerprint Fingerprint
 }
 
-// The released versions. The fingerprints are written here, and not computed at
-// start, because they are the promise: a test holds them against the files.
+// The released versions. The fingerprints are written here and not computed at start, because
+// they are a promise: a test compares them with the files.
 var (
 	observationV1    = Schema{"observation", 1, 0xcf3f075c21921567}
 	observationV2    = Schema{"observation", 2, 0x802e18f6c4978ee1}
@@ -106,8 +106,8 @@ func (s Schema) Text() ([]byte, error) { return files.ReadFile(s.file()) }
 
 func (s *Schema) file() string { return fmt.Sprintf("avsc/%s.v%d.avsc", s.Record, s.Version) }
 
-// parsed keeps what parse made, by file; nothing is parsed before bytes of an
-// older version are met.
+// parsed holds the parsed schemas by file. A schema is parsed when the first bytes of an older
+// version are met.
 var parsed sync.Map
 
 // parse returns the schema as the library sees it.

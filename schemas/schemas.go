@@ -2,7 +2,7 @@
 // Redis, and how it becomes a value of the domain again. The words:
 //
 //   - A [Topic] is one log with its name and the properties it is created with.
-//   - A [Key] says whose record it is, and which; [Partition] says where it goes.
+//   - A [Key] names the hospital of a record and the piece of it; [Partition] places it.
 //   - A record is Avro in single-object encoding: C3 01, the CRC-64-AVRO
 //     fingerprint of the schema it was written with, the binary encoding. A
 //     reader therefore needs no registry.
@@ -16,10 +16,10 @@
 // Bytes of a version that this build does not know are refused with an
 // [UnknownSchemaError]: upgrade the readers first, then the writers.
 //
-// To change a record: copy its file to the next version and edit the copy (what
-// is added has a default), add it to the table in released.go, let the codec
-// write and read the new one, run the tests with -update, and look at what they
-// wrote: no file of an older version may differ.
+// To change a record: copy its file to the next version and edit the copy. An
+// added field has a default. Add the version to the table in released.go, and let
+// the codec write and read it. Run the tests with -update and look at the golden
+// files: no file of an older version may differ.
 //
 // Closed enumerations of the domain are Avro enums whose symbols stand in the
 // order of the domain's numbers, so a new symbol is a new version. Open words
@@ -30,9 +30,9 @@
 // # Nil and empty
 //
 // Avro has one empty list: an empty slice and a nil one write the same bytes,
-// and both decode as nil. Where the difference means something the domain says
-// it by a flag of its own (see [acuity.CensusRoom]). Text that is not UTF-8 is
-// written with U+FFFD in place of what is not.
+// and both decode as nil. Where the difference matters, the domain has a flag for
+// it (see [acuity.CensusRoom]). In text that is not UTF-8, U+FFFD replaces the
+// invalid bytes.
 package schemas
 
 import (

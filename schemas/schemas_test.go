@@ -39,9 +39,9 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// TestBytesAreThoseOfTheSchema reads what we write with the library's own codec:
-// every field of the domain must stand under its name with its value, and the
-// library must write the same bytes again.
+// TestBytesAreThoseOfTheSchema reads our bytes with the library's own codec. Every field of
+// the domain must stand under its name with its value, and the library must write the same
+// bytes again.
 func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	eachRecord(t, func(t *testing.T, r record) {
 		t.Helper()
@@ -65,9 +65,8 @@ func TestBytesAreThoseOfTheSchema(t *testing.T) {
 	})
 }
 
-// TestReleased holds the table of versions against the files: every file is in
-// it, every fingerprint is that of its file, and the file is the one that was
-// released, to the byte (fingerprints do not see defaults).
+// TestReleased compares the table of versions with the files. Every file is in the table under
+// its fingerprint, and is the released file to the byte: fingerprints do not cover defaults.
 func TestReleased(t *testing.T) {
 	known := map[string]bool{}
 	var digests strings.Builder
@@ -102,8 +101,8 @@ func TestReleased(t *testing.T) {
 	}
 }
 
-// TestNewestReadsAll resolves the schema of every released version to the newest
-// of its record, and reads the golden bytes of every version as the newest.
+// TestNewestReadsAll resolves every released version to the newest one of its record, and
+// reads the golden bytes of every version as the newest.
 func TestNewestReadsAll(t *testing.T) {
 	for _, r := range records {
 		newest := parsedSchema(t, r.schema)

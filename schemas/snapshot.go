@@ -2,7 +2,7 @@ package schemas
 
 import "svc/acuity"
 
-// Snapshot is a unit at one full hour, with whose it is.
+// Snapshot is a unit at one full hour, with the id of its hospital.
 type Snapshot struct {
 	Hospital string
 	Snapshot acuity.Snapshot

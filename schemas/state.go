@@ -63,12 +63,12 @@ func EncodeState(dst []byte, s acuity.State) ([]byte, error) {
 // The errors are [ErrMalformed] and [UnknownSchemaError].
 func DecodeState(b []byte) (acuity.State, error) { return new(StateIntake).Read(b) }
 
-// StateIntake reads one record of state after the other, for who is done with each
-// before the next: clinical statements, which nearly all records are, are read into
-// the same memory. Such a one holds until the next call; its texts stay.
+// StateIntake reads one record of state after the other, for callers that are done with a
+// record before they read the next. Clinical statements, nearly all records, are read into the
+// same memory. Such a statement is valid until the next call; its texts stay valid.
 type StateIntake struct{ heard *acuity.HeardState }
 
-// statement returns one to read into: every field of it is read.
+// statement returns the memory for a clinical statement; every field of it is overwritten.
 func (in *StateIntake) statement() *acuity.HeardState {
 	if in.heard == nil {
 		in.heard = new(acuity.HeardState)

@@ -5,8 +5,8 @@ import "github.com/hamba/avro/v2"
 // codec is the library's own codec, for the defaults of fields.
 var codec = avro.Config{DisableBlockSizeHeader: true}.Freeze()
 
-// upgrade resolves a payload of an older version to the newest one by the rules
-// of Avro: fields by name, missing ones by their default.
+// upgrade resolves a payload of an older version to the newest one by the rules of Avro:
+// fields by name, missing fields by their default.
 func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	b, err := bridgeBetween(old, newest)
 	if err != nil {
@@ -15,10 +15,9 @@ func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 	return b.cross(payload)
 }
 
-// check reads a value of a schema and keeps nothing. The library's own decoder
-// never sees bytes of others: it allocates what a length asks for (GO-2026-5046,
-// -5047, -5048) and takes an end of bytes inside a number for the end of the
-// value.
+// check reads a value of a schema and keeps nothing. The library's own decoder never sees
+// bytes of others. It allocates as much as a length asks for (GO-2026-5046, -5047, -5048), and
+// takes an end of bytes inside a number for the end of the value.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

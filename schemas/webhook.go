@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// Webhook is an endpoint as it is kept: an [outbound.Webhook] whose secrets are
-// sealed, so that whoever reads the settings topic cannot sign.
+// Webhook is the record of an endpoint: an [outbound.Webhook] whose secrets are sealed, so a
+// reader of the settings topic cannot sign.
 type Webhook struct {
 	ID             string
 	Hospital       string
@@ -24,7 +24,7 @@ type Webhook struct {
 	CreatedAt      time.Time
 }
 
-// Secret is an [outbound.Secret] as it is kept.
+// Secret is the record of an [outbound.Secret].
 type Secret struct {
 	ID     string
 	Sealed []byte

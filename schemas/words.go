@@ -2,8 +2,8 @@ package schemas
 
 import "svc/acuity"
 
-// The greatest number of each enumeration: its symbols in the schema are
-// numbered as the domain's constants, and a test counts them.
+// The greatest number of each enumeration. The symbols in the schema have the numbers of the
+// domain's constants; a test counts them.
 const (
 	lastEventType     = uint8(acuity.A13)
 	lastPrecision     = uint8(acuity.Year)

@@ -10,19 +10,18 @@ import (
 	"svc/acuity"
 )
 
-// writer appends the Avro binary encoding of one record to a buffer. Records are
-// written field by field in the order of their schema: no reflection, and no
-// allocation but for the buffer. That the bytes are those of the schema, field
-// by field, is proved against the library's own codec.
+// writer appends the Avro binary encoding of one record to a buffer. Records are written field
+// by field in the order of their schema, without reflection; only the buffer is allocated. A
+// test compares the bytes with the library's own codec, field by field.
 //
-// The first fault stays; what is written after it is thrown away.
+// The first fault stays; everything written after it is thrown away.
 type writer struct {
 	buf   []byte
 	start int
 	fault string
 }
 
-// begin starts a record of schema s after what is in dst.
+// begin starts a record of schema s behind the bytes of dst.
 func begin(dst []byte, s *Schema) writer {
 	return writer{buf: appendHeader(dst, s.Fingerprint), start: len(dst)}
 }
@@ -66,7 +65,7 @@ func (w *writer) octet(b byte) {
 	w.long(int64(b))
 }
 
-// enum writes the number of a symbol, of which last is the greatest.
+// enum writes the number of a symbol; last is the greatest valid number.
 func (w *writer) enum(v, last uint8) {
 	if v > last {
 		w.refuse("number of an enumeration out of range")
@@ -114,7 +113,7 @@ func (w *writer) double(f float64) {
 
 func (w *writer) fixed(b []byte) { w.buf = append(w.buf, b...) }
 
-// items starts a list of n items, all in one block; its end is done.
+// items starts a list of n items, all in one block; done ends the list.
 func (w *writer) items(n int) {
 	if n > 0 {
 		w.long(int64(n))
@@ -157,7 +156,7 @@ func (w *writer) factors(list []acuity.Factor) {
 	w.done()
 }
 
-// reasons writes the codes of a set of reasons; as factors, never their bits.
+// reasons writes a set of reasons by their codes; the numbers of the bits may change.
 func (w *writer) reasons(set acuity.Reasons) {
 	if set == 0 {
 		w.done()

@@ -1,10 +1,10 @@
-// Package runtimes gives tests the runtimes of other languages, with packages of
-// their registries: what partners verify, generate and analyse with.
+// Package runtimes gives tests the runtimes of other languages with packages of their
+// registries. Partners verify, generate and analyse with these.
 //
-// Packages are installed once, into the cache of the user. What cannot be had
-// follows one rule: where everything must run (CI=true, or SVC_E2E=1 as make e2e has
-// it) the test fails; elsewhere it is skipped, and a note of one line is left that `make test` prints
-// (internal/e2e/notice) until the test has run.
+// Packages are installed once, into the cache of the user. One rule holds for a runtime that
+// cannot be had. Where everything must run (CI=true, or SVC_E2E=1 as in make e2e) the test
+// fails. Elsewhere the test is skipped and leaves a note of one line. `make test` prints the
+// note (internal/e2e/notice) until the test has run.
 package runtimes
 
 import (
@@ -31,7 +31,7 @@ func Program(t testing.TB, name string) string {
 	return path
 }
 
-// Python returns an interpreter that has packages, each with its version:
+// Python returns the path of an interpreter with packages, each named with its version:
 // "duckdb==1.4.1".
 func Python(t testing.TB, packages ...string) (interpreter string) {
 	t.Helper()
@@ -45,7 +45,7 @@ func Python(t testing.TB, packages ...string) (interpreter string) {
 	return filepath.Join(folder, inside)
 }
 
-// Node returns a folder in whose node_modules packages are, each with its version:
+// Node returns a folder whose node_modules has packages, each named with its version:
 // "standardwebhooks@1.1.1". Their programs are in node_modules/.bin.
 func Node(t testing.TB, packages ...string) (folder string) {
 	t.Helper()
@@ -58,8 +58,8 @@ func Node(t testing.TB, packages ...string) (folder string) {
 	})
 }
 
-// Maven returns a folder in which a project was built: its classes in target/classes,
-// what they need in target/lib. What it downloads is kept in the cache, too.
+// Maven returns a folder in which a project was built: its classes in target/classes, their
+// dependencies in target/lib. Downloads are kept in the cache, too.
 func Maven(t testing.TB, project string) (folder string) {
 	t.Helper()
 	Program(t, "java")
@@ -90,8 +90,8 @@ func Maven(t testing.TB, project string) (folder string) {
 // patience bounds an installation; the largest, of the notebook, takes half a minute.
 const patience = 5 * time.Minute
 
-// installed returns a folder of the cache in which commands have put packages,
-// now or before: then the file inside is there.
+// installed returns a folder of the cache in which commands have put packages, now or in an
+// earlier run. The file inside exists once they are done.
 func installed(t testing.TB, language string, packages []string, inside string, commands func(folder string) [][]string) (folder string) {
 	t.Helper()
 	sum := sha256.Sum256([]byte(strings.Join(packages, " ")))
@@ -122,7 +122,8 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	return folder
 }
 
-// settle goes on if a test has what it needs, and else ends it by the rule.
+// settle lets a test go on if its runtime was found, and else ends the test by the rule of the
+// package.
 func settle(t testing.TB, what string, err error) {
 	t.Helper()
 	note := filepath.Join(cache(t), "missing", strings.ReplaceAll(t.Name(), "/", "."))
@@ -159,7 +160,7 @@ func cache(t testing.TB) string {
 }
 
 func exists(path string) bool {
-	_, err := os.Stat(path) // also that of a link
+	_, err := os.Stat(path) // follows links
 	return err == nil
 }
 

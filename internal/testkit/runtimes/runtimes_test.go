@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// seen is a test that this one looks at.
+// seen is a test under observation: it keeps its name and how it ended.
 type seen struct {
 	testing.TB
 	name, skipped, failed string
@@ -40,7 +40,8 @@ func try(t *testing.T, name string, test func(t testing.TB)) *seen {
 	return s
 }
 
-// machine is one with these programs alone, shell scripts, and an empty cache.
+// machine prepares an environment with these programs alone, as shell scripts, and an empty
+// cache.
 func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	t.Helper()
 	bin, home := t.TempDir(), t.TempDir()
@@ -71,14 +72,14 @@ func machine(t *testing.T, programs map[string]string) (notes func() string) {
 	}
 }
 
-// python3 makes folders as venv does, whose interpreter installs by writing a line.
+// python3 makes folders as venv does; their interpreter installs by writing a line.
 const python3 = `[ "$2" = venv ] || exit 3
 mkdir -p "$4/bin"
 printf '#!/bin/sh\necho "$@" >>"%s.installs"\n' "$4" >"$4/bin/python"
 chmod +x "$4/bin/python"
 `
 
-// npm refuses what is called absent, as one whose registry is away.
+// npm refuses packages that are called absent, as if the registry were away.
 const npm = `case "$*" in *absent*) echo "npm error E404" >&2; exit 1 ;; esac
 mkdir -p "$3/node_modules"
 echo {} >"$3/node_modules/.package-lock.json"
@@ -109,7 +110,7 @@ func TestTheRule(t *testing.T) {
 	}
 }
 
-// TestNotesEnd: what runs again is not noted any more.
+// TestNotesEnd: the note of a test goes once the test runs again.
 func TestNotesEnd(t *testing.T) {
 	notes := machine(t, nil)
 	needs := func(t testing.TB) { Python(t, "duckdb==1.0") }
@@ -125,8 +126,8 @@ func TestNotesEnd(t *testing.T) {
 	}
 }
 
-// TestInstalledOnce: the second test finds what the first has installed, unless it
-// was cut short or the interpreter has gone.
+// TestInstalledOnce: the second test finds the installation of the first, unless it was cut
+// short or the interpreter has gone.
 func TestInstalledOnce(t *testing.T) {
 	machine(t, map[string]string{"python3": python3})
 	interpreter := Python(t, "duckdb==1.0", "numpy==2.0")
@@ -161,13 +162,13 @@ func TestInstalledOnce(t *testing.T) {
 	}
 }
 
-// mvn makes the folder that says that it has built, and counts.
+// mvn makes the folder that a build leaves, and counts its calls.
 const mvn = `folder=$(dirname "$4")
 mkdir -p "$folder/target/lib"
 echo built >>"$folder.builds"
 `
 
-// TestBuiltOnce: a project is built once, and anew when a file of it has changed.
+// TestBuiltOnce: a project is built once, and again when one of its files has changed.
 func TestBuiltOnce(t *testing.T) {
 	machine(t, map[string]string{"java": "", "javac": "", "mvn": mvn, "rm": `exec rm "$@"`, "cp": `exec cp "$@"`})
 	project := t.TempDir()

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Bundle returns a FHIR R4 transaction Bundle of at least size bytes: the record of
-// one patient over years, as a generator of synthetic patients posts it, indented.
-// Most of it is of no use here: claims, narratives, attachments. The same seed gives
-// the same bytes; nothing in it is about anybody.
+// Bundle returns a FHIR R4 transaction Bundle of at least size bytes: the indented record of
+// one patient over years, as a generator of synthetic patients posts it. Most of it is of no
+// use to the service: claims, narratives, attachments. The same seed gives the same bytes;
+// nobody in it exists.
 func Bundle(seed uint64, size int) []byte {
 	b := &bundle{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)} //nolint:gosec // no secret
 	b.patient = b.uuid()
@@ -116,7 +116,7 @@ func (b *bundle) visit() {
 	b.claim("ExplanationOfBenefit", about)
 }
 
-// claim adds a resource of which nothing is used.
+// claim adds a resource that the service does not use.
 func (b *bundle) claim(kind, about string) {
 	var items strings.Builder
 	for i := range 2 + b.IntN(6) {

@@ -21,21 +21,21 @@ type Feeds struct {
 	visits int
 }
 
-// unit is one hospital.
+// unit is the state of one hospital.
 type unit struct {
 	id    string
 	rooms []room
 }
 
-// room is who is where.
+// room is a room and its patient.
 type room struct {
 	visit   string // empty: nobody
 	moves   int    // ADT events so far
 	started acuity.Instant
 }
 
-// New returns feeds of hospitals h000, h001 … with so many rooms each, of
-// observations that are received step apart from an instant on.
+// New returns the feeds of hospitals h000, h001 … with so many rooms each. From the instant
+// on, one observation is received every step.
 func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	f := &Feeds{rooms: rooms, now: from, step: step, random: rand.New(rand.NewPCG(1, uint64(hospitals)))} //nolint:gosec // repeatable on purpose
 	for i := range hospitals {
@@ -44,8 +44,8 @@ func New(hospitals, rooms int, from acuity.Instant, step time.Duration) *Feeds {
 	return f
 }
 
-// Next returns the next observation: of a hundred about 87 are clinical, 10
-// ADT, 2 staffing and 1 is a census of the whole unit.
+// Next returns the next observation. Of a hundred, about 87 are clinical, 10 are ADT, 2 are
+// staffing and 1 is a census of the whole unit.
 func (f *Feeds) Next() *acuity.Observation {
 	f.now = f.now.Add(f.step)
 	u := f.units[f.random.IntN(len(f.units))]
@@ -99,7 +99,8 @@ func (f *Feeds) event(u *unit, o *acuity.Observation) {
 	o.Channel, o.Events = acuity.ChannelHL7, []acuity.Event{e}
 }
 
-// clinical reports one sign of one occupied room, or of any.
+// clinical reports one sign of one occupied room, or of any room if three draws find none
+// occupied.
 func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	id := f.random.IntN(f.rooms)
 	for range 3 {
