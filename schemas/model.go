@@ -37,12 +37,12 @@ type Origin struct {
 // ModelOf returns the record of a model.
 func ModelOf(m *forecast.Model) *Model {
 	out := new(Model)
-	out.Take(m)
+	out.CopyFrom(m)
 	return out
 }
 
-// Take fills the record from a model, in the memory of the record before.
-func (m *Model) Take(of *forecast.Model) {
+// CopyFrom fills the record from a model, in the memory of the record before.
+func (m *Model) CopyFrom(of *forecast.Model) {
 	m.Version, m.Hospital, m.Hour, m.Generation, m.Learnt, m.Offset = of.Version, of.Hospital, of.Hour, of.Generation, of.Learnt, of.Offset
 	m.Copied, m.PastHour, m.PastGeneration, m.Seen = 0, 0, 0, of.Seen
 	all := of.Tables()

@@ -254,7 +254,7 @@ var models = sync.Pool{New: func() any { return new(schemas.Model) }}
 
 // record returns what is written of the hospital, in the memory of m.
 func (h *hospital) record(m *schemas.Model) *schemas.Model {
-	m.Take(h.model)
+	m.CopyFrom(h.model)
 	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
 	return m
 }

@@ -27,7 +27,7 @@ import (
 func Program(t testing.TB, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
-	settle(t, name, err)
+	requireOrSkip(t, name, err)
 	return path
 }
 
@@ -104,7 +104,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	defer lock.Close() //nolint:errcheck // the end of the process releases it too
 	what := strings.Join(append([]string{language}, packages...), " ")
 	if exists(done) && exists(filepath.Join(folder, inside)) {
-		settle(t, what, nil)
+		requireOrSkip(t, what, nil)
 		return folder
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -114,7 +114,7 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 		if err != nil {
 			err = fmt.Errorf("%s: %w: %s", filepath.Base(command[0]), err, last(string(out)))
 		}
-		settle(t, what, err)
+		requireOrSkip(t, what, err)
 	}
 	if err := os.WriteFile(done, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -122,9 +122,9 @@ func installed(t testing.TB, language string, packages []string, inside string, 
 	return folder
 }
 
-// settle lets a test go on if its runtime was found, and else ends the test by the rule of the
+// requireOrSkip lets a test go on if its runtime was found, and else ends the test by the rule of the
 // package.
-func settle(t testing.TB, what string, err error) {
+func requireOrSkip(t testing.TB, what string, err error) {
 	t.Helper()
 	note := filepath.Join(cache(t), "missing", strings.ReplaceAll(t.Name(), "/", "."))
 	if err == nil {
