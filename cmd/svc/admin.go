@@ -49,7 +49,7 @@ func (a *admin) command(use, short string, run func(ctx context.Context, args []
 	}
 	a.flags = cmd.Flags()
 	a.config.bind(a.flags, a.needs)
-	a.flags.VisitAll(func(f *pflag.Flag) { cli.OfServers(a.flags, f.Name) })
+	a.flags.VisitAll(func(f *pflag.Flag) { cli.ServerFlags(a.flags, f.Name) })
 	a.flags.BoolVar(&a.json, "json", false, "print JSON")
 	a.flags.StringVar(&a.data, "data", cli.DefaultData, "data `folder` of the running svc dev to work on, if no Kafka is named")
 	cmd.PreRunE = func(*cobra.Command, []string) error {

@@ -20,7 +20,7 @@ const alertsPath = "/api/admin/alerts"
 type alertsCommand struct {
 	client
 	flags *pflag.FlagSet
-	id    string // what it is about: a tier, a recipient, a delivery, an episode
+	id    string // a tier, a recipient, a delivery or an alert episode
 
 	enabled, recipients, channels, escalateTo, action string
 	ack, repeat, expire                               int
@@ -103,7 +103,7 @@ func (o *alertsCommand) versionFlag(c *cobra.Command) { versionFlag(c, &o.versio
 
 func (o *alertsCommand) waitFlag(c *cobra.Command) { waitFlag(c, &o.wait, time.Minute) }
 
-// versionFlag adds the flag of a change that is made only to what was looked at.
+// versionFlag adds the flag of a precondition: the command acts only on this version.
 func versionFlag(c *cobra.Command, version *string) {
 	c.Flags().StringVar(version, "if-version", "", "do it only if it has this `version`")
 }
@@ -115,7 +115,7 @@ func waitFlag(c *cobra.Command, wait *time.Duration, preset time.Duration) {
 
 func (o *alertsCommand) precondition() []string { return precondition(o.version) }
 
-// precondition is If-Match of --if-version.
+// precondition returns the header If-Match of --if-version.
 func precondition(version string) []string {
 	if version == "" {
 		return nil
@@ -123,7 +123,7 @@ func precondition(version string) []string {
 	return []string{"If-Match", `"` + version + `"`}
 }
 
-// tierData is a tier as the API has it, and takes it.
+// tierData is a tier in the form of the API, for answers and requests.
 type tierData struct {
 	ID            string   `json:"id"`
 	Enabled       bool     `json:"enabled"`
@@ -161,8 +161,8 @@ func (o *alertsCommand) printTiers(all []tierData) error {
 	return table.Flush()
 }
 
-// setTier sets a tier whole, with what is not given as it is; if it changes in
-// between nothing is done.
+// setTier sets a whole tier; values that are not given stay. If the tier changes between the
+// read and the write, nothing is set.
 func (o *alertsCommand) setTier(ctx context.Context) error {
 	var all struct{ Tiers []tierData }
 	if err := o.into(ctx, http.MethodGet, alertsPath+"/tiers", nil, &all); err != nil {
@@ -243,7 +243,7 @@ func (o *alertsCommand) printRecipients(all []recipientData) error {
 	return table.Flush()
 }
 
-// addresses are the flags of add and set as a body; an empty one is taken away.
+// addresses returns the flags of add and set as a body; an empty address is removed.
 func (o *alertsCommand) addresses() map[string]any {
 	body := map[string]any{}
 	for name, one := range map[string]struct{ path, value string }{
@@ -285,7 +285,7 @@ func (o *alertsCommand) remove(ctx context.Context) error {
 }
 
 func (o *alertsCommand) test(ctx context.Context) error {
-	return o.tested(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
+	return o.runTest(ctx, alertsPath+"/test", map[string]any{"recipientId": o.id, "channel": o.channel}, o.wait)
 }
 
 func (o *alertsCommand) deliveries(ctx context.Context) error {
@@ -293,7 +293,7 @@ func (o *alertsCommand) deliveries(ctx context.Context) error {
 }
 
 func (o *alertsCommand) retry(ctx context.Context) error {
-	return o.tested(ctx, "/api/admin/deliveries/"+url.PathEscape(o.id)+"/retry", nil, o.wait)
+	return o.runTest(ctx, "/api/admin/deliveries/"+url.PathEscape(o.id)+"/retry", nil, o.wait)
 }
 
 func (o *alertsCommand) episodes(ctx context.Context) error {

@@ -1,7 +1,7 @@
 // Package cli is the command line over the API of a server.
 //
-// It also holds the frame that every command of svc stands in, the roles too:
-// variables for flags, faults told together, help.
+// It also holds the frame of every command of svc, the roles too: variables for flags, one
+// report of all faults, help.
 package cli
 
 import (
@@ -17,25 +17,25 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// World is what the process has from outside; a test passes its own.
+// World is everything a command has from outside; a test passes its own.
 type World struct {
 	Env            func(string) (string, bool)
 	Stdout, Stderr io.Writer
 	Now            func() time.Time
-	Terminal       bool // Stderr is one, and shows how far long work is by a bar
+	Terminal       bool // Stderr is a terminal, and shows progress as a bar
 }
 
-// UsageError is a fault of the command line or the configuration: nothing was
-// started, and the exit code is 2.
+// UsageError is a fault of the command line or the configuration: no work was begun, and the
+// exit code is 2.
 type UsageError struct{ err error }
 
-// Error implements error. Several faults have a line each.
+// Error implements error. Each fault has a line.
 func (e UsageError) Error() string { return e.err.Error() }
 
 // Unwrap returns the faults.
 func (e UsageError) Unwrap() error { return e.err }
 
-// Usage makes one error of all faults of a command line; nil if there are none.
+// Usage joins all faults of a command line into one error; nil if there are none.
 func Usage(faults ...error) error {
 	if err := errors.Join(faults...); err != nil {
 		return UsageError{err}
@@ -43,7 +43,7 @@ func Usage(faults ...error) error {
 	return nil
 }
 
-// Root is the command line of a program; build is what --version tells.
+// Root returns the command of a whole program; build is the answer to --version.
 func Root(name, short, build string) *cobra.Command {
 	c := &cobra.Command{Use: name, Short: short, Version: build}
 	c.SetVersionTemplate("{{.Version}}\n")
@@ -51,7 +51,7 @@ func Root(name, short, build string) *cobra.Command {
 	return c
 }
 
-// Section puts commands below a title of the help of their parent.
+// Section groups commands under a title in the help of their parent.
 func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddGroup(&cobra.Group{ID: title, Title: title})
 	for _, c := range commands {
@@ -60,15 +60,14 @@ func Section(parent *cobra.Command, title string, commands ...*cobra.Command) {
 	parent.AddCommand(commands...)
 }
 
-// Execute runs the command that args name and returns its path, such as "svc keys
-// mint", with its error.
+// Execute runs the command that args name. It returns the path of the command, such as "svc
+// keys mint", and its error.
 //
-// Each command is plain cobra, with two additions. The words behind its name are
-// read from Use: NAME must be there, [NAME] may be, NAME… stands for one or more.
-// PreRunE returns what is wrong with its flags together; that is told with all other
-// faults at once.
+// Each command is plain cobra, with two additions. The words behind its name are read from
+// Use: NAME must be given, [NAME] may be, NAME… stands for one or more. PreRunE returns all
+// that is wrong with its flags; Execute reports that together with all other faults.
 func Execute(ctx context.Context, root *cobra.Command, args []string, w World) (path string, err error) {
-	root.SetArgs(append([]string{}, args...)) // nil would be those of the process
+	root.SetArgs(append([]string{}, args...)) // nil would mean the arguments of the process
 	root.SetOut(w.Stdout)
 	root.SetErr(w.Stderr)
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -81,13 +80,13 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, w World) (
 	return c.CommandPath(), err
 }
 
-// frame is what all commands of one run share.
+// frame is the state that all commands of one run share.
 type frame struct {
 	env    func(string) (string, bool)
 	faults []error // of the values of flags
 }
 
-// fit fits a command and those below it into the frame.
+// fit prepares a command and the commands below it for the frame.
 func (f *frame) fit(c *cobra.Command) {
 	c.Flags().SortFlags = false
 	c.SuggestionsMinimumDistance = 2
@@ -96,7 +95,7 @@ func (f *frame) fit(c *cobra.Command) {
 	c.Use, c.DisableFlagsInUseLine, c.DisableAutoGenTag = fullUse(c), true, true
 	if !c.Runnable() {
 		c.RunE = chooseBelow
-		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // it is the missing command that has them
+		c.FParseErrWhitelist.UnknownFlags = c.HasParent() // the missing command would have them
 	} else if !c.DisableFlagParsing {
 		check := c.PreRunE
 		c.PreRunE = func(c *cobra.Command, args []string) error {
@@ -108,7 +107,7 @@ func (f *frame) fit(c *cobra.Command) {
 		}
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		if flag.Name == "version" { // of no variable
+		if flag.Name == "version" { // it has no variable
 			return
 		}
 		flag.Usage += " [" + variables(flag) + "]"
@@ -119,7 +118,7 @@ func (f *frame) fit(c *cobra.Command) {
 	}
 }
 
-// chooseBelow is run for a command that only has others below it.
+// chooseBelow runs for a command that only groups others.
 func chooseBelow(c *cobra.Command, args []string) error {
 	switch {
 	case len(args) == 0 && !c.HasParent():
@@ -143,7 +142,7 @@ func names(c *cobra.Command) (all []string) {
 	return all
 }
 
-// either lists words as alternatives.
+// either joins words as alternatives.
 func either(words []string) string {
 	last := len(words) - 1
 	if last < 1 {
@@ -152,13 +151,13 @@ func either(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// pathBelowRoot is the path of a command without the name of the program.
+// pathBelowRoot returns the path of a command without the name of the program.
 func pathBelowRoot(c *cobra.Command) string {
 	_, path, _ := strings.Cut(c.CommandPath(), " ")
 	return path
 }
 
-// wordFaults compares the words of a command line with those that Use names.
+// wordFaults compares the words of a command line with the words that Use names.
 func wordFaults(use string, args []string) (faults []error) {
 	wanted := strings.Fields(use)[1:]
 	for _, word := range wanted {

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// program is a command line of the commands here.
+// program returns a command line with the commands of this package.
 func program(w World) *cobra.Command {
 	root := Root("svc", "svc: a test", "svc 1")
 	Section(root, "Commands", SendCommand(w), SimulateCommand(w), ListenCommand(w), StatusCommand(w),
@@ -32,7 +32,7 @@ func run(ctx context.Context, args []string, w World) int {
 	return 1
 }
 
-// say runs the command line with nothing around it and returns what it says.
+// say runs a command line without an environment and returns its output.
 func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, faults bytes.Buffer
@@ -40,5 +40,5 @@ func say(t *testing.T, args ...string) (code int, stdout, stderr string) {
 	return code, out.String(), faults.String()
 }
 
-// noEnvironment is one without variables.
+// noEnvironment is an environment without variables.
 func noEnvironment(string) (string, bool) { return "", false }

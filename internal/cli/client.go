@@ -17,17 +17,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// client is what a command has that asks a server over HTTP: where the server is,
-// the key, and how to print.
+// client is the part of a command that asks a server over HTTP: the address, the key and the
+// form of the output.
 type client struct {
 	World
-	reader bool // without a key it takes that for every scope of the running svc dev, else the administrator's
+	reader bool // without a key it uses that of svc dev for every scope; false: the administrator's
 
 	api, key, keyFile, data string
 	json                    bool
 }
 
-// askWithin bounds one question to a server.
+// askWithin is the time limit of one request to a server.
 const askWithin = 20 * time.Second
 
 // command returns a command that asks a server.
@@ -52,7 +52,7 @@ func keyFlags(flags *pflag.FlagSet, key, file *string) {
 	Instead(flags, "key", "key-file")
 }
 
-// readKey reads the file of a key.
+// readKey reads a key from its file.
 func readKey(file string) (string, error) {
 	content, err := os.ReadFile(file) //nolint:gosec // the file that the user named
 	if err != nil {
@@ -65,8 +65,8 @@ func readKey(file string) (string, error) {
 	return words[0], nil
 }
 
-// fill takes what was not given from the running svc dev. Its key goes to no
-// other server.
+// fill takes missing flags from the running svc dev. The key of svc dev goes to no other
+// server.
 func (c *client) fill() error {
 	if c.keyFile != "" {
 		var err error
@@ -98,7 +98,7 @@ func (c *client) fill() error {
 	return nil
 }
 
-// refusal is an answer that says no.
+// refusal is an error answer of the API.
 type refusal struct {
 	Code    string
 	Message string
@@ -108,10 +108,10 @@ type refusal struct {
 	}
 }
 
-// rule is what a part of a request breaks, as the API names it.
+// rule is the name of the rule that a part of a request breaks, as the API names it.
 type rule string
 
-// String says it to people, where its name alone says too little.
+// String explains the rule to people where its name alone says too little.
 func (r rule) String() string {
 	switch r {
 	case "factor", "key", "recipient", "webhook":
@@ -134,8 +134,8 @@ func (r *refusal) Error() string {
 	return strings.TrimSuffix(r.Message, ".") + ": " + strings.Join(said, "; ")
 }
 
-// ask returns the data of an answer, or a *refusal. A nil body is none; headers
-// are names and values.
+// ask returns the data of an answer, or a *refusal. A nil body sends none; headers are pairs
+// of name and value.
 func (c *client) ask(ctx context.Context, method, path string, body any, headers ...string) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, askWithin)
 	defer cancel()
@@ -189,7 +189,7 @@ func (c *client) into(ctx context.Context, method, path string, body, data any) 
 	return nil
 }
 
-// show asks and prints the answer: as it came, or by print, which finds it in data.
+// show asks and prints the answer: as JSON, or by print, which finds the answer in data.
 func (c *client) show(ctx context.Context, method, path string, body, data any, print func() error, headers ...string) error {
 	raw, err := c.ask(ctx, method, path, body, headers...)
 	if err != nil {
@@ -204,8 +204,8 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 	return print()
 }
 
-// list asks for a list, of which the answer has the items under a name, and prints it:
-// as JSON, or by print, which finds it in items.
+// list asks for a list, which the answer holds under a name, and prints it: as JSON, or by
+// print, which finds the list in items.
 func (c *client) list(ctx context.Context, path, name string, items any, print func() error) error {
 	var answer map[string]json.RawMessage
 	if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {

@@ -12,10 +12,9 @@ import (
 	"time"
 )
 
-// What svc webhooks and svc alerts ask of the notifier: a command, and then how far
-// it is.
+// svc webhooks and svc alerts give the notifier commands, and then ask for their progress.
 
-// progressData is a command as the API has it.
+// progressData is the progress of a command in the form of the API.
 type progressData struct {
 	CommandID         string  `json:"commandId"`
 	Verb              string  `json:"verb"`
@@ -28,12 +27,13 @@ type progressData struct {
 	UpdatedAt         *string `json:"updatedAt"`
 }
 
-// askEvery is how often a command is asked after: the API tells it no other way.
+// askEvery is the interval between questions for the progress: the API has no other way to
+// report it.
 const askEvery = 100 * time.Millisecond
 
-// tested gives a command and waits for its outcome. It is an error unless all that
-// was asked for was delivered. With no time to wait it says that it was given.
-func (c *client) tested(ctx context.Context, path string, body any, wait time.Duration) error {
+// runTest gives a command and waits for its outcome. The result is an error unless every
+// requested delivery succeeded. A wait of zero only reports that the command was given.
+func (c *client) runTest(ctx context.Context, path string, body any, wait time.Duration) error {
 	if body == nil {
 		body = struct{}{}
 	}
@@ -84,7 +84,7 @@ func (c *client) tested(ctx context.Context, path string, body any, wait time.Du
 	return err
 }
 
-// showCommand shows how far a command is, or stops it.
+// showCommand shows the progress of a command, or stops it.
 func (c *client) showCommand(ctx context.Context, id string, stop bool) error {
 	method, path := http.MethodGet, "/api/admin/commands/"+url.PathEscape(id)
 	if stop {
@@ -108,7 +108,7 @@ func (c *client) showCommand(ctx context.Context, id string, stop bool) error {
 	})
 }
 
-// progress asks until a command is done or the time is over.
+// progress asks until a command is done or wait is over.
 func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p progressData, raw json.RawMessage, err error) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
@@ -116,7 +116,7 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 		var no *refusal
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
-		case errors.As(err, &no) && no.Code == "not_found": // nobody has seen it yet
+		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not seen it yet
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
 		case err != nil:
@@ -132,8 +132,8 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 	}
 }
 
-// outcome says how a delivery ended, and its last attempt. What the command itself
-// says stands in for a delivery that cannot be read.
+// outcome returns the end of a delivery and its last attempt. If the delivery cannot be read,
+// it returns otherwise, the outcome in the command.
 func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	var d deliveryData
 	if c.into(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d) != nil {
@@ -151,7 +151,7 @@ func (c *client) outcome(ctx context.Context, id, otherwise string) string {
 	return said + fmt.Sprintf(" in %d ms", a.MS)
 }
 
-// readSecret reads a file whose last line break is none of the secret's.
+// readSecret reads a file; a line break at its end is not part of the secret.
 func readSecret(path string) (string, error) {
 	content, err := os.ReadFile(path) //nolint:gosec // the user names the file
 	if err != nil {

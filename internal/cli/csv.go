@@ -11,9 +11,9 @@ import (
 	"svc/internal/analysis/spreadsheet"
 )
 
-// ReadCSV hands out the rows of a file whose first line names its columns: those that
-// there are, in any order, of which some must be there. A field of a column that is
-// missing is empty.
+// ReadCSV calls each with the rows of a file whose first line names its columns. The columns
+// may come in any order; the required ones must be there. A field of a missing column is
+// empty.
 func ReadCSV(in io.Reader, columns, required []string, each func(line int, field func(column string) string)) error {
 	reader := csv.NewReader(in)
 	reader.FieldsPerRecord = -1

@@ -57,7 +57,7 @@ func (c *client) retryDeadLetter(ctx context.Context, path string) error {
 	})
 }
 
-// letterRow is a dead letter as the API has it.
+// letterRow is a dead letter in the form of the API.
 type letterRow struct {
 	ID          string  `json:"id"`
 	Topic       string  `json:"topic"`
@@ -69,7 +69,7 @@ type letterRow struct {
 	At          string  `json:"at"`
 }
 
-// listDeadLetters shows all pages.
+// listDeadLetters shows all pages of the list.
 func (c *client) listDeadLetters(ctx context.Context, _ string) error {
 	all := []letterRow{}
 	for query := "?limit=200"; query != ""; {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// deliveryData is a delivery as the API has it.
+// deliveryData is a delivery in the form of the API.
 type deliveryData struct {
 	ID, EventID, Event, Channel, EndpointID, State string
 	Reason                                         *string
@@ -27,7 +27,7 @@ type deliveryData struct {
 	}
 }
 
-// status is the state, with the reason where that says more than the last attempt.
+// status returns the state, with the reason unless the last attempt says it already.
 func (d *deliveryData) status() string {
 	if n := len(d.Attempts); d.Reason == nil || n > 0 && *d.Reason == d.Attempts[n-1].Class {
 		return d.State
@@ -35,7 +35,7 @@ func (d *deliveryData) status() string {
 	return d.State + " (" + *d.Reason + ")"
 }
 
-// deliveryFilter says which deliveries are listed, by flags.
+// deliveryFilter holds the flags that select deliveries.
 type deliveryFilter struct {
 	channel, state, event, since, until string
 	limit                               int
@@ -50,7 +50,7 @@ func (f *deliveryFilter) flags(c *cobra.Command) {
 	flags.IntVar(&f.limit, "limit", 50, "`number` of deliveries") //nolint:mnd // a page of the API
 }
 
-// deliveriesOr shows one delivery with its attempts, or the list.
+// deliveriesOr shows one delivery with its attempts or, without an id, the list.
 func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter) error {
 	if id == "" {
 		return c.listDeliveries(ctx, "/api/admin/deliveries", f)
@@ -59,7 +59,7 @@ func (c *client) deliveriesOr(ctx context.Context, id string, f *deliveryFilter)
 	return c.show(ctx, http.MethodGet, "/api/admin/deliveries/"+url.PathEscape(id), nil, &d, func() error { return c.printDelivery(&d) })
 }
 
-// ago is a time as the API takes it: as given, or so long ago.
+// ago returns a time in the form of the API: as given, or a lapse before now.
 func (c *client) ago(text string) string {
 	if lapse, err := ParseLifetime(text); err == nil && lapse > 0 {
 		return Stamp(c.Now().Add(-lapse))
@@ -67,7 +67,7 @@ func (c *client) ago(text string) string {
 	return text
 }
 
-// listDeliveries shows the newest deliveries, as many as asked for.
+// listDeliveries shows the newest deliveries, at most f.limit.
 func (c *client) listDeliveries(ctx context.Context, path string, f *deliveryFilter) error {
 	query := url.Values{"limit": {strconv.Itoa(min(f.limit, 200))}} //nolint:mnd // the API's most
 	for name, value := range map[string]string{"channel": f.channel, "state": f.state, "event": f.event, "since": c.ago(f.since), "until": c.ago(f.until)} {

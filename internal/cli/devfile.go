@@ -15,7 +15,7 @@ import (
 // DefaultData is the data folder of svc dev.
 const DefaultData = "./.svc-dev"
 
-// DevFile is what svc dev tells other programs about itself, in DIR/dev.json.
+// DevFile is the file DIR/dev.json, in which svc dev describes itself to other programs.
 type DevFile struct {
 	BaseURL    string `json:"baseUrl"`
 	HospitalID string `json:"hospitalId"`
@@ -26,10 +26,10 @@ type DevFile struct {
 	MLLP       string `json:"mllp"`
 }
 
-// DevFilePath is the path of that file in a data folder.
+// DevFilePath returns the path of dev.json in a data folder.
 func DevFilePath(data string) string { return filepath.Join(data, "dev.json") }
 
-// ReadDevFile reads it.
+// ReadDevFile reads the dev.json of a data folder.
 func ReadDevFile(data string) (*DevFile, error) {
 	content, err := os.ReadFile(DevFilePath(data))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,11 +44,11 @@ func ReadDevFile(data string) (*DevFile, error) {
 	return &d, nil
 }
 
-// answerWithin is how long a svc dev, which is on this machine, has to take a connection.
+// answerWithin is how long a svc dev on this machine may take to accept a connection.
 const answerWithin = 2 * time.Second
 
-// RunningDev reads the dev.json of a svc dev that takes connections at one of its
-// addresses, host:port: the file stays when svc dev ends.
+// RunningDev reads dev.json and checks that svc dev accepts connections at one of its
+// addresses, host:port. The check is needed because the file stays when svc dev ends.
 func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	d, err := ReadDevFile(data)
 	if err != nil {
@@ -61,5 +61,5 @@ func RunningDev(data string, address func(*DevFile) string) (*DevFile, error) {
 	return d, conn.Close()
 }
 
-// API is the address of the API, host:port.
+// API returns the address of the API, host:port.
 func (d *DevFile) API() string { return strings.TrimPrefix(d.BaseURL, "http://") }

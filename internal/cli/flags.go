@@ -11,50 +11,52 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// What is noted at a flag.
+// The annotations of a flag.
 const (
-	noteSecret   = "svc_secret"   // its variable has one that names a file, too
-	noteRequired = "svc_required" // it must be given
-	noteInstead  = "svc_instead"  // the flag that says the same in another way
-	noteServers  = "svc_servers"  // it names servers: the help lists it apart
-	noteFilled   = "svc_filled"   // its file is not empty
-	noteIdle     = "svc_idle"     // why it says nothing in this run
+	noteSecret   = "svc_secret"   // its _FILE variable names a file with the value
+	noteRequired = "svc_required" // the flag must be given
+	noteInstead  = "svc_instead"  // the other flag for the same value
+	noteServers  = "svc_servers"  // the flag is about servers: the help lists it apart
+	noteFilled   = "svc_filled"   // the file must not be empty
+	noteIdle     = "svc_idle"     // why the flag has no effect in this run
 )
 
-// Variable is the environment variable of a flag.
+// Variable returns the environment variable of a flag.
 func Variable(flag string) string {
 	return "SVC_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Secret has the value of flags also read from the files that their SVC_…_FILE name.
-func Secret(flags *pflag.FlagSet, names ...string) { note(flags, noteSecret, "true", names) }
+// Secret lets the values of flags also come from the files that their SVC_…_FILE variables
+// name.
+func Secret(flags *pflag.FlagSet, names ...string) { annotate(flags, noteSecret, "true", names) }
 
-// Filled refuses an empty file as the value of a secret: it was cut off, or never made.
-func Filled(flags *pflag.FlagSet, names ...string) { note(flags, noteFilled, "true", names) }
+// Filled refuses an empty file as the value of a secret: the file was cut off or never
+// written.
+func Filled(flags *pflag.FlagSet, names ...string) { annotate(flags, noteFilled, "true", names) }
 
-// Require has flags that must be given.
+// Require marks flags that must be given.
 func Require(flags *pflag.FlagSet, names ...string) {
-	note(flags, noteRequired, "true", names)
-	note(flags, cobra.BashCompOneRequiredFlag, "true", names) // completion offers them first
+	annotate(flags, noteRequired, "true", names)
+	annotate(flags, cobra.BashCompOneRequiredFlag, "true", names) // completion offers them first
 }
 
-// OfServers lists flags in a part of the help of their own.
-func OfServers(flags *pflag.FlagSet, names ...string) { note(flags, noteServers, "true", names) }
+// ServerFlags lists flags in a section of their own in the help.
+func ServerFlags(flags *pflag.FlagSet, names ...string) { annotate(flags, noteServers, "true", names) }
 
-// Idle marks flags that say nothing in this run: their variables are left alone, and
-// one that is given is refused for a reason.
+// Idle marks flags without effect in this run. Their variables are ignored, and a given flag
+// is refused with the reason.
 func Idle(flags *pflag.FlagSet, reason string, names ...string) {
-	note(flags, noteIdle, reason, names)
+	annotate(flags, noteIdle, reason, names)
 }
 
-// Instead marks two flags that say the same: one that is given keeps the variables of
-// both out, and both together are refused.
+// Instead marks two flags for the same value. If one is given, the variables of both are
+// ignored; both together are refused.
 func Instead(flags *pflag.FlagSet, one, other string) {
-	note(flags, noteInstead, other, []string{one})
-	note(flags, noteInstead, one, []string{other})
+	annotate(flags, noteInstead, other, []string{one})
+	annotate(flags, noteInstead, one, []string{other})
 }
 
-func note(flags *pflag.FlagSet, what, value string, names []string) {
+func annotate(flags *pflag.FlagSet, what, value string, names []string) {
 	for _, name := range names {
 		flag := flags.Lookup(name)
 		if flag.Annotations == nil {
@@ -64,11 +66,11 @@ func note(flags *pflag.FlagSet, what, value string, names []string) {
 	}
 }
 
-func noted(flag *pflag.Flag, what string) string {
+func annotation(flag *pflag.Flag, what string) string {
 	return strings.Join(flag.Annotations[what], "")
 }
 
-// OneOf adds a flag that takes one of some words, which the shell completes.
+// OneOf adds a flag that takes one of some words; the shell completes them.
 func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...string) {
 	*into = preset
 	c.Flags().Var(&oneOf{into, words}, name, usage)
@@ -78,7 +80,7 @@ func OneOf(c *cobra.Command, into *string, name, preset, usage string, words ...
 	}
 }
 
-// oneOf is the value of such a flag.
+// oneOf is the value of a flag with a fixed set of words.
 type oneOf struct {
 	into  *string
 	words []string
@@ -99,11 +101,11 @@ func (v *oneOf) Set(text string) error {
 	return nil
 }
 
-// checkedValue is the value of a flag that keeps what is wrong with it, so that the
-// parser goes on and all faults are told at once. No fault repeats the value.
+// checkedValue is a flag value that keeps its fault, so the parser goes on and all faults are
+// reported together. A fault never repeats the value.
 type checkedValue struct {
 	pflag.Value
-	from   string // the flag, or the variable that stands in for it
+	from   string // the flag, or the variable that replaced it
 	faults *[]error
 }
 
@@ -115,7 +117,7 @@ func (v *checkedValue) Set(text string) error {
 	return nil
 }
 
-// ruleOf says what a value of a type must be; pflag's own words repeat the value.
+// ruleOf says how a value of a type must look; pflag's own message repeats the value.
 func ruleOf(kind string, err error) error {
 	switch kind {
 	case "int", "int64", "uint64":
@@ -130,13 +132,12 @@ func ruleOf(kind string, err error) error {
 	return err
 }
 
-// flagFaults takes what was not given from the environment, and returns all that is
-// wrong with the flags one by one.
+// flagFaults fills missing flags from the environment, and returns all faults of the flags.
 func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 	var given []string
 	flags.Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
 	flags.VisitAll(func(flag *pflag.Flag) {
-		other, idle := noted(flag, noteInstead), noted(flag, noteIdle)
+		other, idle := annotation(flag, noteInstead), annotation(flag, noteIdle)
 		switch {
 		case idle != "":
 			if slices.Contains(given, flag.Name) {
@@ -149,23 +150,23 @@ func (f *frame) flagFaults(flags *pflag.FlagSet) []error {
 		case !slices.Contains(given, other):
 			f.fromEnvironment(flags, flag)
 		}
-		if noted(flag, noteRequired) != "" && flag.Value.String() == "" {
+		if annotation(flag, noteRequired) != "" && flag.Value.String() == "" {
 			f.faults = append(f.faults, fmt.Errorf("--%s: must be given", flag.Name))
 		}
 	})
 	return f.faults
 }
 
-// fromEnvironment sets a flag from its variable, or from the file that the other
-// variable of a secret names.
+// fromEnvironment sets a flag from its variable or, for a secret, from the file that the _FILE
+// variable names.
 func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	checked, ours := flag.Value.(*checkedValue)
-	if !ours { // -h, of cobra
+	if !ours { // -h, which cobra adds
 		return
 	}
 	name := Variable(flag.Name)
 	text, found := f.env(name)
-	if !found && noted(flag, noteSecret) != "" {
+	if !found && annotation(flag, noteSecret) != "" {
 		name += "_FILE"
 		var path string
 		if path, found = f.env(name); found {
@@ -175,7 +176,7 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 				return
 			}
 			text = strings.TrimRight(string(content), "\r\n")
-			if text == "" && noted(flag, noteFilled) != "" {
+			if text == "" && annotation(flag, noteFilled) != "" {
 				f.faults = append(f.faults, fmt.Errorf("%s: the file that it names is empty", name))
 				return
 			}
@@ -187,7 +188,7 @@ func (f *frame) fromEnvironment(flags *pflag.FlagSet, flag *pflag.Flag) {
 	}
 }
 
-// explainFlag says what is wrong with a command line that the parser cannot read.
+// explainFlag explains why the parser cannot read a command line.
 func explainFlag(c *cobra.Command, err error) error {
 	unknown, is := errors.AsType[*pflag.NotExistError](err)
 	switch {
@@ -205,7 +206,7 @@ func explainFlag(c *cobra.Command, err error) error {
 	return Usage(fmt.Errorf("--%s: there is no such flag; svc help %s lists them", unknown.GetSpecifiedName(), pathBelowRoot(c)))
 }
 
-// withoutPath is an error of a file without the path that the user has just named.
+// withoutPath removes the path from a file error: the user has just named it.
 func withoutPath(err error) error {
 	if of, is := errors.AsType[*os.PathError](err); is {
 		return of.Err

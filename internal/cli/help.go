@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is the width of help: that of a terminal of the usual kind.
+// helpWidth is the width of help, for a terminal of the usual kind.
 const helpWidth = 100
 
-// printHelp prints what a command does, its flags and the commands below it.
+// printHelp prints the purpose of a command, its flags and the commands below it.
 func printHelp(c *cobra.Command, _ []string) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "usage: %s\n\n%s\n", c.UseLine(), c.Short)
@@ -24,7 +24,7 @@ func printHelp(c *cobra.Command, _ []string) {
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
 		switch {
 		case flag.Name == "help":
-		case noted(flag, noteServers) != "":
+		case annotation(flag, noteServers) != "":
 			servers.AddFlag(flag)
 		default:
 			own.AddFlag(flag)
@@ -35,14 +35,14 @@ func printHelp(c *cobra.Command, _ []string) {
 	fmt.Fprint(c.OutOrStdout(), b.String())
 }
 
-// fullUse is the usage of a command with all flags that must be given.
+// fullUse returns the usage of a command with all required flags.
 func fullUse(c *cobra.Command) string {
 	use, more := c.Use, c.HasAvailableSubCommands()
 	if more {
 		return use + " COMMAND"
 	}
 	c.Flags().VisitAll(func(flag *pflag.Flag) {
-		if noted(flag, noteRequired) == "" {
+		if annotation(flag, noteRequired) == "" {
 			more = true
 			return
 		}
@@ -55,21 +55,21 @@ func fullUse(c *cobra.Command) string {
 	return use
 }
 
-// briefUse is the usage of a command without its flags.
+// briefUse returns the usage of a command without its flags.
 func briefUse(c *cobra.Command) string {
 	use, _, _ := strings.Cut(c.Use, " --")
 	return strings.TrimSuffix(strings.TrimSuffix(use, " [flags]"), " COMMAND")
 }
 
-// variables names what stands in for a flag.
+// variables names the environment variables of a flag.
 func variables(flag *pflag.Flag) string {
-	if noted(flag, noteSecret) != "" {
+	if annotation(flag, noteSecret) != "" {
 		return Variable(flag.Name) + ", " + Variable(flag.Name) + "_FILE"
 	}
 	return Variable(flag.Name)
 }
 
-// printBelow lists the commands below one, by section.
+// printBelow lists the commands below a command, by section.
 func printBelow(b *strings.Builder, c *cobra.Command) {
 	width := 0
 	for _, below := range c.Commands() {
@@ -118,7 +118,7 @@ func helpCommand() *cobra.Command {
 	}
 }
 
-// commandFault says that words name no command.
+// commandFault returns the error for words that name no command.
 func commandFault(root *cobra.Command, words []string) error {
 	found, rest, err := root.Find(words)
 	if err == nil && len(rest) == 0 {

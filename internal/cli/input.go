@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Interruptible reads what in has until the command is stopped: a read of a terminal
-// or a pipe lasts as long as nobody writes, and would outlast Ctrl-C. Close ends what
-// reads ahead, unless it waits in such a read; that ends with the process.
+// Interruptible reads in until the command is stopped. A read of a terminal or a pipe lasts
+// until something is written, and would outlast Ctrl-C. Close ends the goroutine that reads
+// ahead, unless it waits in such a read; then it ends with the process.
 func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	out, ahead := io.Pipe()
 	stop := context.AfterFunc(ctx, func() {
@@ -17,12 +17,12 @@ func Interruptible(ctx context.Context, in io.Reader) io.ReadCloser {
 	go func() {
 		_, err := io.Copy(ahead, in)
 		stop()
-		ahead.CloseWithError(err) // nil is the end of what there is
+		ahead.CloseWithError(err) // nil becomes the end of the input
 	}()
 	return out
 }
 
-// pause waits, or returns the error of ctx when that ends before.
+// pause waits, or returns the error of ctx if that ends first.
 func pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return ctx.Err()

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// TestStoppedWhileItReads: nobody writes to standard input, and the command ends all
-// the same when it is stopped.
+// TestStoppedWhileItReads: a stopped command ends although nothing comes on standard input.
 func TestStoppedWhileItReads(t *testing.T) {
 	in, writer, err := os.Pipe()
 	if err != nil {

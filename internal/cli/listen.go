@@ -29,8 +29,8 @@ type listenOptions struct {
 	json       bool
 }
 
-// ListenCommand is svc listen: it prints incoming webhooks and verifies them, which is
-// what a partner has before there is a receiver.
+// ListenCommand is svc listen: it prints incoming webhooks and verifies them. It serves a
+// partner until there is a receiver.
 func ListenCommand(w World) *cobra.Command {
 	o := &listenOptions{}
 	c := &cobra.Command{
@@ -58,7 +58,7 @@ func (o *listenOptions) run(ctx context.Context, w World) error {
 	for i, value := range o.secrets {
 		known[i].Value = value
 	}
-	var mu sync.Mutex // one delivery at a time
+	var mu sync.Mutex // prints one delivery at a time
 	r := &receiver.Receiver{
 		Now: w.Now, Answer: o.answer, Secrets: func(string) []receiver.Secret { return known },
 		Took: func(d *receiver.Delivery) {
@@ -84,13 +84,13 @@ func (o *listenOptions) run(ctx context.Context, w World) error {
 	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serve webhooks: %w", err)
 	}
-	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // whoever is slow is cut off
+	if err := <-answered; !errors.Is(err, context.DeadlineExceeded) { // slow connections are cut off
 		return err
 	}
 	return nil
 }
 
-// check reads the file of secrets, and returns what is wrong with the flags.
+// check reads the file of secrets, and returns the faults of the flags.
 func (o *listenOptions) check() error {
 	var faults []error
 	if slices.Contains(o.secrets, "") {
@@ -112,8 +112,8 @@ func (o *listenOptions) check() error {
 	return errors.Join(faults...)
 }
 
-// readSecrets reads a file of secrets, one a line. One without any is a fault:
-// whoever names a file expects that it is verified.
+// readSecrets reads a file with a secret on each line. A file without a secret is a fault: a
+// user who names a file expects verification.
 func readSecrets(path string) (secrets []string, err error) {
 	content, err := readSecret(path)
 	if err != nil {
@@ -130,8 +130,7 @@ func readSecrets(path string) (secrets []string, err error) {
 	return secrets, nil
 }
 
-// print shows one delivery. Whatever a stranger sends, a terminal gets no
-// control characters of it.
+// print shows one delivery. The terminal never gets control characters from the sender.
 func (o *listenOptions) print(out io.Writer, d *receiver.Delivery) {
 	if o.json {
 		if err := json.NewEncoder(out).Encode(d); err != nil {
@@ -157,7 +156,7 @@ func (o *listenOptions) print(out io.Writer, d *receiver.Delivery) {
 	}
 }
 
-// verdictOf is what is said of the signature of a delivery.
+// verdictOf describes the result of checking the signature of a delivery.
 func verdictOf(d *receiver.Delivery) string {
 	if d.Verdict == receiver.Refused {
 		return fmt.Sprintf("REFUSED (X-Svc-Signature %s, webhook-signature %s)", d.Body, d.Standard)

@@ -22,7 +22,7 @@ const (
 	otherSecret    = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 )
 
-// signedRequest is a delivery as the service sends it.
+// signedRequest returns a delivery as the service sends it.
 func signedRequest(t *testing.T, url, secret, id, summary string, at time.Time) *http.Request {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"protocol": "svc.v1", "id": id, "event": "ping", "hospitalId": "demo", "summary": summary})
@@ -51,7 +51,7 @@ func statusOf(t *testing.T, r *http.Request) int {
 	return answer.StatusCode
 }
 
-// lines is an output that can be waited for.
+// lines is an output that a test can wait for.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -73,7 +73,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// listening starts svc listen and returns its address and what it prints.
+// listening starts svc listen and returns its address and its output.
 func listening(t *testing.T, args ...string) (url string, printed *lines) {
 	t.Helper()
 	printed, said := newLines(), newLines()
@@ -110,7 +110,7 @@ func TestListen(t *testing.T) {
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now), 204, `verified  ping  evt_1  DUPLICATE, 2 times  first$`},
 		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `REFUSED \(X-Svc-Signature wrong, webhook-signature wrong\)  ping  evt_3$`},
 		{signedRequest(t, url, hookTestSecret, "evt_1", "first", now.Add(-time.Hour)), 401, `REFUSED \(X-Svc-Signature valid, webhook-signature stale\)  ping  evt_1  first$`},
-		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // not a duplicate: nobody vouched for the first
+		{signedRequest(t, url, "a secret of somebody else", "evt_3", "", now), 401, `ping  evt_3$`}, // not a duplicate: the first one was not verified
 		{strange, 204, `verified  ping  evt_5  \[31mred$`},
 	} {
 		if got := statusOf(t, tt.request); got != tt.status {
@@ -123,7 +123,7 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// ownSecret is one of a partner's own, with blanks in it.
+// ownSecret is a secret that a partner chose, with blanks in it.
 const ownSecret = "a secret of the partner's own"
 
 func TestListenForms(t *testing.T) {
@@ -158,7 +158,7 @@ func TestListenForms(t *testing.T) {
 	}
 }
 
-// TestListenToNoSecret: a file into which no secret was written is not taken for none named.
+// TestListenToNoSecret: a file without a secret is a fault, and not the same as no file.
 func TestListenToNoSecret(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(file, []byte("\n"), 0o600); err != nil {
@@ -182,7 +182,7 @@ func TestListenFaults(t *testing.T) {
 	}
 }
 
-// TestHookRefusesWhatIsLarge: nothing of it is kept.
+// TestHookRefusesWhatIsLarge: a body beyond the limit is refused, and nothing of it is kept.
 func TestHookRefusesWhatIsLarge(t *testing.T) {
 	url, printed := listening(t)
 	answer, err := http.Post(url, "application/json", strings.NewReader(strings.Repeat("x", outbound.MaxBody+1)))

@@ -11,7 +11,7 @@ import (
 	"unicode"
 )
 
-// PrintJSON prints what a command tells with --json: one object.
+// PrintJSON prints the output of --json: one object.
 func PrintJSON(out io.Writer, v any) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false) // for terminals and programs: "L&D", addresses to copy
@@ -19,12 +19,12 @@ func PrintJSON(out io.Writer, v any) error {
 	return encoder.Encode(v)
 }
 
-// PrintItems prints a list with --json: an object whose items are the list.
+// PrintItems prints a list as an object whose items are the list.
 func PrintItems(out io.Writer, list any) error {
 	return PrintJSON(out, map[string]any{"items": list})
 }
 
-// Stamp is an instant as the API has it; "" for none.
+// Stamp returns an instant in the form of the API; "" for none.
 func Stamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
@@ -32,7 +32,7 @@ func Stamp(t time.Time) string {
 	return t.UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// ParseLifetime reads a duration that may be in days; empty is none.
+// ParseLifetime reads a duration that may be in days; empty text is zero.
 func ParseLifetime(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
@@ -47,7 +47,7 @@ func ParseLifetime(text string) (time.Duration, error) {
 	return 0, errors.New("must be a time such as 90d or 12h")
 }
 
-// shownOr is a value that may be missing.
+// shownOr returns the text of a value that may be missing.
 func shownOr[T any](v *T) string {
 	if v == nil {
 		return "?"
@@ -62,7 +62,7 @@ func dashed(text string) string {
 	return text
 }
 
-// plain is a text of somebody else without what a terminal would obey.
+// plain returns foreign text without control characters, which a terminal would obey.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {

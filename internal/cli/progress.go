@@ -11,8 +11,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress tells on standard error how far long work is: by a bar on a terminal, by a
-// line every few seconds elsewhere. It is safe for concurrent use.
+// Progress reports on standard error how far a long piece of work is: by a bar on a terminal,
+// by a line every few seconds elsewhere. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
 	what string // the work
@@ -22,12 +22,13 @@ type Progress struct {
 
 	mu    sync.Mutex
 	begun time.Time
-	first int64 // done when it began: what an earlier start did
+	first int64 // done at the start: the work of an earlier run
 	told  time.Time
 	ended bool
 }
 
-// lineEvery is how often a line is told, barEvery how often a bar is drawn.
+// lineEvery and barEvery are the least intervals between two lines, and between two drawings
+// of the bar.
 const (
 	lineEvery = 2 * time.Second
 	barEvery  = 100 * time.Millisecond
@@ -36,19 +37,19 @@ const (
 // IsTerminal reports whether a file is a terminal.
 func IsTerminal(f *os.File) bool { return term.IsTerminal(int(f.Fd())) }
 
-// NewProgress returns the progress of some work.
+// NewProgress returns the progress of a piece of work.
 func NewProgress(w World, what, unit string) *Progress {
 	p := &Progress{out: w.Stderr, what: what, unit: unit, now: w.Now}
 	if w.Terminal {
 		p.bar = progressbar.NewOptions64(-1, progressbar.OptionSetWriter(w.Stderr), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit), progressbar.OptionSetPredictTime(true),
 			progressbar.OptionThrottle(barEvery), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(true),
-			progressbar.OptionSetSpinnerChangeInterval(0)) // it turns when something is told
+			progressbar.OptionSetSpinnerChangeInterval(0)) // the spinner turns only on Tell
 	}
 	return p
 }
 
-// Tell says how much is done; a total of 0 or less is not known.
+// Tell reports how much is done; a total of 0 or less is unknown.
 func (p *Progress) Tell(done, total int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +57,7 @@ func (p *Progress) Tell(done, total int64) {
 		if total > 0 && total != p.bar.GetMax64() {
 			p.bar.ChangeMax64(total)
 		}
-		p.bar.Set64(done) //nolint:errcheck // a terminal that is gone: nobody to tell
+		p.bar.Set64(done) //nolint:errcheck // the terminal is gone: nobody reads it
 		return
 	}
 	if p.ended {
@@ -83,22 +84,22 @@ func (p *Progress) Tell(done, total int64) {
 	fmt.Fprintf(p.out, "%s: %d of %d %s, %.0f/s, %s left\n", p.what, done, total, p.unit, rate, left)
 }
 
-// Say prints a line between.
+// Say prints a line in between.
 func (p *Progress) Say(line string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.bar.Clear() //nolint:errcheck // a terminal that is gone: nobody to tell
+		p.bar.Clear() //nolint:errcheck // the terminal is gone: nobody reads it
 	}
 	fmt.Fprintln(p.out, line)
 }
 
-// End takes the bar away: what is printed next has the line to itself.
+// End removes the bar, so the next output starts on an empty line.
 func (p *Progress) End() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.bar != nil {
-		p.bar.Exit()  //nolint:errcheck // a terminal that is gone: nobody to tell
+		p.bar.Exit()  //nolint:errcheck // the terminal is gone: nobody reads it
 		p.bar.Clear() //nolint:errcheck // likewise
 	}
 	p.bar, p.ended = nil, true

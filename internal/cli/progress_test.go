@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestProgress: lines every two seconds where there is no terminal, a bar that goes
-// away where there is one.
+// TestProgress: without a terminal a line every two seconds; on a terminal a bar, which End
+// removes.
 func TestProgress(t *testing.T) {
 	for name, tt := range map[string]struct {
 		terminal bool

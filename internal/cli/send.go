@@ -33,7 +33,7 @@ type sendOptions struct {
 	json        bool
 }
 
-// SendCommand is svc send: it plays files of HL7 v2 or FHIR into a server.
+// SendCommand is svc send: it sends files of HL7 v2 or FHIR to a server.
 func SendCommand(w World) *cobra.Command {
 	o := &sendOptions{}
 	c := &cobra.Command{
@@ -58,7 +58,7 @@ func SendCommand(w World) *cobra.Command {
 	return c
 }
 
-// flags adds the flags of whatever sends.
+// flags adds the flags that all sending commands share.
 func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duration) {
 	keyFlags(f, &o.key, &o.keyFile)
 	f.IntVar(&o.connections, "connections", 1, "`connections` at once; with more than one the order of "+what+"s is not kept")
@@ -71,7 +71,7 @@ func (o *sendOptions) flags(f *pflag.FlagSet, what string, retryFor time.Duratio
 	f.BoolVar(&o.json, "json", false, "print the summary as JSON")
 }
 
-// faults are what is wrong with the flags.
+// faults returns the faults of the flags.
 func (o *sendOptions) faults() (faults []error) {
 	for name, n := range map[string]int{"connections": o.connections, "from": o.from} {
 		if n < 1 {
@@ -88,7 +88,7 @@ func (o *sendOptions) faults() (faults []error) {
 	return faults
 }
 
-// readFiles hands out what all files hold.
+// readFiles calls each with the payloads of all files.
 func readFiles(ctx context.Context, files []string, each func(payload) error) error {
 	for _, name := range files {
 		if err := readFile(ctx, name, each); err != nil {
@@ -98,7 +98,7 @@ func readFiles(ctx context.Context, files []string, each func(payload) error) er
 	return nil
 }
 
-// fill takes what was not given from the running svc dev.
+// fill takes missing flags from the running svc dev.
 func (o *sendOptions) fill() error {
 	if o.keyFile != "" {
 		var err error
@@ -133,15 +133,15 @@ type sending struct {
 	took    []time.Duration
 	refused int
 	retried int
-	next    int              // number of the payload that is read next
-	open    map[int]struct{} // numbers that are read and not answered
+	next    int              // number of the next payload to read
+	open    map[int]struct{} // numbers of payloads that are read and not answered
 }
 
 func newSending(o *sendOptions, w World, source func(each func(payload) error) error) *sending {
 	return &sending{sendOptions: o, World: w, source: source, began: w.Now(), shown: NewProgress(w, "sending", "answered"), codes: map[string]int{}, open: map[int]struct{}{}, next: 1}
 }
 
-// run sends everything; the error says what was refused, or why it broke off.
+// run sends everything. The error counts the refusals, or says why sending stopped.
 func (s *sending) run(ctx context.Context, t target) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -180,7 +180,7 @@ func (s *sending) run(ctx context.Context, t target) error {
 	return nil
 }
 
-// read hands out the payloads at the pace that was asked for.
+// read reads the payloads, at the requested pace.
 func (s *sending) read(ctx context.Context, queue chan<- payload) error {
 	each := func(p payload) error {
 		s.mu.Lock()
@@ -254,7 +254,7 @@ func (s *sending) note(p payload, got sent) {
 	}
 }
 
-// resume is the number of the first message that was not answered.
+// resume returns the number of the first message without an answer.
 func (s *sending) resume() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -265,7 +265,7 @@ func (s *sending) resume() int {
 	return first
 }
 
-// progress shows how far it is: on a terminal a bar, elsewhere a line each second.
+// progress reports the progress: on a terminal by a bar, elsewhere by a line each second.
 func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	defer close(done)
 	defer s.shown.End()
@@ -286,7 +286,7 @@ func (s *sending) progress(ctx context.Context, done chan<- struct{}) {
 	}
 }
 
-// sendSummary is what svc send prints at its end.
+// sendSummary is the final output of svc send.
 type sendSummary struct {
 	Sent      int            `json:"sent"`
 	Refused   int            `json:"refused"`

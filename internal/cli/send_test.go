@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWhatAFileHolds: files of every form, to one payload for each message.
+// TestWhatAFileHolds: a file of any form becomes one payload for each message.
 func TestWhatAFileHolds(t *testing.T) {
 	const one, two = "MSH|^~\\&|1\rPID|1\r", "MSH|^~\\&|2\rPID|2\r"
 	for name, tt := range map[string]struct {

@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// sent is what became of one payload.
+// sent is the answer to one payload.
 type sent struct {
-	code    string // AA, AE …, or a status of HTTP
+	code    string // AA, AE …, or an HTTP status
 	refused bool
-	why     string // places and rules of a refusal, as the server says them: never values
+	why     string // places and rules of a refusal, in the words of the server: never values
 	took    time.Duration
 }
 
@@ -22,7 +22,7 @@ func (s sent) String() string {
 	return s.code + ": " + s.why
 }
 
-// problemMessage is what an error answer says, which names no value.
+// problemMessage returns the message of an error answer, which names no value.
 func problemMessage(body []byte) string {
 	var answer struct{ Error refusal }
 	if json.Unmarshal(body, &answer) != nil || answer.Error.Message == "" {
@@ -31,7 +31,7 @@ func problemMessage(body []byte) string {
 	return answer.Error.Error()
 }
 
-// fhirOutcome looks for resources that were refused beside others that were not.
+// fhirOutcome looks for refused resources beside accepted ones.
 func fhirOutcome(body []byte) sent {
 	var answer struct {
 		Data struct {
@@ -54,8 +54,8 @@ func fhirOutcome(body []byte) sent {
 	return sent{code: "HTTP 200 with rejected resources", refused: true, why: strings.Join(broken, "; ")}
 }
 
-// ackOutcome reads the code of an acknowledgment, and of its errors what and where:
-// MSA-1, ERR-2 and ERR-3.
+// ackOutcome reads the code of an acknowledgment (MSA-1), and kind and place of its errors
+// (ERR-3, ERR-2).
 func ackOutcome(ack []byte) sent {
 	if len(bytes.TrimSpace(ack)) == 0 {
 		return sent{code: "no answer asked for"}

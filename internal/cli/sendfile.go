@@ -14,18 +14,17 @@ import (
 	"svc/ingest"
 )
 
-// payload is one thing to send: a message of HL7 v2, a body of FHIR, or that of
-// another feed.
+// payload is one body to send: a message of HL7 v2, a body of FHIR, or a body of another feed.
 type payload struct {
 	number int // in all files, from 1
 	fhir   bool
-	path   string // of another feed, under /api/ingest/
-	async  bool   // the answer need not tell what it did
+	path   string // for another feed, under /api/ingest/
+	async  bool   // the answer need not report the effect
 	due    time.Time
 	body   []byte
 }
 
-// readFile hands out what a file holds; - is standard input.
+// readFile calls each with the payloads of a file; - is standard input.
 func readFile(ctx context.Context, name string, each func(payload) error) error {
 	file := os.Stdin
 	if name != "-" {
@@ -45,7 +44,7 @@ func readFile(ctx context.Context, name string, each func(payload) error) error 
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-// readPayloads tells JSON from HL7 by the first character.
+// readPayloads distinguishes JSON from HL7 by the first character.
 func readPayloads(in io.Reader, each func(payload) error) error {
 	text := bufio.NewReader(in)
 	for {
@@ -71,8 +70,8 @@ func readPayloads(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readFHIR hands out one body for each JSON value: one for a file of JSON, one for
-// each line of NDJSON.
+// readFHIR calls each with the JSON values of a file: one in a JSON file, one on each line of
+// NDJSON.
 func readFHIR(in io.Reader, each func(payload) error) error {
 	for values := json.NewDecoder(in); ; {
 		var body json.RawMessage
@@ -87,8 +86,8 @@ func readFHIR(in io.Reader, each func(payload) error) error {
 	}
 }
 
-// readHL7 hands out one message after the other. The segments of batches are left
-// out: each message is answered by itself.
+// readHL7 calls each with the messages of a file. The segments of batches are left out: each
+// message is answered by itself.
 func readHL7(in io.Reader, each func(payload) error) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, ingest.MaxMessage)
@@ -103,7 +102,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 		return each(p)
 	}
 	for number := 1; lines.Scan(); number++ {
-		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // of a file that was put behind another
+		segment := bytes.TrimPrefix(lines.Bytes(), []byte(byteOrderMark)) // files that were joined have such marks inside
 		switch name := segmentName(segment); {
 		case len(segment) == 0:
 		case name == "FHS", name == "BHS", name == "BTS", name == "FTS":
@@ -124,7 +123,7 @@ func readHL7(in io.Reader, each func(payload) error) error {
 	return flush()
 }
 
-// splitSegments splits at the ends of lines and of frames.
+// splitSegments splits at line ends and at the ends of frames.
 func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	if at := bytes.IndexAny(data, "\r\n\x0b\x1c"); at >= 0 {
 		return at + 1, data[:at], nil
@@ -135,7 +134,7 @@ func splitSegments(data []byte, atEOF bool) (advance int, token []byte, err erro
 	return 0, nil, nil
 }
 
-// segmentName is the name of a segment, "" for a line that goes on the one before.
+// segmentName returns the name of a segment; "" for a line that continues the one before.
 func segmentName(line []byte) string {
 	if len(line) < 4 || line[3] >= '0' && line[3] <= '9' || line[3]|0x20 >= 'a' && line[3]|0x20 <= 'z' || line[3] <= ' ' {
 		return ""

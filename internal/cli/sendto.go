@@ -20,26 +20,26 @@ import (
 	"svc/ingest/mllp"
 )
 
-// target makes the connections to a server.
+// target opens connections to a server.
 type target func() line
 
-// line is one connection. An error of send is worth trying again, unless it is a
-// finalError.
+// line is one connection. After an error of send another attempt may succeed, unless the error
+// is a finalError.
 type line interface {
 	send(ctx context.Context, p payload) (sent, error)
 	close()
 }
 
-// finalError is a fault that trying again does not mend.
+// finalError is a fault that no retry can mend.
 type finalError struct{ error }
 
-// busyError is a fault that trying again mends, but not before so long.
+// busyError is a fault that a retry can mend, after a time.
 type busyError struct {
 	error
 	after time.Duration
 }
 
-// target is the server of --to.
+// target returns the server of --to.
 func (o *sendOptions) target() (target, error) {
 	to, err := url.Parse(o.to)
 	if err != nil || to.Host == "" {
@@ -134,7 +134,7 @@ func (l *httpLine) send(ctx context.Context, p payload) (sent, error) {
 	case status >= http.StatusInternalServerError, status == http.StatusTooManyRequests:
 		seconds, err := strconv.Atoi(response.Header.Get("Retry-After"))
 		if err != nil {
-			seconds = 0 // not said, or as a date: as for any fault
+			seconds = 0 // missing, or a date: as for any other fault
 		}
 		return sent{}, busyError{fmt.Errorf("the server answers %d", status), time.Duration(seconds) * time.Second}
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusNotFound:
@@ -219,8 +219,8 @@ func (l *mllpLine) dial(ctx context.Context) (err error) {
 	return nil
 }
 
-// silent reports whether a message asks for an answer at most sometimes: MSH-15 or
-// 16 valued, and not always (AL).
+// silent reports whether a message may remain without an answer: MSH-15 or MSH-16 has a value
+// other than always (AL).
 func silent(message []byte) bool {
 	header, _, _ := bytes.Cut(message, []byte("\r"))
 	fields := bytes.Split(header, header[3:4])
@@ -242,8 +242,8 @@ func NewFeed(base, key string, within time.Duration) *Feed {
 // Close ends its connections.
 func (f *Feed) Close() { f.line.close() }
 
-// Post sends a body to a path of the ingest API. It tells why it was refused; the
-// error is one that trying again may mend.
+// Post sends a body to a path of the ingest API. It returns why the server refused the body;
+// after an error a retry may succeed.
 func (f *Feed) Post(ctx context.Context, path string, body []byte) (refused string, err error) {
 	got, err := f.line.send(ctx, payload{path: path, body: body})
 	var final finalError

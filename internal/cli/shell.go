@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra/doc"
 )
 
-// About adds the commands that tell of the program itself.
+// About adds the commands about the program itself.
 func About(root *cobra.Command, now func() time.Time) {
 	help := helpCommand()
 	root.SetHelpCommand(help)
@@ -28,8 +28,8 @@ func versionCommand() *cobra.Command {
 	}
 }
 
-// completionCommand is svc completion: what a shell loads to complete commands and
-// flags.
+// completionCommand is svc completion: it prints the script with which a shell completes
+// commands and flags.
 func completionCommand() *cobra.Command {
 	shells := []string{"bash", "zsh", "fish"}
 	return &cobra.Command{
@@ -83,7 +83,7 @@ func manCommand(now func() time.Time) *cobra.Command {
 			}
 			return doc.GenMan(found, head, c.OutOrStdout())
 		}
-		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // a folder that man reads for everybody
+		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // a folder that man reads for every user
 			return fmt.Errorf("--out: %w", err)
 		}
 		return doc.GenManTree(c.Root(), head, folder)

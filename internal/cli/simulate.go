@@ -20,18 +20,17 @@ import (
 // simulateOptions are the flags of svc simulate.
 type simulateOptions struct {
 	unit  simulate.Options
-	pace  float64 // 0: as fast as it is taken
-	lines bool    // to standard output
+	pace  float64 // 0: as fast as the server accepts
+	lines bool    // the output is lines on standard output
 
-	start, span, zone, speed string // as they are given
+	start, span, zone, speed string // as given
 	to                       sendOptions
 }
 
-// toLines is the --to that prints.
+// toLines is the value of --to that prints lines.
 const toLines = "ndjson"
 
-// SimulateCommand is svc simulate: it makes up the feeds of a unit, as lines or into a
-// server.
+// SimulateCommand is svc simulate: it makes up the feeds of a unit, and prints or sends them.
 func SimulateCommand(w World) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
@@ -71,7 +70,7 @@ func (o *simulateOptions) run(ctx context.Context, w World) error {
 		return err
 	}
 	if !o.to.json {
-		w.Stdout = w.Stderr // all that is said is about the sending
+		w.Stdout = w.Stderr // every text is about the sending, so standard output stays empty
 	}
 	start := o.unit.Start.Format(time.RFC3339)
 	fmt.Fprintf(w.Stderr, "%s unit, seed %d, from %s for %v\n", o.unit.Profile, o.unit.Seed, start, o.unit.For)
@@ -84,11 +83,10 @@ func (o *simulateOptions) run(ctx context.Context, w World) error {
 	return nil
 }
 
-// send hands out the requests: first the ADT events of the past in batches, as a
-// hospital tells its history, which the forecast learns from; then all others in their
-// order.
+// send hands out the requests. First come the ADT events of the past in batches, as a hospital
+// sends its history; the forecast learns from them. All other requests follow in their order.
 func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Time, each func(payload) error) error {
-	// The forecast learns from 28 days. A unit that begins before them is told as it was, event by event.
+	// The forecast learns from 28 days. An older past is sent as it happened, event by event.
 	learnt := o.unit.Start.After(now.Add(-28 * 24 * time.Hour).Add(-time.Minute))
 	isPast := func(r *simulate.Request) bool {
 		return learnt && path.Base(r.Path) == "adt" && (o.pace == 0 || !r.At.After(now))
@@ -110,7 +108,7 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 			}
 		}
 	}
-	if err := batch(events.Take()); err != nil {
+	if err := batch(events.Flush()); err != nil {
 		return err
 	}
 	for r := range requests {
@@ -128,9 +126,9 @@ func (o *simulateOptions) send(requests iter.Seq[simulate.Request], now time.Tim
 	return nil
 }
 
-// print writes lines to standard output.
+// print writes the requests as lines to standard output.
 func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.Request], w World) error {
-	const looked = 1024 // lines between two looks at ctx
+	const looked = 1024 // lines between two checks of ctx
 	out := bufio.NewWriterSize(w.Stdout, 1<<20)
 	began, n, written := w.Now(), 0, 0
 	shown := NewProgress(w, "simulate", "hours")
@@ -168,7 +166,7 @@ func (o *simulateOptions) print(ctx context.Context, requests iter.Seq[simulate.
 	return nil
 }
 
-// faults reads what the flags say, and returns what is wrong with them.
+// faults reads the flags, and returns their faults.
 func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	fault := func(err error) {
 		if err != nil {
@@ -211,8 +209,8 @@ func (o *simulateOptions) faults(now time.Time) (faults []error) {
 	return faults
 }
 
-// ValidSpeed bounds the speed of a unit: faster, and a shift would take less than
-// half a minute, slower, and nothing would ever happen.
+// ValidSpeed reports whether a unit may have a speed. A shift must take at least half a
+// minute, and time must pass visibly.
 func ValidSpeed(speed float64) bool { return speed >= .1 && speed <= 1440 }
 
 var errSpeed = errors.New("--speed: must be from 0.1 to 1440, or max where nothing waits for real time")

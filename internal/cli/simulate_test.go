@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestSimulateLines: the same arguments print the same lines; --from leaves out the
-// first ones.
+// TestSimulateLines: the same arguments print the same lines; --from leaves out the first
+// lines.
 func TestSimulateLines(t *testing.T) {
 	args := []string{"simulate", "--profile", "small", "--for", "2d", "--seed", "3"}
 	code, all, stderr := say(t, args...)
@@ -38,8 +38,8 @@ func TestSimulateLines(t *testing.T) {
 	}
 }
 
-// TestSimulateTo sends to a server that is busy now and then: everything arrives
-// once and in order, not before the server said.
+// TestSimulateTo sends to a server that is busy now and then. Every request arrives once and
+// in order, and none before the time that the server named.
 func TestSimulateTo(t *testing.T) {
 	var mu sync.Mutex
 	var got []string
@@ -97,7 +97,7 @@ func TestSimulateTo(t *testing.T) {
 	}
 }
 
-// TestSimulateStops: what waits for real time ends with the context.
+// TestSimulateStops: waiting for real time ends with the context.
 func TestSimulateStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	stopping := writerFunc(func(p []byte) (int, error) {

@@ -14,8 +14,8 @@ import (
 	"text/tabwriter"
 )
 
-// sourceStatus is svc status SOURCE: GET /api/ingest/status/{source}, for people. A
-// source may be named as its key is.
+// sourceStatus is svc status SOURCE: GET /api/ingest/status/{source}, for people. The source
+// may be given by the name of its key.
 func sourceStatus(ctx context.Context, c *client, source string) error {
 	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status/"+url.PathEscape(source), nil)
 	if no := (*refusal)(nil); errors.As(err, &no) && no.Code == "not_found" {
@@ -38,7 +38,7 @@ func sourceStatus(ctx context.Context, c *client, source string) error {
 	return s.print(c.Stdout)
 }
 
-// sourceNamed returns the id of the one source with a name.
+// sourceNamed returns the id of the only source with a name.
 func sourceNamed(ctx context.Context, c *client, name string) (string, error) {
 	data, err := c.ask(ctx, http.MethodGet, "/api/ingest/status", nil)
 	if err != nil {
@@ -73,7 +73,7 @@ type sourceData struct {
 	}
 }
 
-// sourceNotice is why a message was refused, or warned about.
+// sourceNotice is a refusal of a message, or a warning about it.
 type sourceNotice struct{ At, ControlID, RequestID, Code, Path string }
 
 func (s *sourceData) print(out io.Writer) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// StatusCommand is svc status: GET /api/ingest/status, for people. It ends with exit
-// code 1 unless the status is ok. With a source it is that of the source.
+// StatusCommand is svc status: GET /api/ingest/status, for people. Its exit code is 1 unless
+// the status is ok. With a source it shows the status of that source.
 func StatusCommand(w World) *cobra.Command {
 	c := &client{World: w, reader: true}
 	cmd := c.command("status [SOURCE]", "tell how the feeds of a hospital are doing, or what one sent wrong", func(ctx context.Context, args []string) error {
@@ -52,7 +52,7 @@ func (c *client) status(ctx context.Context) error {
 	return nil
 }
 
-// statusData is what svc status shows of the answer.
+// statusData is the part of the answer that svc status shows.
 type statusData struct {
 	Status  string
 	Reasons []string

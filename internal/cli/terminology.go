@@ -71,7 +71,7 @@ func (o *terminologyCommand) statusFlag(c *cobra.Command) {
 
 const terminologyPath = "/api/admin/terminology"
 
-// mappingRow is a row of the map as the API has it.
+// mappingRow is a row of the map in the form of the API.
 type mappingRow struct {
 	ID       string        `json:"id,omitempty"`
 	System   string        `json:"system"`
@@ -87,19 +87,19 @@ type mappingLimit struct {
 	Than json.Number `json:"than"`
 }
 
-// csvColumns are those of a file, in the order in which they are written.
+// csvColumns are the columns of a file, in the order of the export.
 var csvColumns = []string{"system", "code", "kind", "factorId", "op", "than", "comment"}
 
 // chunkRows is how many rows one request takes.
 const chunkRows = 1000
 
-// csvRow is a row with the line of the file where it stands.
+// csvRow is a row with the number of its line in the file.
 type csvRow struct {
 	mappingRow
 	line int
 }
 
-// readRows reads a file; the second result is what is wrong, one text a line.
+// readRows reads a file. The faults have a text for each line.
 func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 	err = ReadCSV(in, csvColumns, []string{"system", "code", "factorId"}, func(line int, field func(string) string) {
 		row := csvRow{line: line, mappingRow: mappingRow{
@@ -109,7 +109,7 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 			row.Kind = &kind
 		}
 		if op, than := field("op"), field("than"); op != "" || than != "" {
-			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // "nan" is none of JSON
+			if _, wrong := strconv.ParseFloat(than, 64); wrong != nil || !json.Valid([]byte(than)) { // JSON has no "nan"
 				faults = append(faults, fmt.Sprintf("line %d: than: type:number", line))
 				return
 			}
@@ -120,10 +120,11 @@ func readRows(in io.Reader) (rows []csvRow, faults []string, err error) {
 	return rows, faults, err
 }
 
-// listPath is the beginning of the path of a fault: which row of the request.
+// listPath is the beginning of the path of a fault; it holds the index of the row in the
+// request.
 var listPath = regexp.MustCompile(`^mappings\[(\d+)\]\.?`)
 
-// imported sums up what an import did, or would do.
+// imported sums up the result of an import, or of a dry run.
 type imported struct {
 	DryRun    bool     `json:"dryRun"`
 	Rows      int      `json:"rows"`
@@ -132,8 +133,8 @@ type imported struct {
 	Faults    []string `json:"faults"`
 }
 
-// importCSV sends the rows of a file. Every row is tried before any is taken: a
-// file with a fault changes nothing.
+// importCSV sends the rows of a file. It tries every row before it stores any: a file with a
+// fault changes nothing.
 func (o *terminologyCommand) importCSV(ctx context.Context) error {
 	in := io.Reader(os.Stdin)
 	if o.file != "-" {
@@ -151,7 +152,7 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 		return fmt.Errorf("%s: %w", o.file, err)
 	}
 	sum := imported{DryRun: o.dryRun, Rows: len(rows), Faults: append([]string{}, faults...)}
-	turns := []bool{true, false} // asked, then done
+	turns := []bool{true, false} // first a dry run, then the import
 	if o.dryRun {
 		turns = turns[:1]
 	}
@@ -166,10 +167,10 @@ func (o *terminologyCommand) importCSV(ctx context.Context) error {
 			break
 		}
 	}
-	return o.told(&sum)
+	return o.printImported(&sum)
 }
 
-// send sends some rows, and notes what is wrong with them by their lines.
+// send sends some rows, and notes their faults by line.
 func (o *terminologyCommand) send(ctx context.Context, rows []csvRow, dry bool, sum *imported) error {
 	list := make([]mappingRow, len(rows))
 	for i := range rows {
@@ -198,8 +199,8 @@ func (o *terminologyCommand) send(ctx context.Context, rows []csvRow, dry bool, 
 	return nil
 }
 
-// told prints what an import did.
-func (o *terminologyCommand) told(sum *imported) error {
+// printImported prints the result of an import.
+func (o *terminologyCommand) printImported(sum *imported) error {
 	if o.json {
 		if err := PrintJSON(o.Stdout, sum); err != nil {
 			return err
@@ -229,7 +230,7 @@ func (o *terminologyCommand) rows(ctx context.Context) ([]mappingRow, error) {
 	return answer.Mappings, err
 }
 
-// exportCSV writes the map as a file that import takes.
+// exportCSV writes the map as a file that import accepts.
 func (o *terminologyCommand) exportCSV(ctx context.Context) error {
 	rows, err := o.rows(ctx)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestThanIsANumberOfJSON: what is no number there is told by its line.
+// TestThanIsANumberOfJSON: a fault names the line of a value that is no JSON number.
 func TestThanIsANumberOfJSON(t *testing.T) {
 	rows, faults, err := readRows(strings.NewReader("system,code,factorId,op,than\n" +
 		"local,A,high-mag,>=,4\nlocal,B,high-mag,>=,nan\nlocal,C,high-mag,>=,0x10\nlocal,D,high-mag,>=,-2.5e1\nlocal,E,high-mag,>=,\n"))
@@ -17,7 +17,7 @@ func TestThanIsANumberOfJSON(t *testing.T) {
 	}
 }
 
-// TestRulesAreSaidToPeople: the name of a rule is for programs.
+// TestRulesAreSaidToPeople: a message explains the rule; its name is for programs.
 func TestRulesAreSaidToPeople(t *testing.T) {
 	var no refusal
 	if err := json.Unmarshal([]byte(`{"message":"See details.","details":[

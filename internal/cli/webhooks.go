@@ -22,7 +22,7 @@ const webhooksPath = "/api/admin/webhooks"
 type webhooksCommand struct {
 	client
 	flags *pflag.FlagSet
-	id    string // what it is about: a webhook, a delivery, a command, the URL of a new one
+	id    string // a webhook, a delivery, a command, or the URL of a new webhook
 
 	url, events, rooms, readers, secretFile, overlap string
 	enabled                                          string
@@ -119,7 +119,7 @@ func waitFor(preset time.Duration) func(*webhooksCommand, *cobra.Command) {
 	return func(o *webhooksCommand, c *cobra.Command) { waitFlag(c, &o.wait, preset) }
 }
 
-// webhookData is a webhook as the API has it.
+// webhookData is a webhook in the form of the API.
 type webhookData struct {
 	ID, URL        string
 	Events         []string
@@ -184,7 +184,7 @@ func (o *webhooksCommand) one(ctx context.Context) error {
 	return o.show(ctx, http.MethodGet, o.path(), nil, &w, func() error { return o.print(&w) })
 }
 
-// print shows a webhook, a line for each thing.
+// print shows a webhook, one property a line.
 func (o *webhooksCommand) print(w *webhookData) error {
 	table := tabwriter.NewWriter(o.Stdout, 0, 4, 2, ' ', 0)
 	line := func(name, value string) { fmt.Fprintf(table, "%s\t%s\n", name, value) }
@@ -214,7 +214,7 @@ func (o *webhooksCommand) print(w *webhookData) error {
 	return table.Flush()
 }
 
-// settings are the flags of add and set as a body.
+// settings returns the flags of add and set as a body.
 func (o *webhooksCommand) settings() (map[string]any, error) {
 	body := map[string]any{}
 	if o.flags.Changed("url") {
@@ -276,8 +276,8 @@ func (o *webhooksCommand) add(ctx context.Context) error {
 	})
 }
 
-// printSecret prints the secret alone on standard output, so that it can be
-// captured; what else there is to say goes to standard error.
+// printSecret prints only the secret on standard output, so that a script can capture it.
+// Everything else goes to standard error.
 func (o *webhooksCommand) printSecret(w *webhookData, said string) error {
 	fmt.Fprintf(o.Stderr, "%s; this is the only time its secret is shown\n", said)
 	o.warn(w)
@@ -329,11 +329,11 @@ func (o *webhooksCommand) test(ctx context.Context) error {
 	if o.event != "" {
 		body["event"] = o.event
 	}
-	return o.tested(ctx, o.path()+"/test", body, o.wait)
+	return o.runTest(ctx, o.path()+"/test", body, o.wait)
 }
 
 func (o *webhooksCommand) retry(ctx context.Context) error {
-	return o.tested(ctx, "/api/admin/deliveries/"+url.PathEscape(o.id)+"/retry", nil, o.wait)
+	return o.runTest(ctx, "/api/admin/deliveries/"+url.PathEscape(o.id)+"/retry", nil, o.wait)
 }
 
 func (o *webhooksCommand) deliveries(ctx context.Context) error {
@@ -355,7 +355,7 @@ func (o *webhooksCommand) replay(ctx context.Context) error {
 	if o.only != "" {
 		body["only"] = o.only
 	}
-	return o.tested(ctx, o.path()+"/replay", body, o.wait)
+	return o.runTest(ctx, o.path()+"/replay", body, o.wait)
 }
 
 func commas(list string) []string {

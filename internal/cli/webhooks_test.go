@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// asked is a server that keeps what it was asked and answers what it is told to.
+// asked is a server that records its requests and gives prepared answers.
 type asked struct {
 	*httptest.Server
 	requests []string // method, path with query, If-Match, body
@@ -46,8 +46,8 @@ func newAsked(t *testing.T, answers map[string]string) *asked {
 	return a
 }
 
-// TestWebhookCommands holds each verb to what it asks the server, prints, and ends
-// with; and each wrong command line to what it says, with nothing asked.
+// TestWebhookCommands checks the requests, the output and the exit code of each verb. A wrong
+// command line must be explained, without a request.
 func TestWebhookCommands(t *testing.T) {
 	secret := filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte("a secret of the partner's own\n"), 0o600); err != nil {
@@ -142,7 +142,7 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
-// TestEveryVerbPrintsJSON: what the API answered, as data.
+// TestEveryVerbPrintsJSON: --json prints the data of the answer unchanged.
 func TestEveryVerbPrintsJSON(t *testing.T) {
 	server := newAsked(t, map[string]string{"GET /api/admin/webhooks": `{"webhooks":[{"id":"whk_1","unknown":1}]}`})
 	code, stdout, _ := say(t, "webhooks", "list", "--json", "--api", server.URL, "--key", "svc_test")
@@ -152,7 +152,7 @@ func TestEveryVerbPrintsJSON(t *testing.T) {
 	}
 }
 
-// TestKeyOfDevGoesNowhereElse: the key of the running svc dev is for it alone.
+// TestKeyOfDevGoesNowhereElse: the key of the running svc dev is sent only to that svc dev.
 func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(DevFilePath(dir), []byte(`{"baseUrl":"http://127.0.0.1:1","adminKey":"svc_dev","apiKey":"svc_dev"}`), 0o600); err != nil {
