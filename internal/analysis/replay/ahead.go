@@ -6,29 +6,29 @@ import (
 	"svc/internal/stream"
 )
 
-// What is handed on at once from the goroutine that reads to the one that folds,
-// and how many times that may wait: enough that neither waits for the other over a
-// single record, and little beside what the fold keeps.
+// One goroutine reads and another one folds. These are the sizes of a batch between them and
+// the number of batches that may wait. Neither goroutine waits for the other over a single
+// record, and the batches are small beside the memory of the fold.
 const (
 	aheadRecords = 256
 	aheadBytes   = 1 << 20 // of their values
 	aheadBatches = 4
 )
 
-// ahead is a span that is read, and made something of, in a goroutine of its own,
-// ahead of the one that takes it. One goroutine uses it, and stops it.
+// ahead reads a span and converts its records in a goroutine of its own, ahead of the
+// goroutine that uses them. Only that one calls its methods, and it must stop the ahead.
 type ahead[T any] struct {
-	batches chan []T
-	past    recycled[T]
-	taken   []T                     // from the channel
-	batch   []T                     // what of it is not yet handed out
-	told    func(done, total int64) // how many are taken; nil: nobody looks
-	fault   error
-	cancel  context.CancelFunc
+	batches  chan []T
+	past     recycled[T]
+	taken    []T                     // the batch from the channel
+	batch    []T                     // the rest of taken that is not yet handed out
+	progress func(done, total int64) // is called with the number of records handed out; nil: no progress is wanted
+	fault    error
+	cancel   context.CancelFunc
 }
 
-// readAhead begins to read a span; of makes of a record what is handed on, in the
-// memory of something past, or says that nobody wants it.
+// readAhead begins to read a span. The function of converts a record, in the memory of an
+// earlier value; false drops the record.
 func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *stream.Record, v *T) (wanted bool)) *ahead[T] {
 	ctx, cancel := context.WithCancel(ctx) //nolint:gosec // stop calls it
 	a := &ahead[T]{batches: make(chan []T, aheadBatches), past: newRecycled[T](), cancel: cancel}
@@ -44,7 +44,7 @@ func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *
 				return ctx.Err()
 			}
 		}
-		var record stream.Record // one for all of them: of is not known here, so it lies on the heap
+		var record stream.Record // one for all records: the compiler cannot see into of, so each would go to the heap
 		err := read(ctx, s, func(r stream.Record) error {
 			n := len(batch)
 			record = r
@@ -65,8 +65,8 @@ func readAhead[T any](ctx context.Context, read Read, s stream.Span, of func(r *
 	return a
 }
 
-// next returns the next one, which holds until the next call; nil: there is none,
-// or reading failed.
+// next returns the next value, which is valid until the next call. Nil means that the span is
+// at its end or that reading failed; see err.
 func (a *ahead[T]) next() *T {
 	for len(a.batch) == 0 {
 		a.past.put(a.taken)
@@ -74,8 +74,8 @@ func (a *ahead[T]) next() *T {
 		if a.batch = a.taken; a.batch == nil {
 			return nil
 		}
-		if a.told != nil {
-			a.told(int64(len(a.batch)), 0)
+		if a.progress != nil {
+			a.progress(int64(len(a.batch)), 0)
 		}
 	}
 	v := &a.batch[0]
@@ -83,7 +83,7 @@ func (a *ahead[T]) next() *T {
 	return v
 }
 
-// err says, once next has returned nil, why there is no more; nil: the span is
+// err returns the error that ended the reading, once next has returned nil; nil: the span was
 // read to its end.
 func (a *ahead[T]) err() error { return a.fault }
 
@@ -94,13 +94,13 @@ func (a *ahead[T]) stop() {
 	}
 }
 
-// recycled are batches that are done with: a batch takes the memory of a past one,
-// and what lies in it that of what lay there.
+// recycled holds used batches. A new batch takes the memory of a used one, and its values the
+// memory of the old values.
 type recycled[T any] chan []T
 
 func newRecycled[T any]() recycled[T] { return make(recycled[T], aheadBatches+2) }
 
-// empty returns a batch with nothing in it.
+// empty returns an empty batch.
 func (p recycled[T]) empty() []T {
 	select {
 	case batch := <-p:
@@ -110,7 +110,7 @@ func (p recycled[T]) empty() []T {
 	}
 }
 
-// put takes a batch that is done with.
+// put takes a used batch back.
 func (p recycled[T]) put(batch []T) {
 	if batch == nil {
 		return

@@ -1,18 +1,18 @@
 package replay
 
-// behind hands values on to a goroutine of its own, in order, so that who makes
-// them does not wait for what becomes of them. One goroutine puts, and closes it.
+// behind hands values in order to a goroutine of its own, so the caller does not wait for
+// their processing. One goroutine calls put and close.
 type behind[T any] struct {
 	batches chan []T
 	past    recycled[T]
 	batch   []T
 	failed  chan struct{} // closed with the first fault
 	ended   chan struct{}
-	fault   error // of each
+	fault   error // the first error of each
 }
 
-// takeBehind begins to take values, each of which holds until each returns. After
-// a fault of it the others are dropped.
+// takeBehind starts the goroutine. A value is valid until each returns. After an error of
+// each, the remaining values are dropped.
 func takeBehind[T any](each func(v *T) error) *behind[T] {
 	b := &behind[T]{
 		batches: make(chan []T, aheadBatches), past: newRecycled[T](),
@@ -37,7 +37,7 @@ func takeBehind[T any](each func(v *T) error) *behind[T] {
 	return b
 }
 
-// put hands a copy of a value on. It returns the fault of one before.
+// put hands on a copy of a value. It returns the error of an earlier value.
 func (b *behind[T]) put(v *T) error {
 	if b.batch = append(b.batch, *v); len(b.batch) < aheadRecords {
 		return nil
@@ -51,7 +51,7 @@ func (b *behind[T]) put(v *T) error {
 	}
 }
 
-// close waits until all are taken and returns the first fault.
+// close waits until all values are processed and returns the first error.
 func (b *behind[T]) close() error {
 	select {
 	case <-b.failed:

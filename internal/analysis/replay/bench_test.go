@@ -24,8 +24,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// raw reads all records by the library alone, and returns how many in a second.
-func (b *bed) raw(l *replay.Log) float64 {
+// raw reads all records by the library alone and returns the records per second.
+func (b *testKafka) raw(l *replay.Log) float64 {
 	b.tb.Helper()
 	spans, err := l.Spans(b.tb.Context(), time.Time{}, time.Time{})
 	if err != nil {
@@ -45,16 +45,16 @@ func (b *bed) raw(l *replay.Log) float64 {
 	return float64(n.Load()) / time.Since(began).Seconds()
 }
 
-// BenchmarkExport writes the observations of a few hospitals to Parquet, beside
-// a reading of the same records by kafka-go that does nothing with them.
+// BenchmarkExport exports the observations of a few hospitals, beside a plain reading of the
+// same records by kafka-go.
 func BenchmarkExport(b *testing.B) {
 	const n = 400_000
-	bed := newBed(b)
+	bed := newTestKafka(b)
 	bed.put(shifts(n, 6, 2*time.Second))
 	l := bed.log()
 	for _, f := range replay.Formats() {
 		b.Run(string(f), func(b *testing.B) {
-			raw := readAll(b, bed, l)
+			raw := readPlain(b, bed, l)
 			var heap peak
 			stop := heap.watch()
 			bytes := int64(0)
@@ -80,8 +80,7 @@ func BenchmarkExport(b *testing.B) {
 	}
 }
 
-// peak is the most memory that the heap had while it was watched: that of the
-// embedded broker too.
+// peak is the largest heap while it was watched, with the memory of the embedded broker.
 type peak struct{ bytes atomic.Int64 }
 
 func (p *peak) watch() (stop func()) {
@@ -103,27 +102,27 @@ func (p *peak) watch() (stop func()) {
 	return func() { close(done); <-ended }
 }
 
-// export is one of all observations.
+// export returns an export of all observations.
 func export(l *replay.Log, f replay.Format) *replay.Export {
 	return &replay.Export{Table: replay.Tables()[0], Topic: schemas.Observations().Name, Format: f, Read: l.Read, Spans: l.Spans}
 }
 
-// all reads the records of the benchmarks by kafka-go alone; what follows is told
-// as a ratio to it.
-type all struct {
+// plainRead is a plain reading of the benchmark's records by kafka-go. Results are reported as a
+// ratio to it.
+type plainRead struct {
 	rate  float64       // records per second
 	spent time.Duration // of processor time
 }
 
-func readAll(b *testing.B, bed *bed, l *replay.Log) all {
+func readPlain(b *testing.B, bed *testKafka, l *replay.Log) plainRead {
 	b.Helper()
 	spent := cpu(b)
 	rate := bed.raw(l)
-	return all{rate, cpu(b) - spent}
+	return plainRead{rate, cpu(b) - spent}
 }
 
-// report tells what n records took, each time, beside the reading of them alone.
-func (a all) report(b *testing.B, n float64, unit string, spent time.Duration, heap *peak) {
+// report reports the cost of n records an iteration, beside the plain reading.
+func (a plainRead) report(b *testing.B, n float64, unit string, spent time.Duration, heap *peak) {
 	b.Helper()
 	rate := n * float64(b.N) / b.Elapsed().Seconds()
 	b.ReportMetric(rate, unit+"/s")
@@ -134,12 +133,11 @@ func (a all) report(b *testing.B, n float64, unit string, spent time.Duration, h
 	b.ReportMetric(float64(heap.bytes.Load())/(1<<20), "heap-MB")
 }
 
-// BenchmarkReplay makes the verdicts of six hospitals anew and writes them as
-// Parquet: all at once, and of one alone, of which an event is an input that is
-// folded, not one that is passed over.
+// BenchmarkReplay makes the verdicts of hospitals anew and writes them as Parquet, for all six
+// hospitals and for one. An event is an input that is folded, not one that is skipped.
 func BenchmarkReplay(b *testing.B) {
 	const n, hospitals = 120_000, 6
-	bed := newBed(b)
+	bed := newTestKafka(b)
 	list := shifts(n, hospitals, 6*time.Second)
 	bed.put(list)
 	for name, row := range map[string]struct {
@@ -147,10 +145,10 @@ func BenchmarkReplay(b *testing.B) {
 		events    int
 	}{
 		"all": {nil, n},
-		"one": {[]string{"h001"}, len(of("h001", list))},
+		"one": {[]string{"h001"}, len(observationsOf("h001", list))},
 	} {
 		b.Run(name, func(b *testing.B) {
-			raw := readAll(b, bed, bed.log())
+			raw := readPlain(b, bed, bed.log())
 			var heap peak
 			stop := heap.watch()
 			spent := cpu(b)
@@ -168,15 +166,15 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// BenchmarkVerify verifies a month of a hospital of 12 rooms that says something
-// every 40 seconds: what was written, and what is shown. A year is told as twelve
-// and a sixth of it: the time grows with the inputs and the days.
+// BenchmarkVerify verifies changelog and view of one month of a hospital of 12 rooms with an
+// input every 40 seconds. A year is reported as 365/30 months: the time grows with the inputs
+// and the days.
 func BenchmarkVerify(b *testing.B) {
 	const n, monthsInYear = 30 * 24 * 3600 / 40, 365.0 / 30
-	bed := newBed(b)
+	bed := newTestKafka(b)
 	lived := live(b, shifts(n, 1, 40*time.Second))
 	lived.verify(bed)
-	raw := readAll(b, bed, bed.log())
+	raw := readPlain(b, bed, bed.log())
 	var heap peak
 	stop := heap.watch()
 	spent := cpu(b)

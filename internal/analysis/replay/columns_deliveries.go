@@ -9,9 +9,9 @@ import (
 	"svc/schemas"
 )
 
-// DeliveryRow is where a delivery stood when the notifier noted it: one row each
-// time, the last one counts. What an endpoint answered is not exported: it is
-// text of somebody else.
+// DeliveryRow is the state of a delivery when the notifier recorded it. Each record is a row,
+// and the last row counts. The answer of an endpoint is not exported: it is text of somebody
+// else.
 type DeliveryRow struct {
 	Hospital      string       `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Delivery      string       `parquet:"delivery" json:"delivery" about:"id of the delivery"`
@@ -29,7 +29,7 @@ type DeliveryRow struct {
 	Attempts      []AttemptRow `parquet:"attempts,list" json:"attempts,omitempty" about:"oldest first, the last ones that are kept"`
 }
 
-// AttemptRow is one try.
+// AttemptRow is one attempt of a delivery.
 type AttemptRow struct {
 	N      int32  `parquet:"n" json:"n" about:"from 1"`
 	At     Moment `parquet:"at,timestamp(millisecond)" json:"at" about:"when it began"`
@@ -46,8 +46,8 @@ func readDelivery(r *stream.Record, row *DeliveryRow) (reason string) {
 	d := &e.Delivery
 	*row = DeliveryRow{
 		Hospital: d.Hospital, Delivery: d.ID, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
-		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: some(d.Reason),
-		OccurredAt: some(momentOf(d.OccurredAt)), NextAttemptAt: some(momentOf(d.NextAttemptAt)),
+		Event: d.Event, EventID: d.EventID, Channel: string(d.Channel), Endpoint: d.EndpointID, State: string(d.State), Reason: nullable(d.Reason),
+		OccurredAt: nullable(momentOf(d.OccurredAt)), NextAttemptAt: nullable(momentOf(d.NextAttemptAt)),
 		Attempts: rowsOf(row.Attempts, d.Attempts, attemptRow),
 	}
 	return ""
@@ -62,8 +62,8 @@ func attemptRow(a *outbound.Attempt) AttemptRow {
 
 func momentOf(t time.Time) Moment { return Moment(acuity.At(t)) }
 
-// deliveries is the table of the topic: what is noted of deliveries. Its other
-// records are the notifier's own, and a tombstone is a delivery that is forgotten.
+// deliveries is the table of the deliveries on the topic. Its other records are the notifier's
+// own. A tombstone is a delivery that was forgotten.
 func deliveries() *table[DeliveryRow] {
 	return &table[DeliveryRow]{
 		topic: schemas.Deliveries(),

@@ -6,8 +6,8 @@ import (
 	"svc/schemas"
 )
 
-// ObservationRow is one accepted request. The tag about is its line in the
-// dictionary of columns.
+// ObservationRow is one accepted request. The tag about is the line of the column in the
+// dictionary.
 type ObservationRow struct {
 	Hospital   string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Partition  int32   `parquet:"partition" json:"partition" about:"of the topic; with offset the position of the record"`
@@ -76,7 +76,7 @@ type CensusRow struct {
 	Primary *string `parquet:"primary,dict,optional" json:"primary,omitempty" about:"factor that the sender names as the primary one"`
 }
 
-// readObservation fills a row; a reason says why it cannot.
+// readObservation fills a row; a reason says why the record cannot be read.
 func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 	var in Input
 	in.Read(r)
@@ -86,18 +86,18 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 	o := in.Observation
 	*row = ObservationRow{
 		Hospital: o.Hospital, Partition: r.Partition, Offset: r.Offset, At: Moment(in.At), Key: string(r.Key),
-		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: some(o.Source),
+		ReceivedAt: Moment(o.ReceivedAt), Channel: string(o.Channel), Source: nullable(o.Source),
 		Record: r.Value,
 		Events: rowsOf(row.Events, o.Events, eventRow), Signals: rowsOf(row.Signals, o.Signals, signalRow), Census: row.Census[:0],
 	}
 	if o.Room != nil {
-		row.RoomID, row.RoomLabel = &o.Room.ID, some(o.Room.Label)
+		row.RoomID, row.RoomLabel = &o.Room.ID, nullable(o.Room.Label)
 	}
 	if o.Census != nil {
-		row.CensusAt, row.Census = some(Moment(o.Census.AsOf)), rowsOf(row.Census, o.Census.Rooms, censusRow)
+		row.CensusAt, row.Census = nullable(Moment(o.Census.AsOf)), rowsOf(row.Census, o.Census.Rooms, censusRow)
 	}
 	if o.Staffing != nil {
-		row.StaffingAt, row.Nurses, row.Call = some(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, some(word(tristateWords[:], o.Staffing.Call))
+		row.StaffingAt, row.Nurses, row.Call = nullable(Moment(o.Staffing.AsOf)), &o.Staffing.Nurses, nullable(word(tristateWords[:], o.Staffing.Call))
 	}
 	if o.Roster != nil {
 		n := int32(len(o.Roster.Nurses)) //nolint:gosec // bounded by the size of a record
@@ -108,9 +108,9 @@ func readObservation(r *stream.Record, row *ObservationRow) (reason string) {
 
 func eventRow(e *acuity.Event) EventRow {
 	row := EventRow{
-		Type: word(eventWords[:], e.Type), At: some(Moment(e.At)), Visit: some(e.Visit), Patient: some(e.Patient),
-		PointOfCare: some(e.Place.PointOfCare), Room: some(e.Place.Room), Class: some(letter(e.Class)), Service: some(e.Service),
-		Primary: some(factorID(e.Primary)),
+		Type: word(eventWords[:], e.Type), At: nullable(Moment(e.At)), Visit: nullable(e.Visit), Patient: nullable(e.Patient),
+		PointOfCare: nullable(e.Place.PointOfCare), Room: nullable(e.Place.Room), Class: nullable(classLetter(e.Class)), Service: nullable(e.Service),
+		Primary: nullable(factorID(e.Primary)),
 	}
 	if e.Place.HasRoomID {
 		row.RoomID = &e.Place.RoomID
@@ -122,20 +122,20 @@ func eventRow(e *acuity.Event) EventRow {
 }
 
 func censusRow(c *acuity.CensusRoom) CensusRow {
-	return CensusRow{c.ID, some(c.Label), some(c.Area), c.Status.String(), some(c.Visit), some(factorID(c.Primary))}
+	return CensusRow{c.ID, nullable(c.Label), nullable(c.Area), c.Status.String(), nullable(c.Visit), nullable(factorID(c.Primary))}
 }
 
 func signalRow(s *acuity.Signal) SignalRow {
 	row := SignalRow{
-		RoomID: s.Room, Visit: some(s.Visit), Patient: some(s.Patient), Kind: word(signalWords[:], s.Kind),
-		System: some(string(s.System)), Code: some(s.Code), Display: some(s.Display), Status: word(statusWords[:], s.Status),
-		ObservedAt: some(Moment(s.ObservedAt)), StartedAt: some(Moment(s.StartedAt)),
+		RoomID: s.Room, Visit: nullable(s.Visit), Patient: nullable(s.Patient), Kind: word(signalWords[:], s.Kind),
+		System: nullable(string(s.System)), Code: nullable(s.Code), Display: nullable(s.Display), Status: word(statusWords[:], s.Status),
+		ObservedAt: nullable(Moment(s.ObservedAt)), StartedAt: nullable(Moment(s.StartedAt)),
 	}
 	if s.Value.Kind == acuity.ValueNumber {
 		n := float64(s.Value.Number) / 1000
-		row.Number, row.Comparator, row.Unit = &n, some(word(comparatorWords[:], s.Value.Op)), some(s.Value.Unit)
+		row.Number, row.Comparator, row.Unit = &n, nullable(word(comparatorWords[:], s.Value.Op)), nullable(s.Value.Unit)
 	}
-	row.Words = some(s.Value.Words)
+	row.Words = nullable(s.Value.Words)
 	return row
 }
 

@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// SnapshotRow is a unit at one full hour, as the forecast has it. Of several rows
-// of one hour that with the highest generation counts, and of these the last.
+// SnapshotRow is a unit at one full hour, as the forecast has it. An hour may have several
+// rows. The row with the highest generation counts, and of equal generations the last one.
 type SnapshotRow struct {
 	Hospital     string `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Hour         Moment `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour"`
@@ -35,7 +35,7 @@ type SnapshotRow struct {
 	Visits   []SnapshotVisitRow   `parquet:"visits,list" json:"visits,omitempty" about:"open visits, at most 500"`
 }
 
-// SnapshotArrivalRow is a visit that came.
+// SnapshotArrivalRow is a visit that began.
 type SnapshotArrivalRow struct {
 	Visit string `parquet:"visit" json:"visit" about:"8 bytes of the pseudonym of the visit, in hexadecimal; one visit has the same in all hours"`
 	Kind  string `parquet:"kind,dict" json:"kind" about:"with what it began: triage, labor, birth or other"`
@@ -70,7 +70,7 @@ func readSnapshot(r *stream.Record, row *SnapshotRow) (reason string) {
 	*row = SnapshotRow{
 		Hospital: e.Hospital, Hour: Moment(s.Hour) * hourMS, Partition: r.Partition, Offset: r.Offset, At: momentOf(r.Timestamp),
 		Generation: s.Generation, Backfill: s.Backfill, Position: s.Position, RulesVersion: s.RulesVersion, Observed: s.Observed,
-		Level: s.Level.String(), Occupied: s.Occupied, Boarders: s.Boarders, Call: some(word(tristateWords[:], s.Call)), Moves: s.Moves,
+		Level: s.Level.String(), Occupied: s.Occupied, Boarders: s.Boarders, Call: nullable(word(tristateWords[:], s.Call)), Moves: s.Moves,
 		Class4: s.Class4[:],
 	}
 	if s.Rooms > 0 {

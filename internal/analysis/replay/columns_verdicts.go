@@ -6,7 +6,7 @@ import (
 	"svc/schemas"
 )
 
-// VerdictRow is one change of a unit: what one input, or one due instant, did.
+// VerdictRow is one change of a unit: the effect of one input, or of one due instant.
 type VerdictRow struct {
 	Hospital    string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Version     int64   `parquet:"version,delta" json:"version" about:"one counter per hospital, + 1 each"`
@@ -45,7 +45,7 @@ type EffectRow struct {
 	Factors    []string `parquet:"factors,list" json:"factors,omitempty" about:"active in the room, gravest first"`
 }
 
-// FactorRow is a factor that came or went.
+// FactorRow is a factor that became active or ceased to be.
 type FactorRow struct {
 	RoomID    int32   `parquet:"room_id" json:"room_id" about:"room"`
 	RoomLabel *string `parquet:"room_label,dict,optional" json:"room_label,omitempty" about:"what it is called"`
@@ -55,17 +55,17 @@ type FactorRow struct {
 	Evidence  *string `parquet:"evidence,dict,optional" json:"evidence,omitempty" about:"where it comes from: signal, diagnosis, site, manual, adt, census"`
 }
 
-// of fills a row with a change of a partition.
-func (row *VerdictRow) of(partition int32, c *acuity.Change) {
+// setChange fills a row from a change of a partition.
+func (row *VerdictRow) setChange(partition int32, c *acuity.Change) {
 	*row = VerdictRow{
 		Hospital: c.Hospital, Version: c.Version, Partition: partition, InputOffset: c.Offset,
 		Cause: word(causeWords[:], c.Cause), AppliedAt: Moment(c.AppliedAt), Outcome: word(outcomeWords[:], c.Outcome),
-		Reason: some(c.Reason), Level: c.Level.String(), Removed: c.Removed,
+		Reason: nullable(c.Reason), Level: c.Level.String(), Removed: c.Removed,
 		Effects:   rowsOf(row.Effects, c.Effects, effectRow),
 		Activated: rowsOf(row.Activated, c.Activated, factorRow), Expired: rowsOf(row.Expired, c.Expired, factorRow),
 		Warnings: rowsOf(row.Warnings, c.Warnings, func(w *acuity.Warning) string { return w.Code }),
 	}
-	if first := c.Repeats; first != 0 { // a copy: the row stays until its page is written
+	if first := c.Repeats; first != 0 { // a copy: the change is overwritten before the page of the row is written
 		row.Repeats = &first
 	}
 }
@@ -74,18 +74,18 @@ func effectRow(e *acuity.Effect) EffectRow {
 	row := EffectRow{Kind: word(effectWords[:], e.Kind)}
 	switch e.Kind {
 	case acuity.LevelChanged:
-		row.Level, row.PriorLevel = some(e.Level.String()), some(e.Prior.String())
-		row.Axis, row.Shortfall = some(e.Driving.String()), e.Shortfall
+		row.Level, row.PriorLevel = nullable(e.Level.String()), nullable(e.Prior.String())
+		row.Axis, row.Shortfall = nullable(e.Driving.String()), e.Shortfall
 	case acuity.RoomRescored:
-		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, some(e.RoomLabel), &e.Score
-		row.Color, row.PriorColor, row.Factors = some(e.Color.String()), some(e.PriorColor.String()), factorIDs(e.Factors)
-	default: // of a newer release: the record has it
+		row.RoomID, row.RoomLabel, row.Score = &e.RoomID, nullable(e.RoomLabel), &e.Score
+		row.Color, row.PriorColor, row.Factors = nullable(e.Color.String()), nullable(e.PriorColor.String()), factorIDs(e.Factors)
+	default: // of a newer release: the column record has them
 	}
 	return row
 }
 
 func factorRow(f *acuity.FactorChange) FactorRow {
-	return FactorRow{f.RoomID, some(f.RoomLabel), factorID(f.Factor), some(f.Ratio), some(Moment(f.Since)), some(f.Kind.String())}
+	return FactorRow{f.RoomID, nullable(f.RoomLabel), factorID(f.Factor), nullable(f.Ratio), nullable(Moment(f.Since)), nullable(f.Kind.String())}
 }
 
 func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
@@ -93,14 +93,14 @@ func readVerdict(r *stream.Record, row *VerdictRow) (reason string) {
 	if err != nil {
 		return schemas.ReasonOf(err)
 	}
-	row.of(r.Partition, c)
+	row.setChange(r.Partition, c)
 	row.Hospital = string(r.Key)
-	row.Offset, row.At, row.Record = &r.Offset, some(momentOf(r.Timestamp)), r.Value
+	row.Offset, row.At, row.Record = &r.Offset, nullable(momentOf(r.Timestamp)), r.Value
 	return ""
 }
 
-// verdicts is the table of the topic: its changes. Its other records are the
-// state that changes are made from, one per key, and no history.
+// verdicts is the table of the changes on the topic. Its other records are the state that
+// changes are made from, one per key, and no history.
 func verdicts() *table[VerdictRow] {
 	return &table[VerdictRow]{
 		topic: schemas.Verdicts(),
@@ -111,7 +111,7 @@ func verdicts() *table[VerdictRow] {
 		version: func(r *stream.Record) int64 {
 			head, err := schemas.PeekChange(r.Value)
 			if err != nil {
-				return 0 // told when it is decoded
+				return 0 // reported when it is decoded
 			}
 			return head.Version
 		},

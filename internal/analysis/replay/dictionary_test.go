@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite docs/export.md")
 
-// The dictionary of columns in docs/ is that of the tables.
+// The dictionary of columns in docs/export.md describes the tables.
 func TestDictionary(t *testing.T) {
 	var want strings.Builder
 	want.WriteString("# Columns of an export\n\nMade of the tables (`go test ./internal/analysis/replay -run TestDictionary -update`). Types are those of DuckDB; timestamps are in UTC, to the millisecond. In NDJSON and CSV a timestamp is RFC 3339 and a BLOB is base64, and in CSV a list is the JSON of it. In NDJSON what is null, and a list without entries, is left out; in CSV it is empty. How to export: [replay.md](replay.md).\n")

@@ -17,7 +17,7 @@ import (
 	"svc/schemas"
 )
 
-// DiffRow is one hour in which a replay stands otherwise than what was recorded.
+// DiffRow is one hour in which the replay differs from the recorded verdicts.
 type DiffRow struct {
 	Hospital string  `parquet:"hospital,dict" json:"hospital" about:"id of the hospital"`
 	Hour     Moment  `parquet:"hour,timestamp(millisecond)" json:"hour" about:"the full hour, UTC"`
@@ -31,38 +31,38 @@ type DiffRow struct {
 // DiffColumns is the dictionary of a difference.
 func DiffColumns() []Column { return dictionary(reflect.TypeFor[DiffRow]()) }
 
-// Diff is a replay held against what was recorded.
+// Diff compares a replay with the recorded verdicts.
 type Diff struct {
 	Rerun
-	// Changes are the verdicts. Level and colours of rooms are taken from them
-	// where they are still held; the axes, which no change holds, and what is
-	// compacted away, are those of a replay under the rules of their time.
+	// Changes is the topic of the verdicts. The recorded side takes level and colours of rooms
+	// from the changes that are still held. Axes, which no change holds, and compacted changes
+	// come from a replay under the rules of their time.
 	Changes Source
 }
 
-// DiffSummary is what a difference amounts to.
+// DiffSummary adds up a difference.
 type DiffSummary struct {
 	Hours        int64   // with any difference, of all hospitals
 	Rows         int64   //
 	LevelMinutes float64 // in which the level differed
-	Held         *Moment // from then on levels and colours of all hospitals are as recorded; nil: none is held
+	Held         *Moment // from this instant on levels and colours of all hospitals are the recorded ones; nil: no change is held
 }
 
 // Write writes the rows to one writer, partition after partition.
 func (d *Diff) Write(ctx context.Context, w io.Writer, format Format) (*DiffSummary, error) {
 	var sum diffSum
 	_, err := writeOne(w, format, func(out *part[DiffRow]) error {
-		return d.pass(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
+		return d.foldPartitions(ctx, 1, func(ctx context.Context, s stream.Span) (passage, error) { return d.begin(ctx, s, out, &sum) })
 	})
 	return &sum.DiffSummary, err
 }
 
-// WriteFolder writes the rows into an empty folder, a file for each partition, as
-// many at once as there are processors.
+// WriteFolder writes the rows into an empty folder, a file for each partition. As many
+// partitions are written at once as there are processors.
 func (d *Diff) WriteFolder(ctx context.Context, dir string, format Format) (*DiffSummary, error) {
 	var sum diffSum
 	_, err := writeParts(dir, format, func(open func(partition int32) (*part[DiffRow], error)) error {
-		return d.pass(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span) (passage, error) {
+		return d.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(ctx context.Context, s stream.Span) (passage, error) {
 			out, err := open(s.Partition)
 			if err != nil {
 				return nil, err
@@ -73,7 +73,7 @@ func (d *Diff) WriteFolder(ctx context.Context, dir string, format Format) (*Dif
 	return &sum.DiffSummary, err
 }
 
-// diffSum adds up what partitions differ in.
+// diffSum adds up the differences of the partitions.
 type diffSum struct {
 	mu sync.Mutex
 	DiffSummary
@@ -88,8 +88,7 @@ func (d *diffSum) add(s *DiffSummary) {
 	}
 }
 
-// differing is a passage that holds a replay of a partition against what was
-// recorded.
+// differing is a passage that compares a replay of a partition with the recorded verdicts.
 type differing struct {
 	d     *Diff
 	out   *part[DiffRow]
@@ -97,24 +96,24 @@ type differing struct {
 	units map[string]*diffUnit
 	held  map[string]acuity.Instant // see heldFrom
 
-	changes *ahead[toldStep] // nil: none are recorded
-	applied int64            // highest input offset that a change names
+	changes *ahead[recordedStep] // nil: none are recorded
+	applied int64                // highest input offset that a change names
 }
 
-// diffUnit is one hospital of it.
+// diffUnit is one hospital of a difference.
 type diffUnit struct {
 	timeline
-	was, is *Refold // under the rules of their time, and under those asked for; the same if none are
-	made    []step  // by one input
-	version int64   // recorded last
+	was, is *Refold // under the rules of their time and under those asked for; the same if none are asked for
+	made    []step  // the steps that one input makes
+	version int64   // the last recorded version
 }
 
-// toldStep is a step that was recorded.
-type toldStep struct {
+// recordedStep is a recorded step.
+type recordedStep struct {
 	step
 	hospital        string
 	version, offset int64
-	input           bool // it is of an input
+	input           bool // the change answers an input
 }
 
 const never = acuity.Instant(1<<63 - 1)
@@ -135,7 +134,7 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 	if p.held, err = d.heldFrom(ctx, recorded); err != nil {
 		return nil, err
 	}
-	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *toldStep) (wanted bool) {
+	p.changes = readAhead(ctx, d.Changes.Read, recorded, func(r *stream.Record, t *recordedStep) (wanted bool) {
 		if !schemas.IsChange(r.Key) || !d.wants(r.Key) {
 			return false
 		}
@@ -143,13 +142,13 @@ func (d *Diff) begin(ctx context.Context, s stream.Span, out *part[DiffRow], sum
 		if err != nil {
 			return false // svc verify names it
 		}
-		*t = toldStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
+		*t = recordedStep{stepOf(nil, c, recordedSide), string(r.Key), c.Version, c.Offset, c.Cause == acuity.CauseIngest}
 		return true
 	})
 	return p, nil
 }
 
-// heldFrom returns from when on the changes of each hospital are held without a
+// heldFrom returns, for each hospital, the instant from which its changes are held without a
 // gap.
 func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]acuity.Instant, error) {
 	held, version := map[string]acuity.Instant{}, map[string]int64{}
@@ -161,7 +160,7 @@ func (d *Diff) heldFrom(ctx context.Context, recorded stream.Span) (map[string]a
 		head, err := schemas.PeekChange(r.Value)
 		last, known := version[hospital]
 		if err != nil || head.Version <= last {
-			return nil //nolint:nilerr // svc verify names it; or a copy that a checkpoint wrote
+			return nil //nolint:nilerr // an error is named by svc verify; an old version is a copy that a checkpoint wrote
 		}
 		if head.Version == 1 {
 			held[hospital] = 0
@@ -197,10 +196,10 @@ func (p *differing) unit(hospital string) (u *diffUnit, err error) {
 	return u, nil
 }
 
-// take folds an input, once it is known what was recorded of it.
-func (p *differing) take(in *Input) error {
+// foldInput folds an input, after the recorded change that answers it was read.
+func (p *differing) foldInput(in *Input) error {
 	for p.applied < in.Offset {
-		if more, err := p.more(); err != nil {
+		if more, err := p.readRecorded(); err != nil {
 			return err
 		} else if !more {
 			break
@@ -210,11 +209,11 @@ func (p *differing) take(in *Input) error {
 	if err != nil {
 		return err
 	}
-	return u.fold(func(f *Refold, tell func(*acuity.Change)) { f.Take(in, tell) })
+	return u.fold(func(f *Refold, tell func(*acuity.Change)) { f.Apply(in, tell) })
 }
 
-// more takes one more of the recorded changes; false: there is none.
-func (p *differing) more() (bool, error) {
+// readRecorded reads one more of the recorded changes; false: there is none.
+func (p *differing) readRecorded() (bool, error) {
 	if p.changes == nil {
 		return false, nil
 	}
@@ -227,12 +226,12 @@ func (p *differing) more() (bool, error) {
 	}
 	u, err := p.unit(t.hospital)
 	if err == nil && t.version > u.version && t.at >= u.held {
-		u.version, u.told = t.version, append(u.told, t.step)
+		u.version, u.recorded = t.version, append(u.recorded, t.step)
 	}
 	return true, err
 }
 
-// fold takes what one input makes on both sides.
+// fold adds the steps that one input makes on both sides.
 func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	u.made = u.made[:0]
 	take(u.was, func(c *acuity.Change) { u.made = append(u.made, stepOf(u.was.unit, c, recordedSide)) })
@@ -246,14 +245,14 @@ func (u *diffUnit) fold(take func(*Refold, func(*acuity.Change))) error {
 	}
 	slices.SortStableFunc(u.made, func(a, b step) int { return cmp.Compare(a.at, b.at) })
 	for i := range u.made {
-		u.timeline.take(&u.made[i])
+		u.timeline.addStep(&u.made[i])
 	}
 	return u.err
 }
 
 func (p *differing) finish() error {
 	for {
-		if more, err := p.more(); err != nil {
+		if more, err := p.readRecorded(); err != nil {
 			return err
 		} else if !more {
 			break
@@ -262,7 +261,7 @@ func (p *differing) finish() error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
 		if u.to != 0 {
-			if err := u.fold(func(f *Refold, tell func(*acuity.Change)) { f.advance(u.to-1, tell) }); err != nil {
+			if err := u.fold(func(f *Refold, tell func(*acuity.Change)) { f.advanceTo(u.to-1, tell) }); err != nil {
 				return err
 			}
 		}
@@ -285,7 +284,7 @@ func (p *differing) close() {
 	p.out.abandon()
 }
 
-// String is the line that is printed.
+// String returns the summary in one line.
 func (s *DiffSummary) String() string {
 	return fmt.Sprintf("%d rows in %d hours; the level differs for %.0f minutes", s.Rows, s.Hours, s.LevelMinutes)
 }

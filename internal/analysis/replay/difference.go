@@ -9,10 +9,10 @@ import (
 	"svc/schemas"
 )
 
-// Fault is what is wrong, as a stable code.
+// Fault is the stable code of a difference.
 type Fault string
 
-// The faults of what was written and of what is served.
+// The faults of the changelog and of the view.
 const (
 	LostInput      Fault = "lost_input"      // an input is in no change
 	AppliedTwice   Fault = "applied_twice"   // an input is in two changes
@@ -34,19 +34,18 @@ const (
 	WrongDerived Fault = "wrong_derived" // what is derived step by step is not what the facts make
 )
 
-// Difference is the first of a hospital: where what was written, or what is
-// served, is not what the log makes. It names keys, versions and places, never a
-// value of a patient.
+// Difference is the first place of a hospital where changelog or view differ from the changes
+// that the log makes. It names keys, versions and places, never a value of a patient.
 type Difference struct {
 	Fault    Fault  `json:"fault"`
 	Hospital string `json:"hospital"`
-	Key      string `json:"key"` // of the record, or of the field of the view after "view "
+	Key      string `json:"key"` // of the record; for a field of the view "view " and its name
 	Version  int64  `json:"version"`
 	Input    string `json:"input,omitempty"` // partition:offset in the observations
 	Detail   string `json:"detail,omitempty"`
 }
 
-// Error says it in a line.
+// Error returns the difference in one line.
 func (d *Difference) Error() string {
 	text := fmt.Sprintf("%s: %s at %s, version %d", d.Hospital, d.Fault, d.Key, d.Version)
 	if d.Input != "" {
@@ -60,8 +59,8 @@ func (d *Difference) Error() string {
 
 func position(p stream.Position) string { return fmt.Sprintf("%d:%d", p.Partition, p.Offset) }
 
-// changedFields names the fields of two changes that differ; what the wire has
-// no words for is no difference.
+// changedFields names the fields in which two changes differ. Unexported fields are not on the
+// wire, and an empty list equals none.
 func changedFields(got, want *acuity.Change) string {
 	a, b := reflect.ValueOf(got).Elem(), reflect.ValueOf(want).Elem()
 	text := ""
@@ -83,8 +82,8 @@ func changedFields(got, want *acuity.Change) string {
 	return text
 }
 
-// sameRecord reports whether a state record as it was written says what another
-// one does, of whatever versions of the schema they are.
+// sameRecord reports whether two state records say the same, whatever version of the schema
+// the written one has.
 func sameRecord(written, made []byte) bool {
 	if string(written) == string(made) {
 		return true

@@ -16,7 +16,7 @@ import (
 	"svc/internal/stream"
 )
 
-// Export says what is written where.
+// Export says which records are exported, and to where.
 type Export struct {
 	Table     Table
 	Topic     string   // with its prefix
@@ -27,20 +27,20 @@ type Export struct {
 	Read  Read
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error)
 
-	// Progress is told the offsets that are done, of how many; it may be called
-	// from several goroutines at once. Nil: nobody looks.
+	// Progress is called with the offsets that are done and their total, from several
+	// goroutines. Nil: no progress is wanted.
 	Progress func(done, total int64)
 	Pace     *Pace
-	// Segment is how many offsets are written at once, 0: 100,000. What an
-	// interruption loses is at most one segment of each worker.
+	// Segment is how many offsets are written as one unit; 0: 100,000. An interruption loses at
+	// most one segment of each worker.
 	Segment int64
-	// Workers is how many segments are written at once; 0: one per processor.
+	// Workers is how many segments are written at the same time; 0: one per processor.
 	Workers int
 }
 
 const defaultSegment = 100_000
 
-// exporter is an export under way.
+// exporter is a running export.
 type exporter struct {
 	Export
 	dir  string
@@ -49,7 +49,7 @@ type exporter struct {
 	mu sync.Mutex // of the journal
 }
 
-// question is the plan without its answer.
+// question returns the plan without the offsets.
 func (x *Export) question() *Plan {
 	p := &Plan{Topic: x.Topic, Table: x.Table.Name, Format: x.Format, Hospitals: slices.Sorted(slices.Values(x.Hospitals)), Segment: x.Segment}
 	if p.Hospitals == nil {
@@ -69,7 +69,7 @@ func (x *Export) question() *Plan {
 	return p
 }
 
-// plan asks for the offsets.
+// plan returns the question with the offsets that the topic has now.
 func (x *Export) plan(ctx context.Context) (*Plan, error) {
 	p := x.question()
 	spans, err := x.Spans(ctx, x.From, x.To)
@@ -91,9 +91,9 @@ func (x *Export) exporter(dir string) *exporter {
 	return e
 }
 
-// Run writes the export to a folder and returns its manifest. Begun again after
-// an interruption it goes on, and ends with the bytes that it would have had: the
-// offsets are those of its first start. Done already, it returns the manifest.
+// Run writes the export to a folder and returns its manifest. After an interruption, Run with
+// the same question goes on with the offsets of the first start and ends with the same bytes.
+// If the export is complete, Run returns its manifest.
 func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	if done, err := ReadManifest(dir); err == nil {
 		if !done.sameQuestion(x.question()) {
@@ -128,7 +128,7 @@ func (x *Export) Run(ctx context.Context, dir string) (*Manifest, error) {
 	return m, nil
 }
 
-// sweep removes what an interruption left half written.
+// sweep removes the half-written files of an interruption.
 func sweep(dir string) error {
 	err := filepath.WalkDir(dir, func(name string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(name, partialExt) {
@@ -142,8 +142,8 @@ func sweep(dir string) error {
 	return nil
 }
 
-// Stream writes all rows to one writer, by partition and offset. The manifest
-// has no files.
+// Stream writes all rows to one writer, by partition and offset. The returned manifest has no
+// files.
 func (x *Export) Stream(ctx context.Context, out io.Writer) (*Manifest, error) {
 	plan, err := x.plan(ctx)
 	if err != nil {
@@ -151,7 +151,7 @@ func (x *Export) Stream(ctx context.Context, out io.Writer) (*Manifest, error) {
 	}
 	e := x.exporter("")
 	for _, p := range plan.Spans {
-		e.tell(0, p.End-p.From)
+		e.addProgress(0, p.End-p.From)
 	}
 	w, err := e.Table.stream(e, out)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 	"svc/schemas"
 )
 
-// A snapshot is exported as it was cut, with what is unknown as null.
+// A snapshot is exported as it was cut; unknown values are null.
 func TestExportSnapshots(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	full := acuity.Snapshot{
 		Hour: int32(morning.Time().Unix() / 3600), Generation: 2, Position: 77, Backfill: 3, RulesVersion: "r1", Observed: true,
 		Visits: []acuity.SnapshotVisit{{

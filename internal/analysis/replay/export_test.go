@@ -27,7 +27,7 @@ import (
 	"svc/schemas"
 )
 
-// folder is every file below a folder.
+// folder reads every file below a folder.
 func folder(tb testing.TB, dir string) map[string]string {
 	tb.Helper()
 	files := map[string]string{}
@@ -44,8 +44,7 @@ func folder(tb testing.TB, dir string) map[string]string {
 	return files
 }
 
-// rowsOf reads the observations of an export, whatever its format, in the order
-// of the manifest.
+// rowsOf reads the observations of an export, in any format, in the order of the manifest.
 func rowsOf(tb testing.TB, dir string, m *replay.Manifest) (rows []replay.ObservationRow) {
 	tb.Helper()
 	for _, f := range m.Files {
@@ -77,10 +76,10 @@ func rowsOf(tb testing.TB, dir string, m *replay.Manifest) (rows []replay.Observ
 	return rows
 }
 
-// What is in the log is in the export, once and in order, in every format; what
-// cannot be read is counted and named.
+// An export has each record of the log once and in order, in every format. Records that cannot
+// be read are counted and named.
 func TestExportHoldsTheLog(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(3000, 4, time.Minute)
 	b.put(list[:1000])
 	b.write(schemas.Observations().Name, []stream.Record{
@@ -132,7 +131,7 @@ func TestExportHoldsTheLog(t *testing.T) {
 	}
 }
 
-// texts are rows as JSON, where an empty list and none are one.
+// texts returns rows as JSON, in which an empty list and no list are equal.
 func texts(t *testing.T, rows []replay.ObservationRow) (all []string) {
 	t.Helper()
 	for i := range rows {
@@ -145,10 +144,10 @@ func texts(t *testing.T, rows []replay.ObservationRow) (all []string) {
 	return all
 }
 
-// A file ends with its day, and what comes too late for it has one of its own: every
-// record is in the file of its hospital and day, whatever was written there before.
+// A file ends with its day, and a late record begins another file. Every record is in a file
+// of its hospital and day, in any order of arrival.
 func TestExportEndsDays(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(900, 2, 20*time.Minute) // 12 days, in one segment of each partition
 	late := *list[500]
 	late.ReceivedAt = late.ReceivedAt.Add(-26 * time.Hour)
@@ -198,10 +197,10 @@ func TestExportEndsDays(t *testing.T) {
 	}
 }
 
-// An export of one hospital and some hours has that and no more, and says so in
-// its manifest.
+// An export of one hospital and some hours has exactly those records, and its manifest says
+// so.
 func TestExportOfSome(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(2000, 3, time.Minute)
 	b.put(list)
 	x := export(b.log(), replay.CSV)
@@ -237,7 +236,7 @@ func TestExportOfSome(t *testing.T) {
 	}
 }
 
-// inner counts the columns that are parts of others.
+// inner counts the columns that are inside other columns.
 func inner(table replay.Table) (n int) {
 	for _, c := range table.Columns {
 		if strings.Contains(c.Name, ".") {
@@ -247,10 +246,10 @@ func inner(table replay.Table) (n int) {
 	return n
 }
 
-// An export that is interrupted goes on where it was, to the bytes of one that
-// was not; what comes to the log meanwhile is not part of it.
+// An interrupted export goes on from its last segment and ends with the bytes of an
+// uninterrupted one. Records that come to the log meanwhile are not part of it.
 func TestExportGoesOn(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(4000, 3, time.Minute)
 	b.put(list)
 	l := b.log()
@@ -292,7 +291,7 @@ func TestExportGoesOn(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		// A crash leaves more: half a file, and half a line of the journal.
+		// A crash leaves more: half a file and half a line of the journal.
 		leave(t, filepath.Join(dir, "h000", "date=2026-03-02"), "part-9-000000000000.parquet.partial", "half")
 		journal, err := os.OpenFile(filepath.Join(dir, "_export.journal"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
@@ -334,9 +333,9 @@ func leave(t *testing.T, dir, name, content string) {
 	}
 }
 
-// To one writer come the rows of the files.
+// A stream has the same rows as the files.
 func TestExportStream(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(500, 2, time.Minute)
 	b.put(list)
 	var out bytes.Buffer
@@ -349,8 +348,9 @@ func TestExportStream(t *testing.T) {
 	}
 }
 
-// The changes are exported as they were made; state beside them is counted, and so is
-// what the log has again: of a checkpoint, or of a processor that repeated itself.
+// Changes are exported as they were made; records of state beside them are counted. So are
+// changes that the log has twice: copies of a checkpoint, or of a processor that repeated
+// itself.
 func TestExportVerdicts(t *testing.T) {
 	for name, read := range map[string]func(first, r stream.Record) []stream.Record{
 		"as written": func(_, r stream.Record) []stream.Record { return []stream.Record{r} },
@@ -372,12 +372,13 @@ func TestExportVerdicts(t *testing.T) {
 	}
 }
 
-// exportVerdicts exports changes of which read makes what is read.
+// exportVerdicts exports changes; read returns the records that the export sees for each
+// stored one.
 func exportVerdicts(t *testing.T, read func(first, r stream.Record) []stream.Record) {
 	t.Helper()
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(400, 1, time.Minute)
-	folded := acuity.Fold(of("h000", list), list[399].ReceivedAt)
+	folded := acuity.Fold(observationsOf("h000", list), list[399].ReceivedAt)
 	var records []stream.Record
 	partition := schemas.Partition([]byte("h000"), partitions)
 	for i := range folded.Changes {

@@ -20,25 +20,25 @@ import (
 // Format is how rows are written.
 type Format string
 
-// The formats. Parquet is columnar and compressed with Snappy, which every reader has; NDJSON has an
-// object on each line; in CSV what is a list is the JSON of it, and text is
-// escaped for spreadsheets.
+// The formats. Parquet is columnar and compressed with Snappy, which every reader supports.
+// NDJSON has an object on each line. In CSV a list is written as JSON, and text is escaped for
+// spreadsheets.
 const (
 	Parquet Format = "parquet"
 	NDJSON  Format = "ndjson"
 	CSV     Format = "csv"
 )
 
-// Formats returns all of them.
+// Formats returns all formats.
 func Formats() []Format { return []Format{Parquet, NDJSON, CSV} }
 
-// sink takes the rows of one file.
+// sink writes the rows of one file.
 type sink[R any] interface {
-	// Write takes a row. What it leaves in its place is a past one, or the same:
-	// the memory of its lists may be used again.
+	// Write takes a row and leaves an earlier row, or the same one, in its place. The caller
+	// may use the memory of its lists again.
 	Write(row *R) error
-	Close() error // writes what is left, and not the file
-	// reset begins another file once one is closed, in the same memory.
+	Close() error // writes the buffered rows; the file stays open
+	// reset begins another file after Close, in the same memory.
 	reset(w io.Writer)
 }
 
@@ -54,7 +54,7 @@ func newSink[R any](w io.Writer, f Format) (sink[R], error) {
 	return nil, fmt.Errorf("no format %q", f)
 }
 
-// The sizes of Parquet files: a row group is what a reader takes at once.
+// The sizes of Parquet files. A reader loads one row group at a time.
 const (
 	groupRows  = 64_000
 	batchRows  = 256
@@ -136,7 +136,7 @@ func (s *csvSink[R]) reset(w io.Writer) {
 	for i := range columns {
 		s.record = append(s.record, columns[i].Name)
 	}
-	s.out.Write(s.record) //nolint:errcheck // Close tells
+	s.out.Write(s.record) //nolint:errcheck // Close returns the error
 }
 
 func (s *csvSink[R]) Write(row *R) error {
@@ -156,7 +156,7 @@ func (s *csvSink[R]) Close() error {
 	return s.out.Error() //nolint:wrapcheck // of the file below
 }
 
-// cell writes one column of a row as text; null is empty.
+// cell returns one column of a row as text; null is empty.
 func cell(v reflect.Value) (string, error) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -187,14 +187,14 @@ func cell(v reflect.Value) (string, error) {
 	return string(text), err //nolint:wrapcheck // of a struct of ours
 }
 
-// Column is one column of a table, for the dictionary.
+// Column is one column of a table, as the dictionary lists it.
 type Column struct {
-	Name  string // of a field of a list after a dot
+	Name  string // of a field inside a list: the list, a dot and the field
 	Type  string
 	About string
 }
 
-// columnsOf reads the tags of a row.
+// columnsOf reads the columns from the tags of a row.
 func columnsOf(row reflect.Type) (columns []Column) {
 	for f := range row.Fields() {
 		name, options, _ := strings.Cut(f.Tag.Get("parquet"), ",")
@@ -203,7 +203,7 @@ func columnsOf(row reflect.Type) (columns []Column) {
 	return columns
 }
 
-// typeName names the type of a column as DuckDB does.
+// typeName returns the type of a column as DuckDB names it.
 func typeName(t reflect.Type, options string) string {
 	null := ""
 	if strings.Contains(options, "optional") {

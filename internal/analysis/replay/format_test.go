@@ -11,9 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestParquetKeepsNulls writes rows of each table with values in few, many or most
-// of the columns that may be null, in rows and in elements of lists: a reader must
-// find a value where there was one, and null where there was none.
+// TestParquetKeepsNulls writes rows of each table with values in few, many or most of the
+// nullable columns, in rows and in elements of lists. A reader must find each value and each
+// null in its place.
 func TestParquetKeepsNulls(t *testing.T) {
 	t.Run("observations", keepsNulls[ObservationRow])
 	t.Run("verdicts", keepsNulls[VerdictRow])
@@ -57,12 +57,12 @@ func keepsNulls[R any](t *testing.T) {
 	})
 }
 
-// fill gives all that cannot be null a value, and what can be, if it has one.
+// fill gives every column a value; a nullable column gets one if has says so.
 func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	switch v.Kind() { //nolint:exhaustive // those that columns have
 	case reflect.Struct:
 		for f, field := range v.Fields() {
-			// All rows of a file have the record, or none.
+			// In a file either all rows have a record or none has.
 			null := f.Name != "Record" && strings.Contains(f.Tag.Get("parquet"), ",optional")
 			if null && field.Kind() != reflect.Pointer {
 				t.Fatalf("%s may be null and is no pointer: see some", f.Name)
@@ -95,7 +95,7 @@ func fill(t *rapid.T, v reflect.Value, has *rapid.Generator[bool]) {
 	}
 }
 
-// text is a row as JSON, where an empty list and none are one.
+// text returns a row as JSON, in which an empty list and no list are equal.
 func text(t *rapid.T, row any) string {
 	content, err := json.Marshal(row)
 	if err != nil {

@@ -23,21 +23,21 @@ import (
 	"svc/schemas"
 )
 
-// ErrNotEmpty says that the system has observations already.
+// ErrNotEmpty says that the system has observations.
 var ErrNotEmpty = errors.New("the system has observations already; import is into an empty one")
 
-// Import writes exported observations into a system that has none: each record
-// with its bytes and its timestamp, those of a hospital in their order.
+// Import writes exported observations into a system that has none. Each record keeps its bytes
+// and its timestamp, and the records of a hospital keep their order.
 type Import struct {
 	Dir   string
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error) // of the observations of the system
 	Put   func(r *stream.Record) error
 	Pace  *Pace
-	// Progress is told how many records are put, of how many.
+	// Progress is called with the number of records that are written, and their total.
 	Progress func(done, total int64)
 }
 
-// importedRow is what of a row goes back into the log.
+// importedRow has the columns of a row that go back into the log.
 type importedRow struct {
 	Partition int32  `parquet:"partition" json:"partition"`
 	Offset    int64  `parquet:"offset" json:"offset"`
@@ -46,7 +46,7 @@ type importedRow struct {
 	Record    []byte `parquet:"record" json:"record"`
 }
 
-// Run checks the export and writes it. It returns the manifest.
+// Run checks the export, writes it and returns its manifest.
 func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 	m, err := ReadManifest(im.Dir)
 	if err != nil {
@@ -68,7 +68,7 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 		}
 	}
 	shared := newShare(im.Pace, im.Progress)
-	shared.tell(0, m.Counts.Rows)
+	shared.addProgress(0, m.Counts.Rows)
 	for _, group := range m.segments() {
 		rows, err := im.rows(m.Format, group)
 		if err != nil {
@@ -86,13 +86,12 @@ func (im *Import) Run(ctx context.Context) (*Manifest, error) {
 				return nil, err
 			}
 		}
-		shared.tell(int64(len(rows)), 0)
+		shared.addProgress(int64(len(rows)), 0)
 	}
 	return m, nil
 }
 
-// segments returns the files, those of one segment together, in the order of the
-// log.
+// segments groups the files by segment, in the order of the log.
 func (m *Manifest) segments() (groups [][]File) {
 	files := slices.Clone(m.Files)
 	begin := map[int32]int64{}

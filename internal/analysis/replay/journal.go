@@ -14,16 +14,16 @@ import (
 	"slices"
 )
 
-// journal is what is done of an export that is under way: the plan, then a line
-// for each segment once its files are in place.
+// journal records the progress of a running export: the plan, then a line for each segment
+// once its files are in place.
 type journal struct {
 	file *os.File
 	plan Plan
 	done map[Piece]segment
 }
 
-// openJournal reads the journal of a folder, or begins one with the plan that
-// make returns. The end of a line that was torn by a crash is dropped.
+// openJournal reads the journal of a folder, or starts one with the plan that begin returns. A
+// line that a crash cut off is dropped.
 func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*journal, error) {
 	name := filepath.Join(dir, journalName)
 	content, err := os.ReadFile(name) //nolint:gosec // in the folder that the user named
@@ -78,7 +78,7 @@ func openJournal(dir string, question *Plan, begin func() (*Plan, error)) (*jour
 	return j, nil
 }
 
-// note says that a segment is done.
+// note records that a segment is done.
 func (j *journal) note(s *segment) error {
 	line, err := json.Marshal(s)
 	if err != nil {
@@ -94,7 +94,7 @@ func (j *journal) note(s *segment) error {
 	return nil
 }
 
-// manifest puts together what the segments wrote.
+// manifest puts together the results of the segments.
 func (j *journal) manifest() *Manifest {
 	m := &Manifest{Plan: j.plan, Undecoded: []Unread{}, Files: []File{}}
 	for _, s := range j.done {

@@ -17,10 +17,9 @@ import (
 	"svc/internal/stream"
 )
 
-// Log is the topic of the observations as an independent client reads it: in no
-// group, and without ever writing. It is right for a topic that holds no
-// transactions and is not compacted; the others are read by internal/stream
-// (segmentio/kafka-go#1332).
+// Log reads the topic of the observations as an independent client: in no group, and without
+// writing. It is correct only for a topic without transactions and compaction. Other topics
+// are read by internal/stream (segmentio/kafka-go#1332).
 type Log struct {
 	Topic string
 
@@ -49,8 +48,8 @@ func OpenLog(o *stream.Options, topic string) (*Log, error) {
 	}, nil
 }
 
-// How long a broker may take. That is long because the commands take what nobody
-// else wants of the processor, so on a full machine they are late themselves.
+// How long a broker may take to answer. The limits are long because these commands run at low
+// priority, and on a busy machine they are late themselves.
 const (
 	dialTimeout = 30 * time.Second
 	askTimeout  = time.Minute
@@ -71,9 +70,9 @@ func mechanismOf(o *stream.Options) (sasl.Mechanism, error) {
 // Close ends the connections.
 func (l *Log) Close() { l.close() }
 
-// Spans returns, partition by partition, the offsets from the first record whose
-// timestamp is not before from, up to the first whose timestamp is not before
-// to. The zero time is the beginning, or the end as it is now.
+// Spans returns a span of offsets for each partition. It begins with the first record whose
+// timestamp is not before from, and ends before the first whose timestamp is not before to.
+// The zero time is the beginning of the log, or its present end.
 func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, error) {
 	meta, err := l.client.Metadata(ctx, &kafka.MetadataRequest{Topics: []string{l.Topic}})
 	if err != nil {
@@ -122,7 +121,7 @@ func (l *Log) Spans(ctx context.Context, from, to time.Time) ([]stream.Span, err
 
 var errNoTopic = errors.New("no such topic")
 
-// offsets asks one question of each partition; -1: it has no answer.
+// offsets asks each partition the same question; -1: the partition has no answer.
 func (l *Log) offsets(ctx context.Context, partitions int, question func(partition int) kafka.OffsetRequest) ([]int64, error) {
 	questions := make([]kafka.OffsetRequest, partitions)
 	for n := range questions {
@@ -151,17 +150,17 @@ func (l *Log) offsets(ctx context.Context, partitions int, question func(partiti
 	return at, nil
 }
 
-// What is read ahead. A batch that is larger than what is asked for comes whole.
+// How much is read ahead. A batch that is larger than readBytes comes whole.
 const (
 	readBytes = 1 << 20
 	readQueue = 512                   // records
-	readWait  = 20 * time.Millisecond // the reader looks beyond the span, and waits so long before it closes
+	readWait  = 20 * time.Millisecond // the reader asks beyond the span, and waits so long before it closes
 )
 
-// ErrGone says that records of the span were deleted by retention.
+// ErrGone says that retention deleted records of the span.
 var ErrGone = errors.New("records are deleted")
 
-// Read hands the records of a span to each, in order. No offset may be missing.
+// Read calls each with the records of a span, in order. A missing offset is an error.
 func (l *Log) Read(ctx context.Context, s stream.Span, each func(stream.Record) error) error {
 	if s.From >= s.End {
 		return nil

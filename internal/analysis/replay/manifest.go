@@ -17,8 +17,8 @@ import (
 	"svc/internal/stream"
 )
 
-// Plan is what an export is of. It is made once, at its start: what is written
-// to the topic afterwards is not part of it.
+// Plan says what an export consists of. It is made once, at the start: records that are
+// written to the topic afterwards are not part of it.
 type Plan struct {
 	Topic     string     `json:"topic"` // with its prefix
 	Table     string     `json:"table"`
@@ -30,18 +30,18 @@ type Plan struct {
 	Segment   int64      `json:"segmentOffsets"` // offsets of a segment
 }
 
-// Piece is a span as the manifest has it.
+// Piece is a span in the form of the manifest.
 type Piece struct {
 	Partition int32 `json:"partition"`
 	From      int64 `json:"from"`
-	End       int64 `json:"end"` // the first offset that is not part of it
+	End       int64 `json:"end"` // the first offset behind the piece
 }
 
 // File is one file of an export.
 type File struct {
-	Path      string `json:"path"` // from the folder of the manifest
+	Path      string `json:"path"` // relative to the folder of the manifest
 	Hospital  string `json:"hospital"`
-	Date      string `json:"date"` // UTC, of the timestamps of its records
+	Date      string `json:"date"` // in UTC, of the timestamps of its records
 	Partition int32  `json:"partition"`
 	First     int64  `json:"firstOffset"`
 	Last      int64  `json:"lastOffset"`
@@ -71,8 +71,8 @@ func (c *Counts) add(o *Counts) {
 	c.Read, c.Rows, c.Others, c.State, c.Undecoded = c.Read+o.Read, c.Rows+o.Rows, c.Others+o.Others, c.State+o.State, c.Undecoded+o.Undecoded
 }
 
-// Manifest is what an export that is done has written. It holds nothing of when
-// or where it was made, so the same records make the same manifest.
+// Manifest lists the contents of a complete export. It says nothing about when or where it was
+// made, so the same records make the same manifest.
 type Manifest struct {
 	Plan
 	Counts    Counts   `json:"records"`
@@ -80,7 +80,7 @@ type Manifest struct {
 	Files     []File   `json:"files"`     // by path
 }
 
-// segment is a piece of work: what was made of one part of one span.
+// segment is the result of one part of one span.
 type segment struct {
 	Piece
 	Counts    Counts   `json:"records"`
@@ -88,18 +88,20 @@ type segment struct {
 	Files     []File   `json:"files"`
 }
 
-// Readers of folders of data files (pyarrow, pandas, Spark) pass over names that begin with an underscore.
+// Readers of folders of data files (pyarrow, pandas, Spark) ignore names that begin with an
+// underscore.
 const (
 	manifestName      = "_manifest.json"
-	firstManifestName = "manifest.json" // of exports before the underscore
+	firstManifestName = "manifest.json" // in exports of earlier releases
 	journalName       = "_export.journal"
 	partialExt        = ".partial"
 )
 
-// ErrOther says that the folder holds an export of something else.
+// ErrOther says that the folder holds an export with another plan.
 var ErrOther = errors.New("the folder holds another export")
 
-// ReadManifest reads that of a folder; fs.ErrNotExist: none is done there.
+// ReadManifest reads the manifest of a folder. The error is fs.ErrNotExist if no export is
+// complete there.
 func ReadManifest(dir string) (*Manifest, error) {
 	content, err := os.ReadFile(filepath.Join(dir, manifestName)) //nolint:gosec // in the folder that the user named
 	if errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +117,7 @@ func ReadManifest(dir string) (*Manifest, error) {
 	return &m, nil
 }
 
-// write writes the manifest in one step.
+// write writes the manifest to the folder by an atomic rename.
 func (m *Manifest) write(dir string) error {
 	content, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -140,8 +142,7 @@ func durable(name string, content []byte) error {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// sameQuestion reports whether two plans are of the same question; the offsets
-// are the answer.
+// sameQuestion reports whether two plans are equal but for the offsets.
 func (p *Plan) sameQuestion(o *Plan) bool {
 	a, b := *p, *o
 	a.Spans, b.Spans = nil, nil
@@ -156,8 +157,8 @@ func (p Plan) text() string {
 	return string(b)
 }
 
-// Sum checks the files of a manifest against their sums and returns the first
-// that is not what it was.
+// Sum checks the files of a manifest against their digests. The error names the first file
+// that has changed.
 func (m *Manifest) Sum(dir string) error {
 	for i := range m.Files {
 		f := &m.Files[i]

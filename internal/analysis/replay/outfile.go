@@ -15,25 +15,24 @@ import (
 	"svc/internal/stream"
 )
 
-// segmentOf writes the rows of a segment, a file for each hospital and day. What is
-// open is what takes memory, so a file is ended with its day: what comes too late
-// for it has one of its own.
+// segmentOf writes the rows of a segment, a file for each hospital and day. Open files take
+// memory, so a file is ended with its day. A record that comes too late begins another file.
 type segmentOf[R any] struct {
 	exporter *exporter
 	table    *table[R]
 	open     map[string]*outFile[R]
 	ended    []*outFile[R]
-	idle     []sink[R] // of those
-	due      time.Time // when the first of the open files is to be ended
+	idle     []sink[R] // the writers of ended files, for use again
+	due      time.Time // when the first open file is to be ended
 	row      R
 	last     *outFile[R]
 }
 
-// lateWithin is how long after its day a file is still open: several ingest
-// processes write the log, each by its own clock.
+// lateWithin is how long a file stays open after its day: several ingest processes write the
+// log, each by its own clock.
 const lateWithin = 10 * time.Minute
 
-// outFile is a file that is being written.
+// outFile is an open file.
 type outFile[R any] struct {
 	File
 	day  time.Time
@@ -51,7 +50,7 @@ func (f *outFile[R]) Write(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // names the file
 }
 
-func (s *segmentOf[R]) take(r *stream.Record) error {
+func (s *segmentOf[R]) writeRecord(r *stream.Record) error {
 	hospital, err := rowOf(s.exporter, s.table, r, &s.row)
 	if err != nil {
 		return err
@@ -76,7 +75,8 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 		return f, nil
 	}
 	date := day.Format(time.DateOnly)
-	// Only the date is a Hive partition: hospital is a column of the file, and a reader refuses a name that stands in both.
+	// Only the date is a Hive partition. The hospital is a column of the file, and a reader
+	// refuses a name that is both a column and a partition.
 	dir := filepath.Join(hospital, "date="+date)
 	if f := s.open[dir]; f != nil {
 		s.last = f
@@ -107,7 +107,7 @@ func (s *segmentOf[R]) file(hospital string, r *stream.Record) (*outFile[R], err
 	return f, err
 }
 
-// due is when a file is to be ended.
+// due returns the instant after which a file is ended.
 func (f *outFile[R]) due() time.Time { return f.day.Add(24*time.Hour + lateWithin) }
 
 // endDays ends the files whose day is over.
@@ -128,7 +128,7 @@ func (s *segmentOf[R]) endDays(now time.Time) error {
 	return nil
 }
 
-// end writes what is left of a file, which has its name only with the others.
+// end completes a file. It gets its final name when finish renames all files.
 func (s *segmentOf[R]) end(dir string) error {
 	f := s.open[dir]
 	if err := errors.Join(f.rows.Close(), f.to.Sync(), f.to.Close()); err != nil {
@@ -139,7 +139,7 @@ func (s *segmentOf[R]) end(dir string) error {
 	return nil
 }
 
-// finish puts the files in place, by their names.
+// finish ends all files and gives them their final names.
 func (s *segmentOf[R]) finish() ([]File, error) {
 	for _, dir := range slices.Sorted(maps.Keys(s.open)) {
 		if err := s.end(dir); err != nil {
@@ -159,14 +159,14 @@ func (s *segmentOf[R]) finish() ([]File, error) {
 	return files, nil
 }
 
-// abandon closes what was not finished; the next start writes it again.
+// abandon closes and removes unfinished files; the next start writes them again.
 func (s *segmentOf[R]) abandon() {
 	for _, f := range s.open {
-		f.to.Close()           //nolint:errcheck // it is thrown away
+		f.to.Close()           //nolint:errcheck // the file is thrown away
 		os.Remove(f.to.Name()) //nolint:errcheck // likewise
 	}
 	for _, f := range s.ended {
-		os.Remove(f.to.Name()) //nolint:errcheck // likewise, if it has no other name yet
+		os.Remove(f.to.Name()) //nolint:errcheck // likewise, if the file has not got its final name
 	}
 }
 
@@ -177,7 +177,7 @@ type streamOf[R any] struct {
 	rows     sink[R]
 }
 
-func (s *streamOf[R]) take(r *stream.Record) error {
+func (s *streamOf[R]) writeRecord(r *stream.Record) error {
 	var row R
 	if _, err := rowOf(s.exporter, s.table, r, &row); err != nil {
 		return err

@@ -8,14 +8,14 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Pace holds the readers of a command back, so that the live system next to them
-// does not notice; nil: they are as fast as can be.
+// Pace slows the readers of a command down, so that the live system beside them does not
+// suffer. A nil Pace sets no limit.
 type Pace struct {
 	limiter *rate.Limiter
 }
 
-// NewPace returns a pace of so many records a second at most, all readers together;
-// 0: as many as can be.
+// NewPace returns a pace of at most so many records a second for all readers together; 0: no
+// limit.
 func NewPace(perSecond int) *Pace {
 	if perSecond == 0 {
 		return nil
@@ -33,27 +33,26 @@ func (p *Pace) wait(ctx context.Context) error {
 	return nil
 }
 
-// share is what the readers of several partitions have together: a pace, and how
-// far they are.
+// share is what the readers of several partitions have in common: the pace and the progress.
 type share struct {
 	*Pace
-	told func(done, total int64) // nil: nobody looks
+	progress func(done, total int64) // is called with the progress; nil: no progress is wanted
 
 	mu          sync.Mutex
 	done, total int64
 }
 
 func newShare(pace *Pace, told func(done, total int64)) *share {
-	return &share{Pace: pace, told: told}
+	return &share{Pace: pace, progress: told}
 }
 
-// tell adds to what is done, and to what there is to do.
-func (s *share) tell(done, total int64) {
-	if s.told == nil {
+// addProgress adds to the progress and to its total.
+func (s *share) addProgress(done, total int64) {
+	if s.progress == nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done, s.total = s.done+done, s.total+total
-	s.told(s.done, s.total)
+	s.progress(s.done, s.total)
 }

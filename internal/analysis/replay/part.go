@@ -9,14 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// ErrFolder says that rows are to be written into a folder that holds something.
+// ErrFolder says that the folder for the rows is not empty.
 var ErrFolder = errors.New("the folder is not empty")
 
-// part takes the rows of one partition.
+// part writes the rows of one partition.
 type part[R any] struct {
 	sink[R]
 	rows *atomic.Int64 // of all parts
-	file *os.File      // nil: all parts go to one sink, which is closed by another
+	file *os.File      // nil: all parts share one sink, which writeOne closes
 }
 
 // Write implements sink.
@@ -25,7 +25,7 @@ func (p *part[R]) Write(row *R) error {
 	return p.sink.Write(row)
 }
 
-// Close puts the file in place, by its name.
+// Close writes the rest of the file and gives it its final name.
 func (p *part[R]) Close() error {
 	if p.file == nil {
 		return nil
@@ -41,12 +41,12 @@ func (p *part[R]) Close() error {
 // abandon removes a file that was not closed.
 func (p *part[R]) abandon() {
 	if p.file != nil {
-		p.file.Close()           //nolint:errcheck // it is thrown away
+		p.file.Close()           //nolint:errcheck // the file is thrown away
 		os.Remove(p.file.Name()) //nolint:errcheck // likewise
 	}
 }
 
-// writeOne has the rows of all partitions written to one writer.
+// writeOne lets write write the rows of all partitions to one writer.
 func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (rows int64, err error) {
 	out := &part[R]{rows: new(atomic.Int64)}
 	if out.sink, err = newSink[R](w, f); err != nil {
@@ -58,8 +58,7 @@ func writeOne[R any](w io.Writer, f Format, write func(out *part[R]) error) (row
 	return out.rows.Load(), err
 }
 
-// writeParts has the rows of each partition written to a file of its own in a
-// folder.
+// writeParts lets write write the rows of each partition to a file of its own in a folder.
 func writeParts[R any](dir string, f Format, write func(open func(partition int32) (*part[R], error)) error) (rows int64, err error) {
 	if err = os.MkdirAll(dir, 0o750); err != nil {
 		return 0, fmt.Errorf("open folder: %w", err)

@@ -15,24 +15,24 @@ import (
 	"svc/schemas"
 )
 
-// passage is what becomes of the inputs of one partition.
+// passage processes the inputs of one partition.
 type passage interface {
-	take(in *Input) error
-	finish() error // all are taken
-	close()        // whatever came before
+	foldInput(in *Input) error
+	finish() error // after the last input
+	close()        // always, also after an error
 }
 
-// pass reads the partitions, so many at once, and hands the inputs of each to a
-// passage of its own. A hospital that was named and that the log does not have is an
-// error: more likely its name is wrong than that it was silent.
-func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Context, s stream.Span) (passage, error)) error {
+// foldPartitions reads partitions, atOnce of them at the same time, and hands the inputs of each to a
+// passage of its own. If the log has nothing of a named hospital, that is an error: its name
+// is more likely wrong than that it was silent.
+func (r *Rerun) foldPartitions(ctx context.Context, atOnce int, begin func(ctx context.Context, s stream.Span) (passage, error)) error {
 	spans, err := r.spans(ctx)
 	if err != nil {
 		return err
 	}
 	shared := newShare(r.Pace, r.Progress)
 	for _, s := range spans {
-		shared.tell(0, s.End-s.From)
+		shared.addProgress(0, s.End-s.From)
 	}
 	missing := newAbsent(r.Hospitals)
 	g, ctx := errgroup.WithContext(ctx)
@@ -48,8 +48,8 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 			}
 			defer p.close()
 			take := func(in *Input) error {
-				missing.heard(in.Hospital)
-				return p.take(in)
+				missing.markPresent(in.Hospital)
+				return p.foldInput(in)
 			}
 			if err = r.inputs(ctx, s, shared, take); err != nil {
 				return err
@@ -60,7 +60,7 @@ func (r *Rerun) pass(ctx context.Context, atOnce int, begin func(ctx context.Con
 	return cmp.Or(g.Wait(), missing.err())
 }
 
-// absent are the hospitals that were named and not heard of yet.
+// absent holds the named hospitals that no input was seen of.
 type absent struct {
 	mu   sync.Mutex
 	left []string
@@ -68,7 +68,7 @@ type absent struct {
 
 func newAbsent(hospitals []string) *absent { return &absent{left: slices.Clone(hospitals)} }
 
-func (a *absent) heard(hospital string) {
+func (a *absent) markPresent(hospital string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if i := slices.Index(a.left, hospital); i >= 0 {
@@ -76,7 +76,7 @@ func (a *absent) heard(hospital string) {
 	}
 }
 
-// err names the first of them.
+// err returns the first of them as an error.
 func (a *absent) err() error {
 	if len(a.left) == 0 {
 		return nil
@@ -84,24 +84,24 @@ func (a *absent) err() error {
 	return AbsentError(a.left[0])
 }
 
-// AbsentError is the id of a hospital of which the log has nothing.
+// AbsentError is the id of a hospital that the log has nothing of.
 type AbsentError string
 
 func (e AbsentError) Error() string {
 	return fmt.Sprintf("the log has nothing of hospital %q", string(e))
 }
 
-// inputs hands the inputs of the hospitals to each, in the order of the partition.
+// inputs calls each with the inputs of the hospitals, in the order of the partition.
 func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each func(in *Input) error) error {
 	in := readAhead(ctx, r.Inputs.Read, s, func(record *stream.Record, in *Input) bool {
 		if r.wants(record.Key) {
 			in.Read(record)
 		} else {
-			in.pass(record)
+			in.setPosition(record)
 		}
 		return true
 	})
-	in.told = shared.tell
+	in.progress = shared.addProgress
 	defer in.stop()
 	from := acuity.At(r.From)
 	for {
@@ -126,12 +126,12 @@ func (r *Rerun) inputs(ctx context.Context, s stream.Span, shared *share, each f
 	}
 }
 
-// wants reports whether the hospital of a key is one of those asked for.
+// wants reports whether the hospital of a key was asked for.
 func (r *Rerun) wants(key []byte) bool {
 	return len(r.Hospitals) == 0 || slices.Contains(r.Hospitals, schemas.InputHospital(key))
 }
 
-// spans are the parts of the log that the hospitals are in, from their beginning.
+// spans returns the spans that hold the hospitals, each from the beginning of its partition.
 func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	all, err := r.Inputs.Spans(ctx, time.Time{}, r.To)
 	if err != nil {
@@ -151,7 +151,7 @@ func (r *Rerun) spans(ctx context.Context) ([]stream.Span, error) {
 	return spans, nil
 }
 
-// partitionsOf returns hospitals by partition; nil: all are wanted.
+// partitionsOf returns the hospitals by partition; nil: all hospitals are wanted.
 func partitionsOf(hospitals []string, partitions int32) map[int32][]string {
 	if len(hospitals) == 0 {
 		return nil

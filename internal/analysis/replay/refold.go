@@ -18,20 +18,20 @@ type Input struct {
 	Hospital string
 	At       acuity.Instant // timestamp of the record
 
-	// Observation is what it says; nil: this release cannot read it, and Reason
-	// says why.
+	// Observation is the decoded record. It is nil if this release cannot read the record; then
+	// Reason says why.
 	Observation *acuity.Observation
 	Reason      string
 
-	Key, Value []byte // as stored
+	Key, Value []byte // as stored in the log
 
 	intake schemas.Intake // memory of the observation
 }
 
-// Read reads a record, in the memory of what it read before. It never fails: what
-// cannot be read is an input too.
+// Read fills the input from a record, in the memory of the record before. It never fails: a
+// record that cannot be read is an input too.
 func (in *Input) Read(r *stream.Record) {
-	in.pass(r)
+	in.setPosition(r)
 	in.Hospital, in.At, in.Key, in.Value = schemas.InputHospital(r.Key), acuity.At(r.Timestamp), r.Key, r.Value
 	o, reason, err := in.intake.Read(r.Key, r.Value)
 	if err != nil {
@@ -41,16 +41,16 @@ func (in *Input) Read(r *stream.Record) {
 	in.Observation = o
 }
 
-// pass makes it an input of nobody, which has a position alone.
-func (in *Input) pass(r *stream.Record) {
+// setPosition makes an input that has only a position and belongs to no hospital.
+func (in *Input) setPosition(r *stream.Record) {
 	in.Position = stream.Position{Partition: r.Partition, Offset: r.Offset}
 	in.Hospital, in.At, in.Observation, in.Reason, in.Key, in.Value = "", 0, nil, "", nil, nil
 }
 
-// Inputs yields the inputs of one hospital, in the order of their log, from the
-// first record whose timestamp is not before from up to the first that is not
-// before to; the zero times are the beginning and the end as it is now. An error
-// is the last that is yielded.
+// Inputs yields the inputs of one hospital in the order of the log. The first is that of the
+// first record whose timestamp is not before from; the sequence ends before the first record
+// that is not before to. The zero times are the beginning and the present end. An error is
+// yielded last.
 func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) iter.Seq2[Input, error] {
 	return func(yield func(Input, error) bool) {
 		spans, err := l.Spans(ctx, from, to)
@@ -75,29 +75,29 @@ func (l *Log) Inputs(ctx context.Context, hospital string, from, to time.Time) i
 	}
 }
 
-// errEnough ends a reading whose reader wants no more.
+// errEnough ends a reading when the caller wants no more.
 var errEnough = errors.New("enough")
 
-// Refold makes the changes of one hospital anew from its inputs, by the same
-// functions as the live processor: nothing here judges. One goroutine uses it.
+// Refold makes the changes of one hospital anew from its inputs. It calls the same functions
+// as the live processor, and judges nothing itself. One goroutine uses it.
 //
-// It takes the log alone: the clock of an input is its time of receipt. The live
-// processor may have fired a timer by the wall clock that lies after the receipt
-// of an input that was still under way, and applied the input at that instant;
-// who has the recorded change sets [acuity.Observation.AppliedAt] of the input to
-// what it says, and gets the same versions.
+// Refold knows only the log: the clock of an input is its time of receipt. The live processor
+// may have applied an input later. A timer that it fired by the wall clock may lie after the
+// receipt of an input that was still under way; the input was then applied at the instant of
+// the timer. A caller that has the recorded change sets [acuity.Observation.AppliedAt] of the
+// input to the recorded instant, and gets the same versions.
 type Refold struct {
 	unit   *acuity.Unit
 	rules  Override
 	inputs int
-	change acuity.Change // that is handed out
+	change acuity.Change // is handed to the callbacks
 }
 
-// tidyEvery is after how many inputs the lists are emptied of what a processor
-// would have written by then.
+// tidyEvery is the number of inputs after which the unit's lists of unwritten state are
+// emptied, as a commit of the processor does.
 const tidyEvery = 500
 
-// NewRefold returns one of a hospital of which nothing is known but the rules.
+// NewRefold returns the refold of a hospital without state, under the given rules.
 func NewRefold(hospital string, rules Override) (*Refold, error) {
 	u := acuity.NewUnit(hospital)
 	if err := rules.enforce(u, hospital); err != nil {
@@ -106,21 +106,21 @@ func NewRefold(hospital string, rules Override) (*Refold, error) {
 	return &Refold{unit: u, rules: rules}, nil
 }
 
-// Chart is the unit as it is now; it is valid until the next call of Take or
-// Until, and the caller does not change it.
+// Chart returns the unit as it is now. It is valid until the next call of Apply or ElapseTo, and
+// must not be changed.
 func (f *Refold) Chart() *acuity.Chart { return f.unit.Chart() }
 
-// Take hands the changes to each that are due until an input, and the one that
-// it makes. A change holds until each returns.
-func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
+// Apply calls each with the changes that are due before an input, then with the change of the
+// input. A change is valid until each returns.
+func (f *Refold) Apply(in *Input, each func(*acuity.Change)) {
 	if in.Observation == nil {
-		f.advance(in.At, each)
+		f.advanceTo(in.At, each)
 		f.change = f.unit.Reject(in.Reason, in.At, in.Offset)
 		each(&f.change)
 		return
 	}
 	o := f.rules.strip(in.Observation)
-	f.advance(max(o.ReceivedAt, o.AppliedAt), each)
+	f.advanceTo(max(o.ReceivedAt, o.AppliedAt), each)
 	f.change = f.unit.Apply(o, in.Offset)
 	each(&f.change)
 	if f.inputs++; f.inputs%tidyEvery == 0 {
@@ -129,8 +129,8 @@ func (f *Refold) Take(in *Input, each func(*acuity.Change)) {
 	}
 }
 
-// advance hands all to each that is due up to an instant.
-func (f *Refold) advance(to acuity.Instant, each func(*acuity.Change)) {
+// advanceTo calls each with all changes that are due up to an instant.
+func (f *Refold) advanceTo(to acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Advance(to); more {
 			each(&f.change)
@@ -138,9 +138,9 @@ func (f *Refold) advance(to acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Until hands the changes to each that the live processor has made up to an
-// instant of its clock.
-func (f *Refold) Until(now acuity.Instant, each func(*acuity.Change)) {
+// ElapseTo calls each with the changes that the live processor has made up to an instant of its
+// clock.
+func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	for more := true; more; {
 		if f.change, more = f.unit.Elapse(now); more {
 			each(&f.change)
@@ -148,15 +148,15 @@ func (f *Refold) Until(now acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Override puts rules in force that hold whatever the log says of their factors:
-// what it says of them is taken out of the inputs.
+// Override is a set of rules that hold instead of those in the log: what the log says about
+// their factors is removed from the inputs.
 type Override []acuity.Rule
 
-// enforce puts the rules in force at a unit of which nothing is known.
+// enforce applies the rules to a new unit.
 func (rules Override) enforce(u *acuity.Unit, hospital string) error {
 	for i := range rules {
 		r := &rules[i]
-		if r.Delete { // as the catalogue has it
+		if r.Delete { // the rule of the catalogue holds
 			continue
 		}
 		key := schemas.Key{Hospital: hospital, Kind: schemas.KindRule, ID: r.Factor.ID()}
@@ -170,7 +170,7 @@ func (rules Override) enforce(u *acuity.Unit, hospital string) error {
 	return nil
 }
 
-// strip returns the observation without what it says of the factors.
+// strip returns the observation without the rules for the overridden factors.
 func (rules Override) strip(o *acuity.Observation) *acuity.Observation {
 	if len(rules) == 0 || len(o.Rules) == 0 {
 		return o

@@ -17,8 +17,8 @@ import (
 
 var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 
-// bed is an embedded Kafka with the topics of svc.
-type bed struct {
+// testKafka is an embedded Kafka with the topics of svc.
+type testKafka struct {
 	tb      testing.TB
 	options stream.Options
 	cluster *stream.Cluster
@@ -26,14 +26,14 @@ type bed struct {
 
 const partitions = 3
 
-func newBed(tb testing.TB) *bed {
+func newTestKafka(tb testing.TB) *testKafka {
 	tb.Helper()
 	broker, err := stream.Embed(stream.BrokerOptions{})
 	if err != nil {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(broker.Close)
-	b := &bed{tb: tb, options: stream.Options{Brokers: []string{broker.Addr()}, Log: slog.New(slog.DiscardHandler)}}
+	b := &testKafka{tb: tb, options: stream.Options{Brokers: []string{broker.Addr()}, Log: slog.New(slog.DiscardHandler)}}
 	if b.cluster, err = stream.Dial(tb.Context(), b.options); err != nil {
 		tb.Fatal(err)
 	}
@@ -48,8 +48,8 @@ func newBed(tb testing.TB) *bed {
 	return b
 }
 
-// log opens the observations.
-func (b *bed) log() *replay.Log {
+// log opens the observations as the independent client.
+func (b *testKafka) log() *replay.Log {
 	b.tb.Helper()
 	l, err := replay.OpenLog(&b.options, schemas.Observations().Name)
 	if err != nil {
@@ -59,7 +59,7 @@ func (b *bed) log() *replay.Log {
 	return l
 }
 
-// shifts are n observations of so many hospitals, a step apart.
+// shifts returns n observations of several hospitals, received a step apart.
 func shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 	feeds := shift.New(hospitals, 12, morning, step)
 	list := make([]*acuity.Observation, n)
@@ -70,7 +70,7 @@ func shifts(n, hospitals int, step time.Duration) []*acuity.Observation {
 }
 
 // put writes observations as ingest does, with the time of receipt as timestamp.
-func (b *bed) put(list []*acuity.Observation) {
+func (b *testKafka) put(list []*acuity.Observation) {
 	b.tb.Helper()
 	records := make([]stream.Record, 0, len(list))
 	for _, o := range list {
@@ -84,7 +84,7 @@ func (b *bed) put(list []*acuity.Observation) {
 	b.write(schemas.Observations().Name, records)
 }
 
-func (b *bed) write(topic string, records []stream.Record) {
+func (b *testKafka) write(topic string, records []stream.Record) {
 	b.tb.Helper()
 	loader, err := b.cluster.Loader(b.tb.Context(), topic)
 	if err != nil {
@@ -100,8 +100,8 @@ func (b *bed) write(topic string, records []stream.Record) {
 	}
 }
 
-// of are the observations of one hospital.
-func of(hospital string, list []*acuity.Observation) (own []acuity.Observation) {
+// observationsOf returns the observations of one hospital.
+func observationsOf(hospital string, list []*acuity.Observation) (own []acuity.Observation) {
 	for _, o := range list {
 		if o.Hospital == hospital {
 			own = append(own, *o)
@@ -122,21 +122,21 @@ func refold(tb testing.TB, l *replay.Log, hospital string, until acuity.Instant)
 		if err != nil {
 			tb.Fatal(err)
 		}
-		f.Take(&in, each)
+		f.Apply(&in, each)
 	}
-	f.Until(until, each)
+	f.ElapseTo(until, each)
 	return changes, f.Chart()
 }
 
-// The log as the second client reads it makes the changes that the plain
-// reference makes of what was sent.
+// The log, as the second client reads it, makes the changes that the plain reference makes
+// from the sent observations.
 func TestRefoldIsTheReference(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(900, 4, time.Minute)
 	b.put(list)
 	end := list[len(list)-1].ReceivedAt.Add(3 * time.Hour)
 	for _, hospital := range []string{"h000", "h001", "h002", "h003"} {
-		want := acuity.Fold(of(hospital, list), end)
+		want := acuity.Fold(observationsOf(hospital, list), end)
 		got, _ := refold(t, b.log(), hospital, end)
 		if len(got) != len(want.Changes) || len(got) < 200 {
 			t.Fatalf("%s: %d changes, want %d", hospital, len(got), len(want.Changes))
@@ -163,10 +163,9 @@ func encoded(t *testing.T, c *acuity.Change) string {
 	return string(value)
 }
 
-// Inputs are found by time, each once, and those that cannot be read are among
-// them.
+// Inputs are found by time, each once. Inputs that cannot be read are among them.
 func TestInputsByTime(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(300, 2, time.Minute)
 	b.put(list[:150])
 	b.write(schemas.Observations().Name, []stream.Record{{

@@ -13,26 +13,26 @@ import (
 	"svc/internal/stream"
 )
 
-// Rerun makes the verdicts of some hospitals anew. The state at its beginning is
-// what the log before it makes, so it reads that too. Each partition is read once,
-// for all its hospitals; what is told of it is in the order of its log.
+// Rerun makes the verdicts of some hospitals anew. It also reads the log before From, because
+// that makes the state at From. Each partition is read once for all its hospitals, and its
+// changes come in the order of the log.
 type Rerun struct {
 	Inputs    Source
 	Hospitals []string  // empty: all
-	From, To  time.Time // of the changes that are told; zero: all there are
+	From, To  time.Time // window of the reported changes; zero: unbounded
 	Rules     Override
-	// Wait holds the changes to a multiple of the pace of the log: it is called
-	// with the instant of each input from From on, by several goroutines if
-	// partitions are read at once. Nil: as fast as can be.
+	// Wait keeps the changes to a multiple of the log's own speed. It is called with the
+	// instant of each input from From on, by several goroutines if partitions are read at the
+	// same time. Nil: there is no limit.
 	Wait func(ctx context.Context, at time.Time) error
 	Pace *Pace
-	// Progress is told how many records are read, of how many.
+	// Progress is called with the number of records that are read, and their total.
 	Progress func(done, total int64)
 }
 
-// Run hands the changes to each, partition after partition.
+// Run calls each with the changes, partition after partition.
 func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Change) error) error {
-	return r.pass(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
+	return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) {
 		return r.remake(func(c *acuity.Change) error { return each(s.Partition, c) }), nil
 	})
 }
@@ -40,15 +40,15 @@ func (r *Rerun) Run(ctx context.Context, each func(partition int32, c *acuity.Ch
 // Write writes the changes as rows to one writer, partition after partition.
 func (r *Rerun) Write(ctx context.Context, w io.Writer, format Format) (rows int64, err error) {
 	return writeOne(w, format, func(out *part[VerdictRow]) error {
-		return r.pass(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) { return r.write(s.Partition, out), nil })
+		return r.foldPartitions(ctx, 1, func(_ context.Context, s stream.Span) (passage, error) { return r.write(s.Partition, out), nil })
 	})
 }
 
-// WriteFolder writes the changes as rows into an empty folder, a file for each
-// partition, as many at once as there are processors.
+// WriteFolder writes the changes as rows into an empty folder, a file for each partition. As
+// many partitions are written at once as there are processors.
 func (r *Rerun) WriteFolder(ctx context.Context, dir string, format Format) (rows int64, err error) {
 	return writeParts(dir, format, func(open func(partition int32) (*part[VerdictRow], error)) error {
-		return r.pass(ctx, runtime.GOMAXPROCS(0), func(_ context.Context, s stream.Span) (passage, error) {
+		return r.foldPartitions(ctx, runtime.GOMAXPROCS(0), func(_ context.Context, s stream.Span) (passage, error) {
 			out, err := open(s.Partition)
 			if err != nil {
 				return nil, err
@@ -58,7 +58,7 @@ func (r *Rerun) WriteFolder(ctx context.Context, dir string, format Format) (row
 	})
 }
 
-// window reports whether an instant is of those that are told.
+// window reports whether an instant lies between From and To.
 func (r *Rerun) window(at acuity.Instant) bool {
 	return (r.From.IsZero() || at >= acuity.At(r.From)) && (r.To.IsZero() || at < acuity.At(r.To))
 }
@@ -67,15 +67,15 @@ func (r *Rerun) window(at acuity.Instant) bool {
 type remaking struct {
 	r        *Rerun
 	folds    map[string]*Refold
-	hospital string // of the input that is taken
+	hospital string // hospital of the present input
 	each     func(c *acuity.Change) error
-	fault    error // of each
-	tell     func(c *acuity.Change)
+	fault    error // the first error of each
+	emit     func(c *acuity.Change)
 }
 
 func (r *Rerun) remake(each func(c *acuity.Change) error) *remaking {
 	m := &remaking{r: r, folds: map[string]*Refold{}, each: each}
-	m.tell = func(c *acuity.Change) {
+	m.emit = func(c *acuity.Change) {
 		if m.fault == nil && r.window(c.AppliedAt) {
 			c.Hospital = m.hospital
 			m.fault = each(c)
@@ -84,7 +84,7 @@ func (r *Rerun) remake(each func(c *acuity.Change) error) *remaking {
 	return m
 }
 
-func (m *remaking) take(in *Input) error {
+func (m *remaking) foldInput(in *Input) error {
 	f := m.folds[in.Hospital]
 	if f == nil {
 		var err error
@@ -94,24 +94,24 @@ func (m *remaking) take(in *Input) error {
 		m.folds[in.Hospital] = f
 	}
 	m.hospital = in.Hospital
-	f.Take(in, m.tell)
+	f.Apply(in, m.emit)
 	return m.fault
 }
 
-// finish takes what is due until the end that was asked for.
+// finish makes the changes that are due until To.
 func (m *remaking) finish() error {
 	if m.r.To.IsZero() {
 		return nil
 	}
 	for _, m.hospital = range slices.Sorted(maps.Keys(m.folds)) {
-		m.folds[m.hospital].advance(acuity.At(m.r.To)-1, m.tell)
+		m.folds[m.hospital].advanceTo(acuity.At(m.r.To)-1, m.emit)
 	}
 	return m.fault
 }
 
 func (m *remaking) close() {}
 
-// writing is a remaking whose changes become rows in a goroutine of its own.
+// writing is a remaking that writes the changes as rows in a goroutine of its own.
 type writing struct {
 	*remaking
 	changes *behind[acuity.Change]
@@ -122,7 +122,7 @@ func (r *Rerun) write(partition int32, out *part[VerdictRow]) *writing {
 	w := &writing{out: out}
 	var row VerdictRow
 	w.changes = takeBehind(func(c *acuity.Change) error {
-		row.of(partition, c)
+		row.setChange(partition, c)
 		return out.Write(&row)
 	})
 	w.remaking = r.remake(func(c *acuity.Change) error { return w.changes.put(c) })
@@ -133,7 +133,7 @@ func (w *writing) finish() error {
 	return errors.Join(w.remaking.finish(), w.changes.close(), w.out.Close())
 }
 
-// close ends what finish did not.
+// close ends the goroutine and removes the file, unless finish did its work.
 func (w *writing) close() {
 	w.changes.stop()
 	w.out.abandon()

@@ -19,15 +19,16 @@ import (
 	"svc/schemas"
 )
 
-// rerun is one of some hospitals, or of all.
-func (b *bed) rerun(hospitals ...string) replay.Rerun {
+// rerun returns the replay of some hospitals, or of all.
+func (b *testKafka) rerun(hospitals ...string) replay.Rerun {
 	l := b.log()
 	return replay.Rerun{Inputs: replay.Source{Spans: l.Spans, Read: l.Read}, Hospitals: hospitals}
 }
 
-// The same log makes the same bytes, and part of it the part.
+// A second replay writes the same bytes, and a replay of a window writes the rows of that
+// window.
 func TestReplayIsRepeatable(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(1500, 2, time.Minute)
 	b.put(list)
 	write := func(from, to time.Time) string {
@@ -60,9 +61,9 @@ func TestReplayIsRepeatable(t *testing.T) {
 	}
 }
 
-// A hospital that the log does not have is named, whichever way it is replayed.
+// Each way to replay names a hospital that the log does not have.
 func TestReplayOfNobody(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	b.put(shifts(100, 2, time.Minute))
 	for _, hospitals := range [][]string{{"typo"}, {"h001", "typo"}} {
 		r := b.rerun(hospitals...)
@@ -75,16 +76,16 @@ func TestReplayOfNobody(t *testing.T) {
 		}
 	}
 	r := b.rerun("h001")
-	r.From = time.Now() // nothing is told of it, which is no fault
+	r.From = time.Now() // its window holds no change, which is no fault
 	if rows, err := r.Write(t.Context(), io.Discard, replay.NDJSON); rows != 0 || err != nil {
 		t.Error(rows, err)
 	}
 }
 
-// A replay of all hospitals has, of each, the rows of a replay of it alone; to a
+// A replay of all hospitals has the same rows of each hospital as a replay of it alone. To a
 // folder it writes the same bytes each time, and to one writer the same rows.
 func TestReplayOfAll(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	b.put(shifts(2000, 6, time.Minute))
 	rules, err := replay.ReadRules(strings.NewReader("factorId,line,text\nhigh-mag,floor,2\n"))
 	if err != nil {
@@ -172,8 +173,8 @@ func TestReplayOfAll(t *testing.T) {
 	}
 }
 
-// diff runs a difference against what a processor has recorded.
-func (l *lived) diff(b *bed, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
+// diff compares a replay with the recorded changes of a processor.
+func (l *lived) diff(b *testKafka, rules replay.Override, hospitals ...string) (rows []replay.DiffRow, summary *replay.DiffSummary) {
 	l.TB.Helper()
 	v := l.verifier(b)
 	d := &replay.Diff{Rerun: b.rerun(hospitals...), Changes: v.Changes}
@@ -196,12 +197,12 @@ func (l *lived) diff(b *bed, rules replay.Override, hospitals ...string) (rows [
 	return rows, summary
 }
 
-// A replay under the rules of the time differs in nothing; a level that was
-// recorded otherwise is found in its hour; another rule changes what it must.
+// A replay under the rules of the time differs in nothing. A level that was recorded wrongly
+// is found in its hour. Another rule changes axes and rooms.
 func TestReplayDiff(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	l := live(t, list)
-	b := newBed(t)
+	b := newTestKafka(t)
 	l.verify(b)
 	if rows, s := l.diff(b, nil, victim); len(rows) != 0 || s.Held == nil || *s.Held != 0 {
 		t.Errorf("%d rows without a difference, first %+v; %+v", len(rows), rows[:min(len(rows), 3)], s)
@@ -218,7 +219,7 @@ func TestReplayDiff(t *testing.T) {
 	c, n := spoilt.Change(p, i), spoilt.Change(p, next)
 	wrong := (c.Level + 1) % 4
 	spoilt.Edit(p, i, func(c *acuity.Change) { c.Level = wrong })
-	b2 := newBed(t)
+	b2 := newTestKafka(t)
 	spoilt.verify(b2)
 	rows, _ := spoilt.diff(b2, nil)
 	want := float64((n.AppliedAt-c.AppliedAt)/1000) / 60
@@ -243,9 +244,9 @@ func TestReplayDiff(t *testing.T) {
 	}
 }
 
-// A rule of a file holds whatever the log says of its factor, before and after.
+// A rule of a file holds whatever the log says about its factor, before and after.
 func TestReplayRulesWin(t *testing.T) {
-	b := newBed(t)
+	b := newTestKafka(t)
 	list := shifts(600, 1, time.Minute)
 	magnesium, _ := acuity.FactorByID("high-mag")
 	said := &acuity.Observation{
@@ -274,7 +275,7 @@ func TestReplayRulesWin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain := newBed(t)
+	plain := newTestKafka(t)
 	plain.put(list)
 	was, catalogue := levels(nil), levels(asCatalogue)
 	b = plain
@@ -308,12 +309,11 @@ func TestReadRules(t *testing.T) {
 	}
 }
 
-// What was exported and written into an empty system is the same log: every
-// record to the byte, and the same verdict at every hour; a system that has
-// anything is left alone.
+// Exported observations, imported into an empty system, make the same log: every record to the
+// byte, and the same verdict at every hour. A system that has observations is left alone.
 func TestExportThenImport(t *testing.T) {
 	list := shifts(2000, 4, time.Minute)
-	b := newBed(t)
+	b := newTestKafka(t)
 	b.put(list)
 	last := list[len(list)-1].ReceivedAt
 	for _, format := range replay.Formats() {
@@ -324,7 +324,7 @@ func TestExportThenImport(t *testing.T) {
 			if _, err := x.Run(t.Context(), dir); err != nil {
 				t.Fatal(err)
 			}
-			empty := newBed(t)
+			empty := newTestKafka(t)
 			loader, err := empty.cluster.Loader(t.Context(), schemas.Observations().Name)
 			if err != nil {
 				t.Fatal(err)
@@ -358,9 +358,9 @@ func TestExportThenImport(t *testing.T) {
 	}
 }
 
-// verdictAt is everything that the log makes of a hospital up to an instant: its
-// changes, hour by hour among them, and its chart.
-func (b *bed) verdictAt(hospital string, at acuity.Instant) string {
+// verdictAt is a digest of everything that the log makes of a hospital up to an instant: its
+// inputs, its changes and its verdict.
+func (b *testKafka) verdictAt(hospital string, at acuity.Instant) string {
 	b.tb.Helper()
 	f, err := replay.NewRefold(hospital, nil)
 	if err != nil {
@@ -380,9 +380,9 @@ func (b *bed) verdictAt(hospital string, at acuity.Instant) string {
 			b.tb.Fatal(err)
 		}
 		digest = sum(digest + string(in.Key) + string(in.Value))
-		f.Take(&in, each)
+		f.Apply(&in, each)
 	}
-	f.Until(at, each)
+	f.ElapseTo(at, each)
 	v := f.Chart().Verdict(at)
 	return digest + v.Level.String() + v.Driving.String()
 }

@@ -13,20 +13,19 @@ import (
 	"svc/acuity"
 )
 
-// ruleEntry is a rule as the API has it: what GET /api/admin/rules answers and
-// PUT takes.
+// ruleEntry is a rule in the form of the API: GET /api/admin/rules answers it and PUT takes
+// it.
 type ruleEntry struct {
 	FactorID string             `json:"factorId"`
-	Values   map[string]*string `json:"values"` // by line; null: without such a line
+	Values   map[string]*string `json:"values"` // by line; null: the factor has no such line
 	Comment  *string            `json:"comment"`
-	Delete   bool               `json:"delete"` // as the catalogue has it, whatever the log says
+	Delete   bool               `json:"delete"` // the rule of the catalogue holds, whatever the log says
 }
 
-// ReadRules reads a file of rule overrides: JSON as the API has it (one rule, a
-// list of them, or an object with them under rules, items or data), or CSV with
-// the columns factorId, line, text named in its first line; an empty text is a
-// factor without such a line, and a row without a line is the factor as the
-// catalogue has it. All faults are returned at once.
+// ReadRules reads a file of rule overrides. JSON is as in the API: one rule, a list of rules,
+// or an object with them under rules, items or data. CSV names the columns factorId, line and
+// text in its first line. An empty text removes the line from the factor; a row without a line
+// restores the factor of the catalogue. All faults are returned together.
 func ReadRules(r io.Reader) (Override, error) {
 	content, err := io.ReadAll(io.LimitReader(r, 4<<20))
 	if err != nil {
@@ -120,7 +119,7 @@ func csvRules(content []byte) (entries []ruleEntry, err error) {
 	return entries, nil
 }
 
-// rule checks an entry by the rules of the API.
+// rule converts an entry, and checks it by the rules of the API.
 func (e *ruleEntry) rule() (acuity.Rule, error) {
 	factor, known := acuity.FactorByID(e.FactorID)
 	if !known {

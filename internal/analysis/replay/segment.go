@@ -10,7 +10,7 @@ import (
 	"svc/internal/stream"
 )
 
-// segments writes those that are not done.
+// segments writes the segments that are not done.
 func (e *exporter) segments(ctx context.Context, j *journal) error {
 	var left []Piece
 	done, total := int64(0), int64(0)
@@ -22,7 +22,7 @@ func (e *exporter) segments(ctx context.Context, j *journal) error {
 			left = append(left, p)
 		}
 	}
-	e.tell(done, total)
+	e.addProgress(done, total)
 	g, ctx := errgroup.WithContext(ctx)
 	g.SetLimit(e.workers())
 	for _, p := range left {
@@ -49,8 +49,8 @@ func (e *exporter) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// toldEvery is after how many records progress is told.
-const toldEvery = 5000
+// progressEvery is the number of records between two reports of progress.
+const progressEvery = 5000
 
 // segment writes the rows of one segment.
 func (e *exporter) segment(ctx context.Context, p Piece) (*segment, error) {
@@ -75,29 +75,29 @@ func (e *exporter) read(ctx context.Context, p Piece, w segmenter) (*segment, er
 		if err := e.wait(ctx); err != nil {
 			return err
 		}
-		if s.Counts.Read++; s.Counts.Read%toldEvery == 0 {
-			e.tell(r.Offset-at, 0)
+		if s.Counts.Read++; s.Counts.Read%progressEvery == 0 {
+			e.addProgress(r.Offset-at, 0)
 			at = r.Offset
 		}
 		if hospital, version := e.Table.version(&r); version > 0 {
-			if version <= known[hospital] { // it is there already
+			if version <= known[hospital] { // repeats an earlier change
 				s.Counts.State++
 				return nil
 			}
 			known[hospital] = version
 		}
-		return e.take(s, w, &r)
+		return e.exportRecord(s, w, &r)
 	})
 	if err != nil {
 		return nil, err
 	}
-	e.tell(p.End-at, 0)
+	e.addProgress(p.End-at, 0)
 	return s, nil
 }
 
-// take hands one record to the segment and counts it.
-func (e *exporter) take(s *segment, w segmenter, r *stream.Record) error {
-	err := w.take(r)
+// exportRecord hands one record to the segment and counts the outcome.
+func (e *exporter) exportRecord(s *segment, w segmenter, r *stream.Record) error {
+	err := w.writeRecord(r)
 	unread := (*unreadError)(nil)
 	switch {
 	case err == nil:
@@ -115,7 +115,7 @@ func (e *exporter) take(s *segment, w segmenter, r *stream.Record) error {
 	return nil
 }
 
-// What becomes of a record that has no row.
+// Why a record has no row.
 var (
 	errOthers = errors.New("of another hospital")
 	errState  = errors.New("no history")
@@ -126,7 +126,7 @@ type unreadError struct{ reason string }
 
 func (e *unreadError) Error() string { return e.reason }
 
-// rowOf reads a record.
+// rowOf fills a row from a record.
 func rowOf[R any](e *exporter, t *table[R], r *stream.Record, row *R) (hospital string, err error) {
 	hospital, has := t.hospital(r)
 	switch {

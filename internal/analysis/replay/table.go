@@ -9,29 +9,29 @@ import (
 	"svc/schemas"
 )
 
-// table is a topic as rows.
+// table describes how the records of a topic become rows.
 type table[R any] struct {
 	topic schemas.Topic
-	// read fills a row; a reason says why a record cannot be read.
+	// read fills a row; a reason says why the record cannot be read.
 	read func(r *stream.Record, row *R) (reason string)
-	// hospital returns whose record it is, and whether it is one that has a row.
+	// hospital returns the hospital of a record, and whether the record becomes a row.
 	hospital func(r *stream.Record) (hospital string, has bool)
-	// version returns the place of a record that has a row in the history of its
-	// hospital; nil: it has none.
+	// version returns the version of a record within its hospital; nil: the topic has no
+	// versions.
 	version func(r *stream.Record) int64
 }
 
-// Read is how the records of a span are read: [Log.Read], or the Range of a
-// cluster for what is written in transactions.
+// Read reads the records of a span: [Log.Read], or the Range of a cluster for topics that are
+// written in transactions.
 type Read func(ctx context.Context, s stream.Span, each func(stream.Record) error) error
 
 // Table is a topic that can be exported.
 type Table struct {
-	Name    string // of the topic without svc.v1.
+	Name    string // name of the topic without svc.v1.
 	Topic   schemas.Topic
-	Columns []Column // those of lists after the list, with its name and a dot before
-	// Transactions says that the topic is written in transactions: it is read by
-	// internal/stream.
+	Columns []Column // after a list its fields, named by the list, a dot and the field
+	// Transactions says that the topic is written in transactions, so internal/stream must read
+	// it.
 	Transactions bool
 
 	version func(r *stream.Record) (hospital string, version int64)
@@ -42,7 +42,7 @@ type Table struct {
 
 // segmenter writes the rows of one segment.
 type segmenter interface {
-	take(r *stream.Record) error
+	writeRecord(r *stream.Record) error
 	finish() (files []File, err error)
 	abandon()
 }
@@ -70,8 +70,7 @@ func tableOf[R any](name string, transactions bool, t *table[R]) Table {
 	}
 }
 
-// dictionary lists the columns of a row and, after each list, those of its
-// elements.
+// dictionary lists the columns of a row and, after each list, the columns of its elements.
 func dictionary(row reflect.Type) (all []Column) {
 	for i, c := range columnsOf(row) {
 		all = append(all, c)
@@ -85,7 +84,7 @@ func dictionary(row reflect.Type) (all []Column) {
 	return all
 }
 
-// Tables returns all that can be exported.
+// Tables returns all tables that can be exported.
 func Tables() []Table {
 	return []Table{
 		tableOf("observations", false, observations()),
@@ -95,7 +94,7 @@ func Tables() []Table {
 	}
 }
 
-// rowsOf makes a row of each element of a list, in the memory of past ones.
+// rowsOf makes a row of each element of a list, in the memory of past rows.
 func rowsOf[E, R any](past []R, list []E, row func(*E) R) []R {
 	rows := past[:0]
 	for i := range list {

@@ -9,11 +9,11 @@ import (
 	"svc/acuity"
 )
 
-// leastDiff is the shortest difference that is told: timers fire by the wall
-// clock of the processor, which is not that of the log.
+// leastDiff is the shortest difference that is reported: timers fire by the wall clock of the
+// processor, which is not that of the log.
 const leastDiff = acuity.Instant(1000)
 
-// side is one of the two that are compared.
+// side is one of the two sides that are compared.
 type side uint8
 
 const (
@@ -21,12 +21,12 @@ const (
 	replayedSide
 )
 
-// step is what one change did to what is compared.
+// step is the effect of one change on the compared values.
 type step struct {
 	at    acuity.Instant
 	side  side
 	level acuity.Level
-	axes  *[acuity.AxisCount]axisLevel // nil: as they were, or not known
+	axes  *[acuity.AxisCount]axisLevel // nil: unchanged, or not known
 	rooms []roomColor
 }
 
@@ -35,10 +35,10 @@ type roomColor struct {
 	color acuity.Color
 }
 
-// axisLevel is a level of an axis, 0 while it is unknown.
+// axisLevel is the level of an axis plus 1; 0: unknown.
 type axisLevel uint8
 
-// stepOf takes what is compared from a change, and from the unit that made it.
+// stepOf takes the compared values from a change, and the axes from the unit that made it.
 func stepOf(u *acuity.Unit, c *acuity.Change, s side) step {
 	out := step{at: c.AppliedAt, side: s, level: c.Level}
 	for i := range c.Effects {
@@ -58,60 +58,61 @@ func stepOf(u *acuity.Unit, c *acuity.Change, s side) step {
 	return out
 }
 
-// subject is what is compared.
+// subject is a level, an axis or a room.
 type subject struct {
 	kind uint8
 	id   int32
 }
 
-// standing is how one subject stands on both sides.
+// standing holds the values of one subject on both sides.
 type standing struct {
 	now, worst [2]uint8
 	since      acuity.Instant
-	apart      acuity.Instant // milliseconds of the hour in which the sides differed
+	apart      acuity.Instant // milliseconds of the open hour in which the sides differed
 }
 
 // timeline compares two sides hour by hour.
 type timeline struct {
 	hospital string
-	from, to acuity.Instant // of what is told; 0: all there is
-	told     []step         // recorded, not yet taken
+	from, to acuity.Instant // window of the reported hours; 0: unbounded
+	recorded []step         // recorded steps that are not yet applied
 	held     acuity.Instant
 	each     func(*DiffRow) error
 	cells    map[subject]*standing
-	hour     acuity.Instant // that is open; 0: none
+	hour     acuity.Instant // the open hour; 0: none
 	summary  DiffSummary
 	err      error
 }
 
 const anHour = acuity.Instant(60 * 60 * 1000)
 
-// take takes a step of a fold, after what was recorded up to then.
-func (t *timeline) take(s *step) {
-	for len(t.told) > 0 && t.told[0].at <= s.at {
-		t.set(&t.told[0], false)
-		t.told = t.told[1:]
+// addStep applies a step of a fold, after the recorded steps up to its instant.
+func (t *timeline) addStep(s *step) {
+	for len(t.recorded) > 0 && t.recorded[0].at <= s.at {
+		t.applyStep(&t.recorded[0], false)
+		t.recorded = t.recorded[1:]
 	}
-	t.set(s, s.side == recordedSide && s.at >= t.held)
+	t.applyStep(s, s.side == recordedSide && s.at >= t.held)
 }
 
-// set moves a side on; axesOnly: level and rooms of it are as recorded.
-func (t *timeline) set(s *step, axesOnly bool) {
-	t.roll(s.at)
+// applyStep applies a step to its side. With axesOnly, level and rooms of that side come from the
+// recorded steps.
+func (t *timeline) applyStep(s *step, axesOnly bool) {
+	t.closeHours(s.at)
 	if !axesOnly {
-		t.put(subject{ofLevel, 0}, s.side, uint8(s.level), s.at)
+		t.setValue(subject{ofLevel, 0}, s.side, uint8(s.level), s.at)
 		for _, r := range s.rooms {
-			t.put(subject{ofRoom, r.id}, s.side, uint8(r.color), s.at)
+			t.setValue(subject{ofRoom, r.id}, s.side, uint8(r.color), s.at)
 		}
 	}
 	if s.axes != nil {
 		for i, level := range s.axes {
-			t.put(subject{ofAxis, int32(i)}, s.side, uint8(level), s.at)
+			t.setValue(subject{ofAxis, int32(i)}, s.side, uint8(level), s.at)
 		}
 	}
 }
 
-func (t *timeline) put(of subject, s side, value uint8, at acuity.Instant) {
+func (t *timeline) setValue(of subject, s side, value uint8, at acuity.Instant) {
 	c := t.cells[of]
 	if c == nil {
 		c = &standing{since: at}
@@ -135,20 +136,20 @@ func (c *standing) elapse(to acuity.Instant) {
 	}
 }
 
-// roll closes the hours that end up to an instant.
-func (t *timeline) roll(at acuity.Instant) {
+// closeHours closes the hours that end up to an instant.
+func (t *timeline) closeHours(at acuity.Instant) {
 	hour := at - at%anHour
 	if t.hour == 0 {
 		t.hour = hour
 	}
 	for t.hour < hour {
-		t.close(t.hour + anHour)
+		t.closeHour(t.hour + anHour)
 		t.hour += anHour
 	}
 }
 
-// close tells of the hour that is open, up to an instant, and begins another.
-func (t *timeline) close(end acuity.Instant) {
+// closeHour reports the open hour up to an instant, and begins another.
+func (t *timeline) closeHour(end acuity.Instant) {
 	any := false
 	for _, of := range slices.SortedFunc(maps.Keys(t.cells), func(a, b subject) int {
 		return cmp.Or(cmp.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
@@ -170,7 +171,7 @@ func (t *timeline) close(end acuity.Instant) {
 	}
 }
 
-// The subjects, in the order in which they are told.
+// The kinds of subjects, in the order of the rows.
 const (
 	ofLevel = iota
 	ofAxis
@@ -199,16 +200,15 @@ func (s subject) row(hospital string, hour acuity.Instant, c *standing) DiffRow 
 	return row
 }
 
-// finish closes the last hour, at the end that was asked for or with the last
-// change.
+// finish closes the last hour: at the end that was asked for, else with the last change.
 func (t *timeline) finish() {
 	if t.hour == 0 {
 		return
 	}
 	if t.to != 0 {
-		t.roll(t.to)
+		t.closeHours(t.to)
 		if t.to > t.hour {
-			t.close(t.to)
+			t.closeHour(t.to)
 		}
 		return
 	}
@@ -216,5 +216,5 @@ func (t *timeline) finish() {
 	for _, c := range t.cells {
 		end = max(end, c.since)
 	}
-	t.close(end)
+	t.closeHour(end)
 }

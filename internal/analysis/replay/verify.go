@@ -17,70 +17,70 @@ import (
 	"svc/schemas"
 )
 
-// View is what is served of one hospital: encoded, as the processor handed it on.
+// View is the served view of one hospital: records encoded as the processor handed them on.
 type View struct {
 	Version int64
 	Unit    string
 	Rooms   map[int32]string
 	Site    map[string]string // by key without the hospital
-	Foreign []string          // fields that nobody of ours writes
+	Foreign []string          // fields that this software does not write
 }
 
-// ErrNoView says that the view has no such hospital.
+// ErrNoView says that the view lacks a hospital.
 var ErrNoView = errors.New("not in the view")
 
-// Source is how a topic is read.
+// Source reads a topic.
 type Source struct {
 	Spans func(ctx context.Context, from, to time.Time) ([]stream.Span, error)
 	Read  Read
 }
 
-// Verify folds the log and holds the changelog and the view against it. It keeps
-// what it knows from round to round, so the next round takes what has come since.
+// Verify folds the log and checks the changelog and the view against the result. It keeps its
+// state between rounds, so a round folds only the inputs that are new.
 type Verify struct {
-	Inputs  Source // of the observations, by a client of its own
-	Changes Source // of the verdicts, committed
+	Inputs  Source // the observations, read by a client of its own
+	Changes Source // the verdicts, committed records only
 
-	// View reads what is served; nil: nobody looks at it. [ErrNoView]: it has no
-	// such hospital.
+	// View reads the served view of a hospital, with [ErrNoView] if there is none. A nil View
+	// means that the view is not checked.
 	View func(ctx context.Context, hospital string) (*View, error)
-	// Shown lists the hospitals that the view has of a partition.
+	// Shown lists the hospitals of a partition that the view has.
 	Shown func(ctx context.Context, partition int32) ([]string, error)
-	// Patience is how long the view may be behind the log.
+	// Patience is how long the view may lag behind the log.
 	Patience time.Duration
 
 	Hospitals []string // empty: all
-	// Held is the instant from which on every change is still in the changelog:
-	// older ones may be compacted away, and then the log alone is folded.
+	// Held is the instant from which every change is still in the changelog. Older changes may
+	// be compacted away; there the log is folded without a comparison.
 	Held acuity.Instant
-	// Plain has everything derived anew at every step, see [acuity.Fold]: about a
-	// hundred times slower. Otherwise that is done once a day of the log and at
-	// the end.
+	// Plain derives everything anew at every step, about a hundred times slower; see
+	// [acuity.Fold]. Without it, everything is derived anew once a day of the log and at the
+	// end.
 	Plain bool
 	Pace  *Pace
-	// Progress is told how many inputs are done, of how many.
+	// Progress is called with the number of inputs that are done, and their total.
 	Progress func(done, total int64)
 
 	partitions map[int32]*partitionCheck
-	deriving   chan struct{} // has one for each unit that is derived anew
+	deriving   chan struct{} // a semaphore: one token for each unit that is derived anew
 }
 
-// Checked is what a round found of one hospital.
+// Checked is the result of one hospital.
 type Checked struct {
 	Hospital string `json:"hospital"`
-	Inputs   int64  `json:"inputs"`  // folded, ever
-	Changes  int64  `json:"changes"` // held against the changelog
-	Unheld   int64  `json:"unheld"`  // made by the log, and compacted away in the changelog
+	Inputs   int64  `json:"inputs"`  // folded in all rounds
+	Changes  int64  `json:"changes"` // compared with the changelog
+	Unheld   int64  `json:"unheld"`  // made by the log and compacted away in the changelog
 	Version  int64  `json:"version"`
-	Served   int64  `json:"served"` // version of the view that was looked at; 0: none
+	Served   int64  `json:"served"` // version of the view that was compared; 0: none
 
 	Difference *Difference `json:"difference,omitempty"`
 }
 
-// Report is what a round found.
+// Report is the result of a round.
 type Report struct {
 	Hospitals []Checked `json:"hospitals"` // by id
-	Pending   int64     `json:"pending"`   // inputs that are not applied yet
+	Pending   int64     `json:"pending"`   // inputs that the processor has not applied yet
 }
 
 // First returns the first difference, or nil.
@@ -93,10 +93,10 @@ func (r *Report) First() *Difference {
 	return nil
 }
 
-// Round folds what has come since the last round.
+// Round folds the inputs that have come since the last round.
 func (v *Verify) Round(ctx context.Context) (*Report, error) {
-	// First what is served, then what is committed, then what was said: so each
-	// is known of to the next.
+	// The view is read first, then the changelog, then the log. So each one is covered by the
+	// next.
 	changes, err := v.Changes.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
 		return nil, err
@@ -140,7 +140,7 @@ func (v *Verify) report() *Report {
 	return r
 }
 
-// partitionCheck is what is known of one partition.
+// partitionCheck is the state of the check of one partition.
 type partitionCheck struct {
 	v         *Verify
 	partition int32
@@ -161,10 +161,10 @@ func newPartitionCheck(v *Verify, s stream.Span, only []string) *partitionCheck 
 	return &partitionCheck{v: v, partition: s.Partition, only: only, changes: s.From, trimmed: s.From > 0, applied: -1, units: map[string]*unitCheck{}}
 }
 
-// round takes what is new: the view of a moment, the changes that are committed
-// by then, and the inputs that they answer.
+// round reads the view of a moment, the changes that are committed by then, and the inputs
+// that they answer.
 func (p *partitionCheck) round(ctx context.Context, shared *share) error {
-	views, err := p.look(ctx)
+	views, err := p.readViews(ctx)
 	if err != nil {
 		return err
 	}
@@ -189,23 +189,23 @@ func (p *partitionCheck) round(ctx context.Context, shared *share) error {
 		return err
 	}
 	p.pending = inputs.End - p.inputs
-	for p.more() {
+	for p.readWritten() {
 	}
 	if err = p.written.err(); err != nil {
 		return err
 	}
 	p.changes = changes.End
 	for _, u := range p.units {
-		u.rest()
+		u.compareRest()
 	}
-	return p.conclude(ctx, views)
+	return p.compareAll(ctx, views)
 }
 
-// fold folds the inputs that are applied.
+// fold folds the applied inputs.
 func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span) error {
 	said := readAhead(ctx, p.v.Inputs.Read, s, p.inputOf)
-	said.told = shared.tell
-	shared.tell(0, s.End-s.From)
+	said.progress = shared.addProgress
+	shared.addProgress(0, s.End-s.From)
 	defer said.stop()
 	for {
 		in := said.next()
@@ -213,11 +213,11 @@ func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span)
 			return said.err()
 		}
 		for p.applied < in.Offset {
-			if p.more() {
+			if p.readWritten() {
 				continue
 			}
 			if err := p.written.err(); err != nil || !p.old(in.At) {
-				return err // it is not applied yet, nor is what follows
+				return err // this input and all that follow are not applied yet
 			}
 			break
 		}
@@ -226,12 +226,12 @@ func (p *partitionCheck) fold(ctx context.Context, shared *share, s stream.Span)
 			return err
 		}
 		if u := p.unit(in.Hospital); u != nil {
-			u.input(in)
+			u.foldInput(in)
 		}
 	}
 }
 
-// span returns what a topic has of the partition.
+// span returns the span of the partition in a topic.
 func (p *partitionCheck) span(ctx context.Context, s *Source) (stream.Span, error) {
 	spans, err := s.Spans(ctx, time.Time{}, time.Time{})
 	if err != nil {
@@ -245,12 +245,12 @@ func (p *partitionCheck) span(ctx context.Context, s *Source) (stream.Span, erro
 
 var errPartitions = errors.New("observations and verdicts have different numbers of partitions")
 
-// wants reports whether somebody asked for a hospital.
+// wants reports whether a hospital is to be checked.
 func (p *partitionCheck) wants(hospital string) bool {
 	return p.only == nil || slices.Contains(p.only, hospital)
 }
 
-// unit returns what is known of a hospital; nil: nobody asked for it.
+// unit returns the check of a hospital; nil: it is not to be checked.
 func (p *partitionCheck) unit(hospital string) *unitCheck {
 	if !p.wants(hospital) {
 		return nil
@@ -268,19 +268,19 @@ func (p *partitionCheck) inputOf(r *stream.Record, in *Input) (wanted bool) {
 	if hospital := schemas.InputHospital(r.Key); p.wants(hospital) {
 		in.Read(r)
 	} else {
-		in.pass(r)
+		in.setPosition(r)
 		in.Hospital, in.At = hospital, acuity.At(r.Timestamp)
 	}
 	return true
 }
 
-// writtenRecord is a record of the verdicts: a change, or the state of a key.
+// writtenRecord is a record of the verdicts: a change, or the state under a key.
 type writtenRecord struct {
 	recorded
 	hospital string
 	key      string // of a state
 	offset   int64  // in the verdicts
-	fault    error  // of the head of a change
+	fault    error  // why the head of a change cannot be read
 }
 
 // writtenOf reads a record of the verdicts ahead of the fold.
@@ -290,19 +290,18 @@ func (p *partitionCheck) writtenOf(r *stream.Record, w *writtenRecord) (wanted b
 	if schemas.IsChange(r.Key) {
 		w.hospital = string(r.Key)
 		w.ChangeHead, w.fault = schemas.PeekChange(r.Value)
-		return true // also of others: it says which inputs are applied
+		return true // of every hospital: it says which inputs are applied
 	}
 	key, err := schemas.ParseKey(r.Key)
 	if err != nil || !p.wants(key.Hospital) {
-		return false // nobody's, or nobody asked for it
+		return false // foreign, or not to be checked
 	}
 	w.hospital, w.key = key.Hospital, string(r.Key)
 	return true
 }
 
-// more keeps one more record of the verdicts until the fold is there; false:
-// there is none.
-func (p *partitionCheck) more() bool {
+// readWritten reads one more record of the verdicts and keeps it for the fold; false: there is none.
+func (p *partitionCheck) readWritten() bool {
 	w := p.written.next()
 	if w == nil {
 		return false
@@ -319,7 +318,7 @@ func (p *partitionCheck) more() bool {
 		return true
 	case w.fault != nil:
 		if u != nil {
-			u.differ(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)})
+			u.reportDifference(&Difference{Fault: Unreadable, Key: w.hospital, Version: u.version(), Detail: fmt.Sprintf("verdicts %d:%d", p.partition, w.offset)})
 		}
 		return true
 	case w.Cause == acuity.CauseIngest:

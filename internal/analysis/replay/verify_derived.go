@@ -5,10 +5,9 @@ import (
 	"svc/schemas"
 )
 
-// derivation is a unit that is made anew from its facts, as a processor restores
-// it, and held against what the fold had derived step by step. That takes as long
-// as thousands of steps, so it is done in a goroutine of its own, from the records
-// of a moment, while the fold goes on.
+// derivation makes a unit anew from its facts, as a processor restores it, and compares it
+// with the unit that was folded step by step. That takes as long as thousands of steps. So it
+// runs in a goroutine of its own, on the records of one moment, while the fold goes on.
 type derivation struct {
 	done  chan struct{}
 	found *Difference // nil: none
@@ -20,9 +19,9 @@ type factRecord struct {
 	value []byte
 }
 
-// deriveAnew begins to derive the unit anew, once the one before is done.
-func (u *unitCheck) deriveAnew() {
-	u.derived()
+// startDerivation starts a derivation, after the one before has ended.
+func (u *unitCheck) startDerivation() {
+	u.waitDerivation()
 	if u.Difference != nil || u.p.v.Plain {
 		return
 	}
@@ -59,7 +58,7 @@ func (u *unitCheck) deriveAnew() {
 	}()
 }
 
-// viewOfFacts is what ought to be served of a unit, made of its facts alone.
+// viewOfFacts returns the view that the facts of a unit make.
 func viewOfFacts(hospital string, facts []factRecord) (*View, error) {
 	unit := acuity.NewUnit(hospital)
 	for _, f := range facts {
@@ -75,16 +74,16 @@ func viewOfFacts(hospital string, facts []factRecord) (*View, error) {
 	return viewOf(hospital, unit)
 }
 
-// derived waits for what deriving anew has found. It counts if nothing that lies
-// before it differs.
-func (u *unitCheck) derived() {
+// waitDerivation waits for the derivation. Its difference counts unless an earlier version differs
+// already.
+func (u *unitCheck) waitDerivation() {
 	if u.anew == nil {
 		return
 	}
 	<-u.anew.done
 	if found := u.anew.found; found != nil && (u.Difference == nil || found.Version <= u.Difference.Version) {
 		u.Difference = nil
-		u.differ(found)
+		u.reportDifference(found)
 	}
 	u.anew = nil
 }

@@ -8,24 +8,24 @@ import (
 	"svc/internal/testkit/shift"
 )
 
-// What is derived step by step and is not what the facts make is found, with its
-// field and version, and counts before what differs later.
+// A derivation finds a unit that differs from its facts, with field and version. Its
+// difference counts before that of a later version.
 func TestDerivedAnew(t *testing.T) {
 	v := &Verify{deriving: make(chan struct{}, 1)}
 	u := newUnitCheck(&partitionCheck{v: v}, "h000")
 	feeds := shift.New(1, 12, acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC)), time.Minute)
 	for range 400 {
-		u.fold.Take(&Input{Observation: feeds.Next()}, func(*acuity.Change) {})
+		u.fold.Apply(&Input{Observation: feeds.Next()}, func(*acuity.Change) {})
 	}
-	u.deriveAnew()
-	if u.derived(); u.Difference != nil {
+	u.startDerivation()
+	if u.waitDerivation(); u.Difference != nil {
 		t.Fatal(u.Difference)
 	}
 	version := u.version()
 	u.unit.Chart().Rooms[3].Label += "?"
-	u.deriveAnew()
-	u.differ(&Difference{Fault: WrongChange, Version: version + 1})
-	u.derived()
+	u.startDerivation()
+	u.reportDifference(&Difference{Fault: WrongChange, Version: version + 1})
+	u.waitDerivation()
 	if d := u.Difference; d.Fault != WrongDerived || d.Version != version || d.Hospital != "h000" || d.Key != "view room/4" {
 		t.Errorf("found %v", d)
 	}

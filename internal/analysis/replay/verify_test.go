@@ -17,16 +17,16 @@ import (
 	"svc/schemas"
 )
 
-// lived is what a live processor has made of some inputs: its changelog and what
-// it has shown, before it is written anywhere, so that a test can spoil it.
+// lived is the output of a live processor for some inputs: changelog and view. It is not
+// written anywhere yet, so a test can spoil it.
 type lived struct {
 	replaytest.Lived
 	inputs  [][]stream.Record  // by partition
-	foreign map[int32][]string // further hospitals that the view has
+	foreign map[int32][]string // further hospitals in the view
 }
 
-// live applies observations as the processor does, a commit for every few of
-// them, with the timers that the wall clock would have fired.
+// live applies observations as the processor does. It commits after every few, and fires the
+// timers that the wall clock would have fired.
 func live(tb testing.TB, list []*acuity.Observation) *lived {
 	tb.Helper()
 	l := &lived{
@@ -103,15 +103,15 @@ func (l *lived) Show(_ int64, charts []verdict.Chart) {
 	}
 }
 
-// verify writes all of it to a Kafka and verifies it.
-func (l *lived) verify(b *bed) *replay.Verify {
+// verify writes inputs and changelog to a Kafka and returns the check of them.
+func (l *lived) verify(b *testKafka) *replay.Verify {
 	l.TB.Helper()
 	b.write(schemas.Observations().Name, slices.Concat(l.inputs...))
 	b.write(schemas.Verdicts().Name, slices.Concat(l.Changes...))
 	return l.verifier(b)
 }
 
-func (l *lived) verifier(b *bed) *replay.Verify {
+func (l *lived) verifier(b *testKafka) *replay.Verify {
 	log := b.log()
 	return &replay.Verify{
 		Inputs: replay.Source{Spans: log.Spans, Read: log.Read},
@@ -142,11 +142,11 @@ func (l *lived) verifier(b *bed) *replay.Verify {
 	}
 }
 
-// What a processor has written and shown is what the log makes; also for the
-// plain reference, and in the rounds that follow.
+// Changelog and view of a processor agree with the log, also for the plain reference and in
+// later rounds.
 func TestVerifyFindsNothing(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
-	b := newBed(t)
+	b := newTestKafka(t)
 	l := live(t, list)
 	v := l.verify(b)
 	for round := range 2 {
@@ -168,7 +168,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 		}
 	}
 	plain := live(t, list[:300])
-	b2 := newBed(t)
+	b2 := newTestKafka(t)
 	v = plain.verify(b2)
 	v.Plain = true
 	if report, err := v.Round(t.Context()); err != nil || report.First() != nil {
@@ -176,7 +176,7 @@ func TestVerifyFindsNothing(t *testing.T) {
 	}
 }
 
-// planted is a fault that a test plants, and how verify names it.
+// planted is a fault that a test plants, with the code that verify must report.
 type planted struct {
 	plant func(l *lived) (key string, version int64)
 	fault replay.Fault
@@ -184,7 +184,7 @@ type planted struct {
 
 const victim = replaytest.Victim
 
-// further are the faults beyond those of [replaytest.Faults].
+// further holds the faults beyond those of [replaytest.Faults].
 var further = map[string]planted{
 	"an input that nobody sent": {func(l *lived) (string, int64) {
 		p, places := l.ChangesOf(victim)
@@ -218,8 +218,8 @@ var further = map[string]planted{
 	}, replay.MissingState},
 	"a view that was left behind": {func(l *lived) (string, int64) {
 		v := l.Views[victim]
-		// The newest view, under the number of an old one, would be stale in its
-		// fields; that of the beginning is what Redis had there.
+		// The newest view with the version of an old one would be stale in its fields. So the
+		// view is that which Redis had at the beginning.
 		*v = replay.View{Version: 0, Rooms: map[int32]string{}, Site: map[string]string{}}
 		v.Version = 1
 		first := live(l.TB, shifts(2400, 3, 40*time.Second)[:firstOf(victim)])
@@ -233,7 +233,7 @@ var further = map[string]planted{
 	}, replay.MissingField},
 }
 
-// firstOf is after how many observations a hospital has its first.
+// firstOf returns the number of observations up to the first one of a hospital.
 func firstOf(hospital string) int {
 	for i, o := range shifts(2400, 3, 40*time.Second) {
 		if o.Hospital == hospital {
@@ -243,8 +243,8 @@ func firstOf(hospital string) int {
 	return 0
 }
 
-// TestVerifyFindsFaults plants each fault alone, and wants it named with its key
-// and version, and nothing said of the other hospitals.
+// TestVerifyFindsFaults plants each fault alone. Verify must name it with key and version, and
+// report no other hospital.
 func TestVerifyFindsFaults(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	faults := maps.Clone(further)
@@ -255,7 +255,7 @@ func TestVerifyFindsFaults(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := live(t, list)
 			key, version := row.plant(l)
-			report, err := l.verify(newBed(t)).Round(t.Context())
+			report, err := l.verify(newTestKafka(t)).Round(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -276,7 +276,8 @@ func TestVerifyFindsFaults(t *testing.T) {
 	}
 }
 
-// What compaction has taken is no fault, and what follows it is held again.
+// Changes that compaction has removed are no fault, and the changes after them are compared
+// again.
 func TestVerifyAfterCompaction(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	l := live(t, list)
@@ -294,7 +295,7 @@ func TestVerifyAfterCompaction(t *testing.T) {
 		}
 		l.Changes[p] = kept
 	}
-	b := newBed(t)
+	b := newTestKafka(t)
 	v := l.verify(b)
 	report, err := v.Round(t.Context())
 	if err != nil {
@@ -318,11 +319,11 @@ func TestVerifyAfterCompaction(t *testing.T) {
 	}
 }
 
-// Rounds take what has come since, and what is not applied yet waits.
+// A round checks the changes that are new; inputs that are not applied yet are pending.
 func TestVerifyInRounds(t *testing.T) {
 	list := shifts(2400, 3, 40*time.Second)
 	whole := live(t, list)
-	b := newBed(t)
+	b := newTestKafka(t)
 	first := live(t, list[:1200])
 	v := first.verify(b)
 	l := first // what is served now
@@ -361,10 +362,10 @@ func TestVerifyInRounds(t *testing.T) {
 	}
 }
 
-// What cannot be read ends a round and is no difference.
+// A failed read ends a round with an error and is no difference.
 func TestVerifyCannotRead(t *testing.T) {
 	l := live(t, shifts(60, 1, time.Minute))
-	v := l.verify(newBed(t))
+	v := l.verify(newTestKafka(t))
 	away := errors.New("away")
 	v.View = func(context.Context, string) (*replay.View, error) { return nil, away }
 	if _, err := v.Round(t.Context()); !errors.Is(err, away) {

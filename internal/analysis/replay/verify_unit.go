@@ -10,27 +10,27 @@ import (
 	"svc/schemas"
 )
 
-// recorded is a change of the changelog.
+// recorded is a change in the changelog.
 type recorded struct {
 	schemas.ChangeHead
 	value []byte
 }
 
-// unitCheck is one hospital under verification.
+// unitCheck is the check of one hospital.
 type unitCheck struct {
 	Checked
 	p     *partitionCheck
 	unit  *acuity.Unit
 	fold  *Refold
 	state map[string][]byte // newest records of the state, by key
-	queue []recorded        // read, and not yet held against the fold
-	last  recorded          // held last
+	queue []recorded        // changes that are read and not yet compared
+	last  recorded          // the change that was compared last
 
-	together bool           // the versions of the fold are those of the changelog
-	seen     bool           // a change was held against the fold
-	day      acuity.Instant // when all was derived anew last
-	anew     *derivation    // under way; nil: none
-	view     *View          // to be compared at its version
+	together bool           // the fold has the versions of the changelog
+	seen     bool           // a change was compared
+	day      acuity.Instant // day on which everything was derived anew last
+	anew     *derivation    // the running derivation; nil: none
+	view     *View          // the view to compare when the fold has its version
 	scratch  []byte
 }
 
@@ -45,16 +45,16 @@ func newUnitCheck(p *partitionCheck, hospital string) *unitCheck {
 
 func (u *unitCheck) version() int64 { return u.unit.Chart().Unit.Version }
 
-// differ notes a difference; only the first counts.
-func (u *unitCheck) differ(d *Difference) {
+// reportDifference records a difference; only the first one counts.
+func (u *unitCheck) reportDifference(d *Difference) {
 	if u.Difference == nil {
 		d.Hospital = u.Hospital
 		u.Difference = d
 	}
 }
 
-// input folds an input, with the clock at which it was applied.
-func (u *unitCheck) input(in *Input) {
+// foldInput folds an input, at the clock at which the processor applied it.
+func (u *unitCheck) foldInput(in *Input) {
 	if u.Difference != nil {
 		return
 	}
@@ -67,40 +67,40 @@ func (u *unitCheck) input(in *Input) {
 		in.At = u.queue[i].AppliedAt
 	}
 	if i >= 0 && !u.together {
-		// What lies before it was made at a time of which not all is known.
+		// The changes before it were made at a time whose changes are not all held.
 		u.queue = u.queue[i:]
 		i = 0
 	}
 	if o := in.Observation; o != nil {
-		u.until(max(o.ReceivedAt, o.AppliedAt))
+		u.advanceTo(max(o.ReceivedAt, o.AppliedAt))
 	} else {
-		u.until(in.At)
+		u.advanceTo(in.At)
 	}
 	if u.Difference != nil {
 		return
 	}
 	if i >= 0 && !u.together {
-		u.meet(&u.queue[0])
+		u.alignVersion(&u.queue[0])
 	}
-	u.fold.Take(in, func(c *acuity.Change) { u.hold(c, in.Position) })
+	u.fold.Apply(in, func(c *acuity.Change) { u.compareChange(c, in.Position) })
 }
 
-// until takes what is due.
-func (u *unitCheck) until(now acuity.Instant) {
+// advanceTo makes and compares the changes that are due.
+func (u *unitCheck) advanceTo(now acuity.Instant) {
 	for u.Difference == nil {
 		c, more := u.unit.Advance(now)
 		if !more {
 			return
 		}
-		u.hold(&c, stream.Position{Partition: u.p.partition, Offset: c.Offset})
+		u.compareChange(&c, stream.Position{Partition: u.p.partition, Offset: c.Offset})
 	}
 }
 
-// hold holds the changelog against a change that the fold made.
-func (u *unitCheck) hold(c *acuity.Change, in stream.Position) {
+// compareChange compares a change of the fold with the changelog.
+func (u *unitCheck) compareChange(c *acuity.Change, in stream.Position) {
 	u.skipCopies()
 	u.Version = c.Version
-	defer u.passed(c)
+	defer u.compareDue(c)
 	if len(u.queue) == 0 || u.queue[0].Version > c.Version || !u.together {
 		u.unheld(c, in)
 		return
@@ -108,19 +108,19 @@ func (u *unitCheck) hold(c *acuity.Change, in stream.Position) {
 	r := u.queue[0]
 	made, err := schemas.EncodeChange(u.scratch[:0], c)
 	if err != nil {
-		u.differ(u.at(Unreadable, c, in, err.Error()))
+		u.reportDifference(u.differenceAt(Unreadable, c, in, err.Error()))
 		return
 	}
 	u.scratch = made
 	if string(made) != string(r.value) {
 		written, err := schemas.DecodeChange(r.value)
 		if err != nil {
-			u.differ(u.at(Unreadable, c, in, "the change cannot be decoded"))
+			u.reportDifference(u.differenceAt(Unreadable, c, in, "the change cannot be decoded"))
 			return
 		}
 		written.Hospital = c.Hospital
 		if again, err := schemas.EncodeChange(nil, written); err != nil || string(again) != string(made) {
-			u.differ(u.judge(c, written, in))
+			u.reportDifference(u.classifyChange(c, written, in))
 			return
 		}
 	}
@@ -128,14 +128,14 @@ func (u *unitCheck) hold(c *acuity.Change, in stream.Position) {
 	u.Changes++
 }
 
-// skipCopies drops the copies of the newest change that a checkpoint writes.
+// skipCopies drops the copies of the newest change that checkpoints write.
 func (u *unitCheck) skipCopies() {
 	for len(u.queue) > 0 && u.seen && u.queue[0].Version == u.last.Version && string(u.queue[0].value) == string(u.last.value) {
 		u.queue = u.queue[1:]
 	}
 }
 
-// unheld takes a change that the changelog does not have: compacted away, or
+// unheld handles a change that the changelog does not have: it was compacted away, or it is
 // missing.
 func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 	if !u.p.old(c.AppliedAt) && (!u.p.trimmed || u.seen) {
@@ -145,17 +145,16 @@ func (u *unitCheck) unheld(c *acuity.Change, in stream.Position) {
 		} else if c.Cause == acuity.CauseIngest {
 			fault = LostInput
 		}
-		u.differ(u.at(fault, c, in, detail))
+		u.reportDifference(u.differenceAt(fault, c, in, detail))
 		return
 	}
 	u.Unheld++
 	u.together = false
 }
 
-// meet brings the version of the fold in line with a change of the changelog,
-// after some that are not held: whether a timer fired before or after an input
-// that was late is known of no more.
-func (u *unitCheck) meet(r *recorded) {
+// alignVersion gives the fold the version of a recorded change, after changes that are not held.
+// Without them nobody knows whether a timer fired before or after a late input.
+func (u *unitCheck) alignVersion(r *recorded) {
 	u.together = true
 	if u.version()+1 == r.Version {
 		return
@@ -171,15 +170,15 @@ func (u *unitCheck) meet(r *recorded) {
 			s = &moved
 		}
 		if err := again.Restore(string(key), s); err != nil {
-			u.differ(&Difference{Fault: WrongDerived, Key: string(key), Version: r.Version, Detail: err.Error()})
+			u.reportDifference(&Difference{Fault: WrongDerived, Key: string(key), Version: r.Version, Detail: err.Error()})
 		}
 	})
 	again.Restored()
 	u.unit, u.fold.unit = again, again
 }
 
-// at makes a difference of a change.
-func (u *unitCheck) at(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
+// differenceAt makes a difference at a change.
+func (u *unitCheck) differenceAt(fault Fault, c *acuity.Change, in stream.Position, detail string) *Difference {
 	d := &Difference{Fault: fault, Key: u.Hospital, Version: c.Version, Detail: detail}
 	if c.Cause == acuity.CauseIngest {
 		d.Input = position(in)
@@ -187,8 +186,8 @@ func (u *unitCheck) at(fault Fault, c *acuity.Change, in stream.Position, detail
 	return d
 }
 
-// judge says how a change of the changelog is wrong.
-func (u *unitCheck) judge(made, written *acuity.Change, in stream.Position) *Difference {
+// classifyChange finds out how a recorded change is wrong.
+func (u *unitCheck) classifyChange(made, written *acuity.Change, in stream.Position) *Difference {
 	other := func(fault Fault, detail string) *Difference {
 		return &Difference{Fault: fault, Key: u.Hospital, Version: written.Version, Input: position(stream.Position{Partition: in.Partition, Offset: written.Offset}), Detail: detail}
 	}
@@ -198,24 +197,23 @@ func (u *unitCheck) judge(made, written *acuity.Change, in stream.Position) *Dif
 	case written.Cause == acuity.CauseIngest && written.Offset < in.Offset:
 		return other(AppliedTwice, "")
 	case written.Cause == acuity.CauseIngest && made.Cause == acuity.CauseIngest && written.Offset > in.Offset:
-		if u.later(in.Offset) {
+		if u.changeFollows(in.Offset) {
 			return other(Swapped, "input "+position(in)+" comes after it")
 		}
-		return u.at(LostInput, made, in, fmt.Sprintf("the version is of input %d:%d", in.Partition, written.Offset))
+		return u.differenceAt(LostInput, made, in, fmt.Sprintf("the version is of input %d:%d", in.Partition, written.Offset))
 	default:
-		return u.at(WrongChange, made, in, changedFields(written, made))
+		return u.differenceAt(WrongChange, made, in, changedFields(written, made))
 	}
 }
 
-// lookAhead is how many records are looked through for an input that was applied
-// late.
+// lookAhead is how many records are searched for an input that was applied late.
 const lookAhead = 20_000
 
-// later reports whether a change of an input lies further on.
-func (u *unitCheck) later(offset int64) bool {
+// changeFollows reports whether a change of an input lies further on.
+func (u *unitCheck) changeFollows(offset int64) bool {
 	for i, n := 0, 0; ; i++ {
 		for i >= len(u.queue) {
-			if n++; n > lookAhead || !u.p.more() {
+			if n++; n > lookAhead || !u.p.readWritten() {
 				return false
 			}
 		}
@@ -225,20 +223,21 @@ func (u *unitCheck) later(offset int64) bool {
 	}
 }
 
-// passed looks at what is to be looked at once a change is folded.
-func (u *unitCheck) passed(c *acuity.Change) {
+// compareDue compares what is to be compared after a change: the view, and once a day a
+// derivation.
+func (u *unitCheck) compareDue(c *acuity.Change) {
 	if u.view != nil && u.view.Version == c.Version {
 		u.compareView(u.view)
 		u.view = nil
 	}
 	if day := c.AppliedAt - c.AppliedAt%acuity.Instant(24*60*60*1000); day != u.day {
 		u.day = day
-		u.deriveAnew()
+		u.startDerivation()
 	}
 }
 
-// rest takes what the changelog has beyond the last input: what came due.
-func (u *unitCheck) rest() {
+// compareRest checks the changes after the last input, which came due by time.
+func (u *unitCheck) compareRest() {
 	for u.Difference == nil {
 		if u.skipCopies(); len(u.queue) == 0 {
 			return
@@ -246,22 +245,22 @@ func (u *unitCheck) rest() {
 		r := u.queue[0]
 		if r.Cause == acuity.CauseTime {
 			if !u.together {
-				u.until(r.AppliedAt - 1)
-				u.meet(&r)
+				u.advanceTo(r.AppliedAt - 1)
+				u.alignVersion(&r)
 			}
 			before := u.version()
-			u.until(r.AppliedAt)
+			u.advanceTo(r.AppliedAt)
 			if u.Difference == nil && u.version() == before {
-				u.extra(&r)
+				u.reportExtra(&r)
 			}
 			continue
 		}
-		u.extra(&r)
+		u.reportExtra(&r)
 	}
 }
 
-// extra is a change that the log does not make.
-func (u *unitCheck) extra(r *recorded) {
+// reportExtra reports a change that the log does not make.
+func (u *unitCheck) reportExtra(r *recorded) {
 	d := &Difference{Fault: WrongChange, Key: u.Hospital, Version: r.Version, Detail: "nothing was due"}
 	if r.Cause == acuity.CauseIngest {
 		d.Input = position(stream.Position{Partition: u.p.partition, Offset: r.Offset})
@@ -272,10 +271,10 @@ func (u *unitCheck) extra(r *recorded) {
 	if r.Version <= u.version() {
 		d.Fault, d.Detail = DoubledVersion, ""
 	}
-	u.differ(d)
+	u.reportDifference(d)
 }
 
-// compareState holds the newest records of the state against the facts.
+// compareState compares the newest records of the state with the facts.
 func (u *unitCheck) compareState() {
 	if u.Difference != nil {
 		return
@@ -284,7 +283,7 @@ func (u *unitCheck) compareState() {
 	u.unit.States(func(key []byte, s acuity.State) {
 		value, err := schemas.EncodeState(nil, s)
 		if err != nil {
-			u.differ(&Difference{Fault: WrongState, Key: string(key), Version: u.version(), Detail: err.Error()})
+			u.reportDifference(&Difference{Fault: WrongState, Key: string(key), Version: u.version(), Detail: err.Error()})
 		}
 		made[string(key)] = value
 	})
@@ -292,14 +291,14 @@ func (u *unitCheck) compareState() {
 		written, there := u.state[key]
 		switch {
 		case !there:
-			u.differ(&Difference{Fault: MissingState, Key: key, Version: u.version()})
+			u.reportDifference(&Difference{Fault: MissingState, Key: key, Version: u.version()})
 		case !sameRecord(written, made[key]):
-			u.differ(&Difference{Fault: WrongState, Key: key, Version: u.version()})
+			u.reportDifference(&Difference{Fault: WrongState, Key: key, Version: u.version()})
 		}
 	}
 	for _, key := range slices.Sorted(maps.Keys(u.state)) {
 		if _, ought := made[key]; !ought {
-			u.differ(&Difference{Fault: LostTomb, Key: key, Version: u.version()})
+			u.reportDifference(&Difference{Fault: LostTomb, Key: key, Version: u.version()})
 		}
 	}
 }

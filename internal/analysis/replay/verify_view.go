@@ -13,7 +13,7 @@ import (
 	"svc/schemas"
 )
 
-// viewOf is what ought to be served of a unit.
+// viewOf returns the view that ought to be served of a unit.
 func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
 	chart := unit.Chart()
 	v := &View{Version: chart.Unit.Version, Rooms: map[int32]string{}, Site: map[string]string{}}
@@ -37,7 +37,7 @@ func viewOf(hospital string, unit *acuity.Unit) (*View, error) {
 	return v, err
 }
 
-// firstField returns the first field of a view that is not what it ought to be.
+// firstField returns the first field in which the served view is wrong.
 func firstField(served, ought *View) (field string, fault Fault) {
 	if served.Unit != ought.Unit {
 		if served.Unit == "" {
@@ -73,21 +73,21 @@ func firstKey[K int32 | string](served, ought map[K]string) (key K, fault Fault)
 	return key, ""
 }
 
-// compareView holds a view against the fold at its version.
+// compareView compares a view with the fold at the same version.
 func (u *unitCheck) compareView(served *View) {
 	u.Served = served.Version
 	ought, err := viewOf(u.Hospital, u.unit)
 	if err != nil {
-		u.differ(&Difference{Fault: WrongDerived, Key: u.Hospital, Version: served.Version, Detail: err.Error()})
+		u.reportDifference(&Difference{Fault: WrongDerived, Key: u.Hospital, Version: served.Version, Detail: err.Error()})
 		return
 	}
 	if field, fault := firstField(served, ought); fault != "" {
-		u.differ(&Difference{Fault: fault, Key: "view " + field, Version: served.Version})
+		u.reportDifference(&Difference{Fault: fault, Key: "view " + field, Version: served.Version})
 	}
 }
 
-// look reads what is served of the hospitals of the partition.
-func (p *partitionCheck) look(ctx context.Context) (map[string]*View, error) {
+// readViews reads the views of the hospitals of the partition.
+func (p *partitionCheck) readViews(ctx context.Context) (map[string]*View, error) {
 	if p.v.View == nil {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func (p *partitionCheck) look(ctx context.Context) (map[string]*View, error) {
 	if hospitals == nil {
 		var err error
 		if hospitals, err = p.v.Shown(ctx, p.partition); err != nil {
-			return nil, err //nolint:wrapcheck // of the caller's own
+			return nil, err //nolint:wrapcheck // the caller's own error
 		}
 	}
 	views := map[string]*View{}
@@ -109,7 +109,7 @@ func (p *partitionCheck) look(ctx context.Context) (map[string]*View, error) {
 		}
 		views[h] = view
 		u := p.unit(h)
-		if u.view = view; u.version() == view.Version { // nothing has come since the last round
+		if u.view = view; u.version() == view.Version { // no input has come since the last round
 			u.compareView(view)
 			u.view = nil
 		}
@@ -117,17 +117,17 @@ func (p *partitionCheck) look(ctx context.Context) (map[string]*View, error) {
 	return views, nil
 }
 
-// conclude compares state and view at the end of what is committed.
-func (p *partitionCheck) conclude(ctx context.Context, views map[string]*View) error {
+// compareAll compares state and view after the last committed change.
+func (p *partitionCheck) compareAll(ctx context.Context, views map[string]*View) error {
 	for _, hospital := range slices.Sorted(maps.Keys(p.units)) {
 		u := p.units[hospital]
-		u.deriveAnew()
-		u.derived()
+		u.startDerivation()
+		u.waitDerivation()
 		u.compareState()
 		if p.v.View == nil || u.Difference != nil {
 			continue
 		}
-		if err := p.served(ctx, u, views[hospital]); err != nil {
+		if err := p.checkServed(ctx, u, views[hospital]); err != nil {
 			return err
 		}
 		u.view = nil
@@ -135,15 +135,15 @@ func (p *partitionCheck) conclude(ctx context.Context, views map[string]*View) e
 	return nil
 }
 
-// askAgain is how often a view that is behind is asked again.
+// askAgain is the interval at which a view that lags behind is read again.
 const askAgain = 50 * time.Millisecond
 
-// served wants the view of a hospital to be that of its newest change, or newer:
-// it may be written a moment after the commit.
-func (p *partitionCheck) served(ctx context.Context, u *unitCheck, view *View) error {
+// checkServed checks that the view has the newest change, or a newer one. The view may be written a
+// moment after the commit.
+func (p *partitionCheck) checkServed(ctx context.Context, u *unitCheck, view *View) error {
 	want := u.version()
 	if want == 0 {
-		u.differ(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
+		u.reportDifference(&Difference{Fault: ForeignField, Key: "view " + u.Hospital, Detail: "the log has no such hospital"})
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.v.Patience)
@@ -154,9 +154,9 @@ func (p *partitionCheck) served(ctx context.Context, u *unitCheck, view *View) e
 		select {
 		case <-ctx.Done():
 			if view == nil {
-				u.differ(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
+				u.reportDifference(&Difference{Fault: MissingField, Key: "view " + u.Hospital, Version: want})
 			} else {
-				u.differ(&Difference{Fault: StaleView, Key: "view " + u.Hospital, Version: view.Version, Detail: fmt.Sprintf("version %d is in the log", want)})
+				u.reportDifference(&Difference{Fault: StaleView, Key: "view " + u.Hospital, Version: view.Version, Detail: fmt.Sprintf("version %d is in the log", want)})
 			}
 			return nil
 		case <-tick.C:

@@ -8,11 +8,11 @@ import (
 	"svc/acuity"
 )
 
-// Moment is an instant as a column has it: milliseconds since the Unix epoch in
-// UTC, in text as RFC 3339. Zero is null.
+// Moment is an instant in a column: milliseconds since the Unix epoch in UTC, as text RFC
+// 3339. Zero is null.
 type Moment int64
 
-// MarshalJSON writes the text, or null.
+// MarshalJSON writes RFC 3339, or null.
 func (m Moment) MarshalJSON() ([]byte, error) {
 	if m == 0 {
 		return []byte("null"), nil
@@ -20,7 +20,7 @@ func (m Moment) MarshalJSON() ([]byte, error) {
 	return strconv.AppendQuote(nil, m.text()), nil
 }
 
-// UnmarshalJSON reads the text, or null.
+// UnmarshalJSON reads RFC 3339, or null.
 func (m *Moment) UnmarshalJSON(b []byte) error {
 	var at *time.Time
 	if err := json.Unmarshal(b, &at); err != nil {
@@ -36,7 +36,7 @@ func (m Moment) text() string {
 	return time.UnixMilli(int64(m)).UTC().Format("2006-01-02T15:04:05.000Z")
 }
 
-// The words of the columns, as the API has them where it has any.
+// The words of the columns; they are those of the API where it has any.
 var (
 	eventWords      = [...]string{"other", "A01", "A02", "A03", "A04", "A06", "A07", "A08", "A11", "A12", "A13"}
 	signalWords     = [...]string{"", "medication", "observation", "lab", "device", "condition"}
@@ -48,11 +48,11 @@ var (
 	effectWords     = [...]string{"", "surge.level_changed", "room.rescored"}
 )
 
-// some is a column that may be null: what is not zero. It is a pointer, because
-// parquet-go takes the zeros of a column without pointers for nulls by itself, and
-// writes some of them as zeros: where, of 64 rows, only the second has a value, for
-// one, all that follow it count as having one.
-func some[T comparable](v T) *T {
+// nullable returns the value of a nullable column; the zero value becomes null. It is a pointer
+// for a reason. In a column without pointers, parquet-go takes zeros for nulls and writes some
+// of them as zeros. For example, of 64 rows with a value only in the second, all rows after it
+// come back with a value.
+func nullable[T comparable](v T) *T {
 	var zero T
 	if v == zero {
 		return nil
@@ -60,8 +60,8 @@ func some[T comparable](v T) *T {
 	return &v
 }
 
-// word names a number of an enumeration; one that this table does not know yet
-// is its number.
+// word returns the word of an enumeration's number; a number that the table does not know is
+// written as digits.
 func word[E ~uint8](words []string, e E) string {
 	if int(e) < len(words) {
 		return words[e]
@@ -69,7 +69,7 @@ func word[E ~uint8](words []string, e E) string {
 	return strconv.Itoa(int(e))
 }
 
-func letter(c byte) string {
+func classLetter(c byte) string {
 	if c == 0 {
 		return ""
 	}

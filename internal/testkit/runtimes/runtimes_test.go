@@ -9,28 +9,28 @@ import (
 	"testing"
 )
 
-// seen is a test under observation: it keeps its name and how it ended.
-type seen struct {
+// observedTest is a test under observation: it keeps its name and how it ended.
+type observedTest struct {
 	testing.TB
 	name, skipped, failed string
 }
 
-func (s *seen) Name() string { return s.name }
+func (s *observedTest) Name() string { return s.name }
 
-func (s *seen) Skip(args ...any) {
+func (s *observedTest) Skip(args ...any) {
 	s.skipped = fmt.Sprint(args...)
 	runtime.Goexit()
 }
 
-func (s *seen) Fatal(args ...any) {
+func (s *observedTest) Fatal(args ...any) {
 	s.failed = fmt.Sprint(args...)
 	runtime.Goexit()
 }
 
 // try runs a test and says how it ended.
-func try(t *testing.T, name string, test func(t testing.TB)) *seen {
+func try(t *testing.T, name string, test func(t testing.TB)) *observedTest {
 	t.Helper()
-	s := &seen{TB: t, name: name}
+	s := &observedTest{TB: t, name: name}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

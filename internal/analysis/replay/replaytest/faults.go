@@ -1,6 +1,5 @@
-// Package replaytest spoils what a processor has written and shown, one fault at
-// a time, for tests that want [replay.Verify] to name it: on the embedded broker
-// and on real servers.
+// Package replaytest spoils the changelog and the view of a processor, one fault at a time.
+// Tests on the embedded broker and on real servers want [replay.Verify] to name the fault.
 package replaytest
 
 import (
@@ -14,26 +13,25 @@ import (
 	"svc/schemas"
 )
 
-// Victim is the hospital whose records are spoilt; it needs some hundreds of
-// inputs, as of package shift.
+// Victim is the hospital whose records are spoilt. It needs some hundreds of inputs, as
+// package shift makes them.
 const Victim = "h001"
 
-// Lived is what a processor has made of its inputs: the changelog, and what it
-// has shown.
+// Lived is the output of a processor: the changelog and the view.
 type Lived struct {
 	TB      testing.TB
 	Changes [][]stream.Record // the verdicts, by partition
 	Views   map[string]*replay.View
 }
 
-// Planted is a fault, and how verify names it.
+// Planted is a fault, with the code that verify must report.
 type Planted struct {
-	// Plant spoils a copy of what is right and returns the place.
+	// Plant spoils the output and returns the key and the version of the fault.
 	Plant func(l *Lived) (key string, version int64)
 	Fault replay.Fault
 }
 
-// ChangesOf are the places of the changes of a hospital in its partition.
+// ChangesOf returns the indices of the changes of a hospital in its partition.
 func (l *Lived) ChangesOf(hospital string) (partition int32, places []int) {
 	partition = schemas.Partition([]byte(hospital), int32(len(l.Changes))) //nolint:gosec // a handful
 	for i, r := range l.Changes[partition] {
@@ -66,7 +64,7 @@ func (l *Lived) Change(partition int32, place int) *acuity.Change {
 	return c
 }
 
-// Pair picks a change of the victim by an input, with another one after it.
+// Pair picks two changes of the victim by inputs, one right after the other.
 func (l *Lived) Pair(want func(c, next *acuity.Change) bool) (partition int32, place, next int) {
 	l.TB.Helper()
 	partition, places := l.ChangesOf(Victim)
@@ -82,7 +80,7 @@ func (l *Lived) Pair(want func(c, next *acuity.Change) bool) (partition int32, p
 
 func anyPair(_, _ *acuity.Change) bool { return true }
 
-// renumber gives the changes of the victim from a place on other versions.
+// renumber adds to the versions of the victim's changes, from an index on.
 func (l *Lived) renumber(partition int32, from int, by int64) {
 	for i := from; i < len(l.Changes[partition]); i++ {
 		if string(l.Changes[partition][i].Key) == Victim {
@@ -91,7 +89,7 @@ func (l *Lived) renumber(partition int32, from int, by int64) {
 	}
 }
 
-// Faults are the ten that verify must find wherever it runs.
+// Faults are the ten faults that verify must find wherever it runs.
 var Faults = map[string]Planted{
 	"a lost input": {func(l *Lived) (string, int64) {
 		p, i, _ := l.Pair(anyPair)
@@ -149,8 +147,8 @@ var Faults = map[string]Planted{
 	}, replay.WrongChange},
 	"a lost tombstone": {func(l *Lived) (string, int64) {
 		p, _ := l.ChangesOf(Victim)
-		last := map[string]int{} // by key, the place of its record before
-		gone := map[string]int{} // by key, that of the tombstone that ended it
+		last := map[string]int{} // by key, the index of its latest record
+		gone := map[string]int{} // by key, the index of the tombstone that ended it
 		for i, r := range l.Changes[p] {
 			key := string(r.Key)
 			if string(schemas.HospitalOf(r.Key)) != Victim {
