@@ -48,7 +48,7 @@ func simulated(t *testing.T, until time.Duration) iter.Seq[simulate.Request] {
 
 func cutHours(t *testing.T, requests iter.Seq[simulate.Request]) []*acuity.Snapshot {
 	t.Helper()
-	list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", zone))
+	list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", zone))
 	if err != nil {
 		t.Fatal(err)
 	}

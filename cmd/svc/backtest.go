@@ -182,7 +182,7 @@ func (b *backtestCommand) ofFile(ctx context.Context) ([]*acuity.Snapshot, error
 	}
 	lines := cli.Interruptible(ctx, in)
 	defer lines.Close() //nolint:errcheck // it was only read
-	return b.read(hours.OfRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
+	return b.read(hours.FromRequests(hours.Lines(lines), b.options.Hospital, b.options.Zone))
 }
 
 // read gathers hours in their order, and shows how many there are by now.
@@ -219,7 +219,7 @@ func (b *backtestCommand) ofObservations(ctx context.Context) ([]*acuity.Snapsho
 		return nil, err
 	}
 	defer log.Close()
-	return b.read(hours.OfInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
+	return b.read(hours.FromInputs(log.Inputs(ctx, b.options.Hospital, time.Time{}, time.Time{}), b.options.Hospital))
 }
 
 // ofSnapshots reads the hours that were recorded. They were written in

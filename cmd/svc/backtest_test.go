@@ -64,7 +64,7 @@ func TestBacktestSources(t *testing.T) {
 		value, unfit := schemas.EncodeObservation(nil, o)
 		put(schemas.Observations(), value, unfit)
 	}
-	list, err := hours.Ordered(hours.OfRequests(hours.Lines(bytes.NewReader(lines)), "north", zone))
+	list, err := hours.Ordered(hours.FromRequests(hours.Lines(bytes.NewReader(lines)), "north", zone))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -222,7 +222,7 @@ func (p *demoPast) keep(r *simulate.Request) {
 }
 
 func (p *demoPast) all() []demoRequest {
-	p.addBatch(p.events.Take())
+	p.addBatch(p.events.Flush())
 	all := append(p.batches, p.signs...)
 	for _, one := range append([]demoRequest{p.before}, p.last[:]...) {
 		if one.body != nil {

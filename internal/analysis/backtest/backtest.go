@@ -1,6 +1,6 @@
-// Package backtest measures forecasts against what came: at every recorded hour
-// of a hospital the model knows the hours before alone, forecasts the next eight,
-// and is compared with them, as are simple rivals.
+// Package backtest measures forecasts. At every recorded hour of a hospital the model, which
+// knows only the hours before, forecasts the next eight. The forecast is then compared with
+// those hours, beside the forecasts of simple rivals.
 package backtest
 
 import (
@@ -15,23 +15,23 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Options say what is measured.
+// Options say which hours and models are measured.
 type Options struct {
 	Hospital string
 	Zone     *time.Location // of the hospital; nil: UTC
-	// From and To are the first hour from which a forecast counts, and the one
-	// before which the last does; 0: all. Hours before From are learnt.
+	// A forecast counts if its origin lies in [From, To), in hours; 0: unbounded. Hours before
+	// From are learnt.
 	From, To int32
-	// Warmup is how many observed hours must be learnt before a forecast counts
-	// in the main tables; those by age of the history count all.
+	// Warmup is how many observed hours are learnt before a forecast counts in the main tables.
+	// The tables by age of the history count all forecasts.
 	Warmup int
-	Models []string // by Name of their results; empty: all
+	Models []string // names of results; empty: all
 }
 
-// Method is the name of the model's results.
+// Method is the name of the model in the results.
 const Method = forecast.Method
 
-// Models returns the names of all that can be compared.
+// Models returns the names of all methods that can be compared.
 func Models() []string {
 	list := []string{Method}
 	for _, b := range baselines {
@@ -40,23 +40,23 @@ func Models() []string {
 	return list
 }
 
-// origin is an hour from which was forecast.
+// origin is an hour from which the model forecasts.
 type origin struct {
 	snapshot *acuity.Snapshot
-	age      int // observed hours learnt
+	age      int // observed hours that the model has learnt
 	level    acuity.Level
 	ahead    [forecast.Horizon]forecast.Ahead
 	slots    [forecast.Horizon]int
-	rivals   [][forecast.Horizon]float64 // as baselines: nurses required
-	census   [][forecast.Horizon]float64 // likewise: occupied rooms
+	rivals   [][forecast.Horizon]float64 // nurses required, by baseline
+	census   [][forecast.Horizon]float64 // occupied rooms, by baseline
 	levels   [forecast.Horizon][3]chances
 }
 
-// ErrTooFew says that no hour is left behind those that are learnt first.
+// ErrTooFew says that no hour is left after the warm-up.
 var ErrTooFew = errors.New("too few observed hours")
 
-// Run measures the forecasts over hours in ascending order; of an hour that
-// comes twice the first counts. The error is one of the hours, or of options.
+// Run measures the forecasts over hours in ascending order. If an hour comes twice, the first
+// one counts. Errors come from hours or from wrong options.
 func Run(hours iter.Seq2[*acuity.Snapshot, error], o Options) (*Report, error) {
 	if o.Zone == nil {
 		o.Zone = time.UTC
@@ -114,8 +114,7 @@ func (r *run) slot(hour int32) int {
 	return int(t.Weekday())*24 + t.Hour()
 }
 
-// hour compares an hour with what was forecast for it, then learns it and
-// forecasts from it.
+// hour compares an hour with its forecasts, then learns it and forecasts from it.
 func (r *run) hour(s *acuity.Snapshot) {
 	gauge := s.Gauge()
 	required := float64(gauge.Required) / float64(acuity.Nurse)
@@ -129,14 +128,14 @@ func (r *run) hour(s *acuity.Snapshot) {
 	for i := range r.past {
 		r.compare(&r.past[i], s, required, &gauge, level)
 	}
-	r.leads.see(level, r.past, s.Hour, r.counts)
+	r.leads.observe(level, r.past, s.Hour, r.counts)
 
 	slot := r.slot(s.Hour)
 	for _, b := range r.rivals {
-		b.see(s.Hour, slot, required)
+		b.observe(s.Hour, slot, required)
 	}
 	for _, b := range r.census {
-		b.see(s.Hour, slot, float64(s.Occupied))
+		b.observe(s.Hour, slot, float64(s.Occupied))
 	}
 	forecast.Learn(r.model, s, r.options.Zone)
 	o := origin{snapshot: s, age: int(r.model.Learnt), level: level}
@@ -154,13 +153,13 @@ func (r *run) hour(s *acuity.Snapshot) {
 	r.past = append(r.past, o)
 }
 
-// counts reports whether a forecast is part of the main tables.
+// counts reports whether a forecast counts in the main tables.
 func (r *run) counts(o *origin) bool {
 	return o.age >= r.options.Warmup && o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 }
 
-// compare scores one hour ahead of an origin. The levels are those with the
-// nurses of the origin: who is called in is not forecast.
+// compare scores one hour ahead of an origin. It judges levels with the nurses of the origin,
+// because a forecast does not know who will be called in.
 func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *acuity.Gauge, came acuity.Level) {
 	h := int(s.Hour-o.snapshot.Hour) - 1
 	held := *gauge
@@ -169,19 +168,19 @@ func (r *run) compare(o *origin, s *acuity.Snapshot, required float64, gauge *ac
 	f := &o.ahead[h]
 	within := o.snapshot.Hour >= r.options.From && o.snapshot.Hour < r.options.To
 	if o.age >= 24 && within {
-		r.report.age(o, h, required)
+		r.report.addAge(o, h, required)
 	}
 	if r.counts(o) {
-		r.report.nurses(o, h, required)
+		r.report.addNurses(o, h, required)
 		addErrors(r.report.inner.census, float64(f.Occupied), o.census, h, float64(s.Occupied))
 		var by [1 + 3]chances
 		for x := range by[0] {
 			by[0][x] = float64(f.AtLeast[x])
 		}
 		copy(by[1:], o.levels[h][:])
-		r.report.level(h, &by, level, came)
-		r.report.week(s.Hour, f, required)
-		r.report.show(h, s.Hour, f, required)
+		r.report.addLevels(h, &by, level, came)
+		r.report.addWeek(s.Hour, f, required)
+		r.report.addSample(h, s.Hour, f, required)
 	}
-	r.levels.see(h, o.slots[h], o.level, level)
+	r.levels.observe(h, o.slots[h], o.level, level)
 }

@@ -16,8 +16,8 @@ import (
 	"svc/internal/analysis/backtest"
 )
 
-// unit makes up hours of a unit whose women come by day and leave after about
-// half a day, with one nurse each.
+// unit makes up the hours of a unit. Women come by day, need one nurse each and leave after
+// about half a day.
 func unit(seed uint64, hours int) []acuity.Snapshot {
 	random := rand.New(rand.NewPCG(seed, 7))
 	list := make([]acuity.Snapshot, hours)
@@ -65,7 +65,7 @@ func run(t *testing.T, list []acuity.Snapshot, o backtest.Options) *backtest.Rep
 	return r
 }
 
-// TestCounts: which forecasts are compared.
+// TestCounts: the number of forecasts that are compared.
 func TestCounts(t *testing.T) {
 	list := unit(1, 30*24)
 	const first = 490_000
@@ -92,8 +92,8 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// TestErrorsByHand: a unit that needs two nurses by day and one by night, for
-// weeks: persistence errs by exactly the hours whose half of the day is another.
+// TestErrorsByHand: a unit needs two nurses by day and one by night, for weeks. Persistence
+// errs in exactly the hours that lie in the other half of the day.
 func TestErrorsByHand(t *testing.T) {
 	list := make([]acuity.Snapshot, 6*168)
 	for i := range list {
@@ -129,7 +129,7 @@ func TestErrorsByHand(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks: later hours change nothing of what was measured before.
+// TestNothingLeaks: later hours do not change the measures of earlier ones.
 func TestNothingLeaks(t *testing.T) {
 	list := unit(2, 40*24)
 	o := backtest.Options{Warmup: 10 * 24, To: list[500].Hour}
@@ -168,8 +168,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestGateBites: of a unit without any pattern, a forecast cannot be better than
-// the best rival by a tenth, and the gate says so.
+// TestGateBites: on a unit without any pattern no forecast can beat the best rival by a tenth,
+// and the gate says so.
 func TestGateBites(t *testing.T) {
 	list := unit(3, 60*24)
 	for i := range list { // everybody leaves and is another by the next hour
@@ -184,7 +184,7 @@ func TestGateBites(t *testing.T) {
 	}
 }
 
-// TestReports: the three forms say the same, and the page loads nothing.
+// TestReports: JSON, CSV and HTML agree, and the page loads nothing.
 func TestReports(t *testing.T) {
 	r := run(t, unit(4, 40*24), backtest.Options{Hospital: "h <b>1</b>", Warmup: 14 * 24, Models: []string{"persistence", "blend"}})
 	if len(r.Models) != 3 || r.Models[0].Name != backtest.Method {

@@ -2,16 +2,15 @@ package backtest
 
 import "svc/acuity/forecast"
 
-// baseline forecasts the nurses required from their past alone.
+// baseline forecasts the nurses required, or the occupied rooms, from their past alone.
 type baseline interface {
-	// see takes an observed hour. Hours ascend; those that are left out were not
-	// observed.
-	see(hour int32, slot int, required float64)
-	// ahead forecasts the hours after the last one seen; slots are theirs.
+	// observe learns an observed hour. Hours ascend; hours that are left out were not observed.
+	observe(hour int32, slot int, required float64)
+	// ahead forecasts the hours after the last one seen; slots are their hours of the week.
 	ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64
 }
 
-// baselines are those that every forecast is compared with.
+// baselines are the rivals of every forecast.
 var baselines = []struct {
 	Name string
 	make func() baseline
@@ -23,10 +22,10 @@ var baselines = []struct {
 	{"holt-winters", func() baseline { return &holtWinters{} }},
 }
 
-// persistence: it stays as it is.
+// persistence: the value stays as it is.
 type persistence struct{ now float64 }
 
-func (p *persistence) see(_ int32, _ int, required float64) { p.now = required }
+func (p *persistence) observe(_ int32, _ int, required float64) { p.now = required }
 
 func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	var list [forecast.Horizon]float64
@@ -36,8 +35,8 @@ func (p *persistence) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// hourOfWeek: as usual at that hour of the week, of late. Until an hour of the
-// week was seen, as usual at that hour of the day.
+// hourOfWeek: the recent mean at that hour of the week. For an hour of the week without data,
+// the mean at that hour of the day.
 type hourOfWeek struct {
 	weight, sum [168]float64
 	now         float64
@@ -46,7 +45,7 @@ type hourOfWeek struct {
 // usualFade halves a weight in eight weeks.
 const usualFade = .917
 
-func (u *hourOfWeek) see(_ int32, slot int, required float64) {
+func (u *hourOfWeek) observe(_ int32, slot int, required float64) {
 	u.weight[slot] = usualFade*u.weight[slot] + 1
 	u.sum[slot] = usualFade*u.sum[slot] + required
 	u.now = required
@@ -72,13 +71,13 @@ func (u *hourOfWeek) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float
 	return list
 }
 
-// lastWeek: as at that hour a week ago.
+// lastWeek: the value at that hour a week ago.
 type lastWeek struct {
 	seen map[int32]float64
 	hour int32
 }
 
-func (l *lastWeek) see(hour int32, _ int, required float64) {
+func (l *lastWeek) observe(hour int32, _ int, required float64) {
 	for h := l.hour; l.hour > 0 && h < hour; h++ {
 		delete(l.seen, h-168)
 	}
@@ -97,7 +96,8 @@ func (l *lastWeek) ahead(*[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// blend: as usual, and a learnt share of the distance from it that there is now.
+// blend: the mean at that hour of the week, plus a learnt share of the present distance from
+// it.
 type blend struct {
 	hourOfWeek
 	past   []blendPast // of the last eight hours
@@ -115,7 +115,7 @@ type blendPast struct {
 // blendFade halves a weight in 28 days.
 const blendFade = .99897
 
-func (b *blend) see(hour int32, slot int, required float64) {
+func (b *blend) observe(hour int32, slot int, required float64) {
 	for _, p := range b.past {
 		if h := int(hour-p.hour) - 1; h < forecast.Horizon && p.complete {
 			b.square[h] = blendFade*b.square[h] + p.distance*p.distance
@@ -126,7 +126,7 @@ func (b *blend) see(hour int32, slot int, required float64) {
 	if len(b.past) > forecast.Horizon {
 		b.past = b.past[1:]
 	}
-	b.hourOfWeek.see(hour, slot, required)
+	b.hourOfWeek.observe(hour, slot, required)
 }
 
 func (b *blend) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64 {
@@ -139,7 +139,7 @@ func (b *blend) ahead(slots *[forecast.Horizon]int) [forecast.Horizon]float64 {
 	return list
 }
 
-// holtWinters is additive exponential smoothing with a season of a week, not
+// holtWinters is additive exponential smoothing with a weekly season. Its parameters are not
 // tuned.
 type holtWinters struct {
 	level, trend float64
@@ -154,7 +154,7 @@ const (
 	seasonStep = .15
 )
 
-func (w *holtWinters) see(_ int32, slot int, required float64) {
+func (w *holtWinters) observe(_ int32, slot int, required float64) {
 	if !w.begun {
 		w.begun, w.level = true, required
 		return

@@ -8,8 +8,8 @@ import (
 	"svc/acuity/forecast"
 )
 
-// CSV writes every measure by horizon as a row: measure, model, history ("all"
-// or an age), hours ahead (empty: the mean), value.
+// CSV writes each measure by horizon as a row: measure, model, history ("all" or an age),
+// hours ahead (empty for the mean), value.
 func (r *Report) CSV(to io.Writer) error {
 	w := csv.NewWriter(to)
 	rows := [][]string{{"measure", "model", "history", "hours_ahead", "value"}}

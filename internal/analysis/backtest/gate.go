@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Gate is whether a forecast is good enough to be shown.
+// Gate says whether a forecast is good enough to be shown.
 type Gate struct {
 	Passed bool     `json:"passed"`
 	Faults []string `json:"faults"`
 }
 
-// What a forecast must reach. Our choice: below these a unit is better off with
-// its own experience.
+// The limits of the gate. Our choice: a forecast below them is of less use to a unit than its
+// own experience.
 const (
 	leastGain           = .10
 	leastBand, mostBand = .75, .85

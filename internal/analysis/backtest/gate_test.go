@@ -13,23 +13,23 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// year also measures what takes minutes: make backtest.
+// year also runs the tests that take minutes: make backtest.
 var year = flag.Bool("year", false, "the gates on whole years of small and medium units, and what docs/forecast.md tells")
 
-// made is a made-up unit.
-type made struct {
+// madeUnit is a made-up unit.
+type madeUnit struct {
 	profile string
 	seed    uint64
 	weeks   int
 }
 
-func (m made) String() string {
+func (m madeUnit) String() string {
 	return fmt.Sprintf("%s, seed %d, %d weeks", m.profile, m.seed, m.weeks)
 }
 
 var (
 	cutOnce sync.Mutex
-	cut     = map[made][]*acuity.Snapshot{}
+	cut     = map[madeUnit][]*acuity.Snapshot{}
 )
 
 var chicago = func() *time.Location {
@@ -40,9 +40,9 @@ var chicago = func() *time.Location {
 	return z
 }()
 
-// hoursOf makes a unit up, sends its feeds through the decoders into the unit of
-// the live processor, and returns the hours that this cuts.
-func hoursOf(tb testing.TB, m made) []*acuity.Snapshot {
+// hoursOf makes a unit up, sends its feeds through the decoders into the live processor's
+// unit, and returns the hours that this unit cuts.
+func hoursOf(tb testing.TB, m madeUnit) []*acuity.Snapshot {
 	tb.Helper()
 	cutOnce.Lock()
 	defer cutOnce.Unlock()
@@ -55,7 +55,7 @@ func hoursOf(tb testing.TB, m made) []*acuity.Snapshot {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", chicago))
+	list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", chicago))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -63,12 +63,12 @@ func hoursOf(tb testing.TB, m made) []*acuity.Snapshot {
 	return list
 }
 
-// TestGates: on units that the forecast was not made for it is better than the
-// best simple rival by a tenth, its band holds, and so on: see Gate.
+// TestGates: the forecast was not made for these units. It must beat the best simple rival by
+// a tenth, keep its band, and so on: see Gate.
 func TestGates(t *testing.T) {
-	units := []made{{"small", 1, 26}, {"small", 2, 26}}
+	units := []madeUnit{{"small", 1, 26}, {"small", 2, 26}}
 	if *year {
-		units = []made{{"small", 1, 52}, {"small", 2, 52}, {"medium", 1, 52}, {"medium", 2, 52}}
+		units = []madeUnit{{"small", 1, 52}, {"small", 2, 52}, {"medium", 1, 52}, {"medium", 2, 52}}
 	}
 	for _, m := range units {
 		t.Run(m.String(), func(t *testing.T) {
@@ -76,7 +76,7 @@ func TestGates(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			tell(t, r)
+			logReport(t, r)
 			if !r.Gate.Passed {
 				t.Errorf("gate: %q", r.Gate.Faults)
 			}
@@ -84,28 +84,28 @@ func TestGates(t *testing.T) {
 	}
 }
 
-// TestOthers measures what no gate is about, for docs/forecast.md: other seeds, a
-// large unit, a unit of which only censuses are known.
+// TestOthers measures units without a gate for docs/forecast.md: other seeds, a large unit, a
+// unit that sends only censuses.
 func TestOthers(t *testing.T) {
 	if !*year {
-		units := []made{{"census-only", 1, 12}}
+		units := []madeUnit{{"census-only", 1, 12}}
 		for _, m := range units {
 			measure(t, m, 8*168)
 		}
 		return
 	}
-	for _, m := range []made{{"small", 3, 52}, {"small", 4, 52}, {"medium", 3, 52}, {"medium", 4, 52}, {"large", 1, 40}, {"census-only", 1, 52}} {
+	for _, m := range []madeUnit{{"small", 3, 52}, {"small", 4, 52}, {"medium", 3, 52}, {"medium", 4, 52}, {"large", 1, 40}, {"census-only", 1, 52}} {
 		measure(t, m, 8*168)
 	}
 }
 
-// TestFirstDays: what was learnt in days is no worse than that nothing changes. Over
-// several units: of one, two days tell more of their weather than of the forecast.
+// TestFirstDays: after some days of history the forecast is no worse than persistence. It
+// takes the mean of several units, because two days of one unit depend on chance.
 func TestFirstDays(t *testing.T) {
 	const units = 6
 	var ours, persistence [2]float64 // days 2-3, 4-7
 	for seed := range uint64(units) {
-		r, err := backtest.Run(hours.Each(hoursOf(t, made{"small", seed + 1, 1})), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
+		r, err := backtest.Run(hours.Each(hoursOf(t, madeUnit{"small", seed + 1, 1})), backtest.Options{Hospital: "h", Zone: chicago, Warmup: 24, Models: []string{"persistence"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,16 +122,16 @@ func TestFirstDays(t *testing.T) {
 	}
 }
 
-// measure wants of any unit what does not depend on how it is made up: a band
-// that holds and an error below that of persistence.
-func measure(t *testing.T, m made, warmup int) {
+// measure checks a unit, however it is made up: the band holds and the error is below that of
+// persistence.
+func measure(t *testing.T, m madeUnit, warmup int) {
 	t.Helper()
 	t.Run(m.String(), func(t *testing.T) {
 		r, err := backtest.Run(hours.Each(hoursOf(t, m)), backtest.Options{Hospital: "h", Zone: chicago, Warmup: warmup})
 		if err != nil {
 			t.Fatal(err)
 		}
-		tell(t, r)
+		logReport(t, r)
 		for h, b := range r.Band {
 			if b < .75 || b > .85 {
 				t.Errorf("%d h: %.3f within the band", h+1, b)
@@ -143,7 +143,7 @@ func measure(t *testing.T, m made, warmup int) {
 	})
 }
 
-func tell(t *testing.T, r *backtest.Report) {
+func logReport(t *testing.T, r *backtest.Report) {
 	t.Helper()
 	t.Logf("R %.1f, gain %.1f %% over %s, band %.3f", r.Required, 100*r.Gain, r.Best, r.Band)
 	for _, m := range r.Models {
@@ -163,9 +163,9 @@ func tell(t *testing.T, r *backtest.Report) {
 	}
 }
 
-// BenchmarkYear is a year of a unit backtested, its hours given. Goal: below 10 s.
+// BenchmarkYear is the backtest of a unit's year, its hours given. Goal: below 10 s.
 func BenchmarkYear(b *testing.B) {
-	list := hoursOf(b, made{"small", 1, 52})
+	list := hoursOf(b, madeUnit{"small", 1, 52})
 	for b.Loop() {
 		if _, err := backtest.Run(hours.Each(list), backtest.Options{Hospital: "h", Warmup: 8 * 168}); err != nil {
 			b.Fatal(err)

@@ -6,22 +6,22 @@ import (
 	"svc/acuity"
 )
 
-// warned is the probability from which a level counts as forecast: where the
-// answer shows it.
+// warned is the probability from which a level counts as forecast; from there on the answer of
+// the API shows it.
 const warned = .5
 
-// leads finds how long before a unit became orange it was said that it would.
+// leads collects how long before each onset of orange the forecast announced it.
 type leads struct {
 	last  acuity.Level
 	known bool
-	hours []int // of each time that it became orange: 0, it was not said
+	hours []int // lead of each onset; 0: not announced
 }
 
 func (l *leads) gap() { l.known = false }
 
-// see takes the level of the next hour, and the origins before it. Those count
-// that say orange for this hour without a break up to now.
-func (l *leads) see(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
+// observe takes the level of the next hour and the origins before it. At an onset, the lead is the
+// number of the latest origins that forecast orange for this hour, without a break.
+func (l *leads) observe(level acuity.Level, past []origin, hour int32, counts func(*origin) bool) {
 	if l.known && level >= acuity.LevelOrange && l.last < acuity.LevelOrange && len(past) > 0 && counts(&past[0]) {
 		lead := 0
 		for _, o := range slices.Backward(past) {
@@ -36,14 +36,14 @@ func (l *leads) see(level acuity.Level, past []origin, hour int32, counts func(*
 	l.last, l.known = level, true
 }
 
-// Lead is how long before a unit became orange or red it was said that it would.
+// Lead is how long before a unit became orange or red the forecast announced it.
 type Lead struct {
-	Onsets int     `json:"onsets"` // times that it became so
+	Onsets int     `json:"onsets"` // times that the unit became orange or red
 	Within []Share `json:"within"`
-	Median float64 `json:"medianHours"` // of all; 0: not said
+	Median float64 `json:"medianHours"` // of all onsets; 0: not announced
 }
 
-// Share is how many onsets were said at least so many hours before.
+// Share is the share of onsets that were announced at least so many hours before.
 type Share struct {
 	Hours int     `json:"hours"`
 	Share float64 `json:"share"`

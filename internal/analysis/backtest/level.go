@@ -8,8 +8,8 @@ import (
 // chances are the probabilities that a level is at least yellow, orange, red.
 type chances [3]float64
 
-// rps is the ranked probability score of a forecast of a level: the sum of its
-// squared errors over yellow, orange and red and worse. 0 is perfect.
+// rps is the ranked probability score of a forecast level: the sum of the squared errors over
+// yellow, orange and red. 0 is perfect.
 func (c *chances) rps(came acuity.Level) float64 {
 	sum := 0.0
 	for x, p := range c {
@@ -21,7 +21,7 @@ func (c *chances) rps(came acuity.Level) float64 {
 	return sum
 }
 
-// brier is the squared error of the probability of orange and worse.
+// brier is the squared error of the probability of orange or red.
 func (c *chances) brier(came acuity.Level) float64 {
 	p := c[1]
 	if came >= acuity.LevelOrange {
@@ -30,17 +30,17 @@ func (c *chances) brier(came acuity.Level) float64 {
 	return p * p
 }
 
-// levelBaselines are those that the levels are compared with.
+// levelBaselines are the rivals of the forecast levels.
 var levelBaselines = []string{"persistence", "hour-of-week", "transitions"}
 
-// transitions learn what becomes of a level so many hours later, and what is
-// usual at an hour of the week.
+// transitions count which level follows a level after so many hours, and which level is usual
+// at an hour of the week.
 type transitions struct {
 	count [forecast.Horizon][4][4]float64
 	usual [168][4]float64
 }
 
-func (t *transitions) see(h, slot int, was, is acuity.Level) {
+func (t *transitions) observe(h, slot int, was, is acuity.Level) {
 	t.count[h][was][is]++
 	if h == 0 {
 		t.usual[slot][is]++
@@ -60,8 +60,8 @@ func (t *transitions) ahead(h, slot int, now acuity.Level) [3]chances {
 	return list
 }
 
-// chancesOf makes chances of counts; one more of now keeps them from being sure
-// of what was never seen.
+// chancesOf turns counts into chances. One more count of the present level avoids certainty
+// from too few observations.
 func chancesOf(count *[4]float64, now acuity.Level) chances {
 	all := *count
 	all[now]++

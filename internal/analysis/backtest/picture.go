@@ -9,18 +9,17 @@ import (
 	"time"
 )
 
-// picture is a chart as SVG, drawn by hand so that the report needs nothing but
-// itself.
+// picture is a chart as SVG. It is drawn by hand, so the report depends on nothing else.
 type picture struct {
 	svg            strings.Builder
-	left, right    float64 // of x
-	bottom, top    float64 // of y
+	left, right    float64 // range of x
+	bottom, top    float64 // range of y
 	width, height  float64
 	margin, legend float64
 }
 
-// The colours tell apart for eyes of every kind (Okabe and Ito 2008); ours is
-// #0072b2 by day, and brighter by night.
+// The colours differ for eyes of every kind (Okabe and Ito 2008). The forecast is #0072b2 by
+// day, and brighter by night.
 var colors = []string{"var(--ours)", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"}
 
 func newPicture(title string, left, right, bottom, top float64) *picture {
@@ -37,7 +36,7 @@ func (p *picture) y(y float64) float64 {
 	return p.height - p.margin + 10 - (y-p.bottom)/(p.top-p.bottom)*(p.height-p.margin-24)
 }
 
-// rule draws the lines of the axis of y, about five of them.
+// rule draws about five grid lines of the y axis.
 func (p *picture) rule(format string) {
 	for _, y := range ticks(p.bottom, p.top) {
 		fmt.Fprintf(&p.svg, `<path class="rule" d="M%.1f %.1fH%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
@@ -49,7 +48,7 @@ func (p *picture) mark(x float64, text string) {
 	fmt.Fprintf(&p.svg, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, p.x(x), p.height-14, text)
 }
 
-// line draws a line of a class and a colour; "": that of the class.
+// line draws a line of a class and a colour; "": the colour of the class.
 func (p *picture) line(class, color string, xs, ys []float64) {
 	fmt.Fprintf(&p.svg, `<polyline class="%s"%s points="`, class, stroke(color))
 	for i := range xs {
@@ -76,7 +75,7 @@ func (p *picture) area(color string, xs, low, high []float64) {
 	p.svg.WriteString(`"/>`)
 }
 
-// name puts a line of the legend.
+// name adds an entry to the legend.
 func (p *picture) name(i int, class, color, text string) {
 	y := 40 + 18*float64(i)
 	fmt.Fprintf(&p.svg, `<path class="%s" d="M%.1f %.1fh16"%s/><text x="%.1f" y="%.1f">%s</text>`,
@@ -87,7 +86,7 @@ func (p *picture) html() template.HTML {
 	return template.HTML(p.svg.String() + "</svg>") //nolint:gosec // numbers, and texts that are escaped
 }
 
-// ticks are round numbers between two ends.
+// ticks returns round numbers between two ends.
 func ticks(from, to float64) []float64 {
 	step := math.Pow10(int(math.Floor(math.Log10((to - from) / 4))))
 	for _, by := range []float64{1, 2, 5, 10} {
@@ -105,7 +104,7 @@ func ticks(from, to float64) []float64 {
 
 var horizons = []float64{1, 2, 3, 4, 5, 6, 7, 8}
 
-// byHorizon draws one line for each model, the first one over the others.
+// byHorizon draws one line for each model, the first one on top.
 func byHorizon(title string, names []string, lines [][]float64) template.HTML {
 	top := 0.0
 	for _, l := range lines {
@@ -148,8 +147,8 @@ func (r *Report) pictureLevels() template.HTML {
 	return byHorizon("Ranked probability score of the level, by hours ahead", names, lines)
 }
 
-// pictureSample draws the last two weeks, as forecast four hours before. Where
-// nothing was observed there is nothing.
+// pictureSample draws the last two weeks, as forecast four hours before. It leaves gaps at
+// hours without observations.
 func (r *Report) pictureSample() template.HTML {
 	n := len(r.Sample)
 	if n < 2 {
@@ -183,7 +182,7 @@ func (r *Report) pictureSample() template.HTML {
 	return p.html()
 }
 
-// pictureWeeks draws the band of each week, which should be about 80 %.
+// pictureWeeks draws the coverage of the band in each week, which should be about 80 %.
 func (r *Report) pictureWeeks() template.HTML {
 	if len(r.Weeks) < 2 {
 		return ""
@@ -208,7 +207,7 @@ func (r *Report) pictureWeeks() template.HTML {
 	return p.html()
 }
 
-// pictureCurve draws how often orange came, by how likely it was said to be.
+// pictureCurve draws how often orange came, by its forecast probability.
 func (r *Report) pictureCurve() template.HTML {
 	if len(r.Curve) < 2 {
 		return ""

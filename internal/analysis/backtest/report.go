@@ -8,26 +8,26 @@ import (
 	"svc/acuity/forecast"
 )
 
-// Report is what a backtest found. Nurses are nurses required; horizons are 1 to
-// 8 hours, in this order.
+// Report is the result of a backtest. Nurses are nurses required; horizons are 1 to 8 hours,
+// in this order.
 type Report struct {
 	Hospital  string    `json:"hospital"`
 	Timezone  string    `json:"timezone"` // of the hospital
 	Method    string    `json:"method"`
 	From      time.Time `json:"from"` // first hour that was compared
-	To        time.Time `json:"to"`   // last one
+	To        time.Time `json:"to"`   // last hour that was compared
 	Warmup    int       `json:"warmupHours"`
-	Hours     int       `json:"hours"`     // observed ones that were compared
-	Forecasts int       `json:"forecasts"` // of one hour each
+	Hours     int       `json:"hours"`     // observed hours that were compared
+	Forecasts int       `json:"forecasts"` // each of one hour
 	Required  float64   `json:"meanNursesRequired"`
 
 	Models []Errors `json:"models"` // the forecast first
 	Best   string   `json:"bestBaseline"`
-	Gain   float64  `json:"gain"` // over it: share of its error that is saved
+	Gain   float64  `json:"gain"` // share of the best baseline's error that the forecast saves
 
-	Census []Errors `json:"census"` // of the occupied rooms, as Models
+	Census []Errors `json:"census"` // for the occupied rooms, in the order of Models
 
-	Band [forecast.Horizon]float64 `json:"coverage80"` // share within P10 … P90
+	Band [forecast.Horizon]float64 `json:"coverage80"` // share of hours within P10 … P90
 	// WithinOne is the share of forecasts that were off by at most one nurse.
 	WithinOne [forecast.Horizon]float64 `json:"withinOneNurse"`
 
@@ -45,11 +45,11 @@ type Report struct {
 	Sample []Sample `json:"sample"` // the last two weeks, four hours ahead
 
 	zone  *time.Location
-	sums  []sum // as Models
+	sums  []sum // in the order of Models
 	inner inner
 }
 
-// Errors are those of one model: mean absolute ones, and roots of mean squares.
+// Errors are the errors of one model: mean absolute errors, and roots of mean squared errors.
 type Errors struct {
 	Name string                    `json:"name"`
 	MAE  [forecast.Horizon]float64 `json:"mae"`
@@ -57,7 +57,7 @@ type Errors struct {
 	Mean float64                   `json:"meanMAE"`
 }
 
-// LevelErrors are those of the levels.
+// LevelErrors are the errors of the levels by one model.
 type LevelErrors struct {
 	Name  string                    `json:"name"`
 	RPS   [forecast.Horizon]float64 `json:"rps"`
@@ -65,13 +65,13 @@ type LevelErrors struct {
 	Brier [forecast.Horizon]float64 `json:"brierOrange"`
 }
 
-// Rate compares how often orange and worse was forecast and came.
+// Rate compares how often orange or red was forecast and came.
 type Rate struct {
 	Forecast float64 `json:"forecast"`
 	Came     float64 `json:"came"`
 }
 
-// Age are errors by how long the history was.
+// Age holds the errors at one length of the history.
 type Age struct {
 	Name      string   `json:"name"`
 	Forecasts int      `json:"forecasts"`
@@ -81,7 +81,7 @@ type Age struct {
 	least     int      // observed hours
 }
 
-// Week is one week of the band.
+// Week is the coverage of the band in one week.
 type Week struct {
 	Start time.Time `json:"start"`
 	Band  float64   `json:"coverage80"`
@@ -90,7 +90,7 @@ type Week struct {
 	off   float64
 }
 
-// Bin is how often orange came of the forecasts with about the same probability.
+// Bin says how often orange came after forecasts of about the same probability.
 type Bin struct {
 	Forecast  float64 `json:"forecast"`
 	Came      float64 `json:"came"`
@@ -106,7 +106,7 @@ type Sample struct {
 	Came float64   `json:"came"`
 }
 
-// finish makes the measures of the sums.
+// finish computes the measures from the sums.
 func (r *Report) finish() {
 	in, n := &r.inner, &r.sums[0].n
 	r.From, r.To = time.Unix(int64(in.first)*3600, 0).UTC(), time.Unix(int64(in.last)*3600, 0).UTC()
@@ -153,8 +153,8 @@ func (r *Report) finish() {
 	r.Gate = r.gate()
 }
 
-// compared returns the errors of the models that are compared, the best baseline
-// of them, and the gain over it.
+// compared returns the errors of the compared models, the best baseline among them, and the
+// gain over it.
 func (r *Report) compared(sums []sum) (list []Errors, best string, gain float64) {
 	names := Models()
 	for _, i := range r.inner.show {

@@ -10,7 +10,7 @@ import (
 )
 
 type sum struct {
-	n, off, square [forecast.Horizon]float64 // how many, their absolute errors, the squares of these
+	n, off, square [forecast.Horizon]float64 // number of forecasts, sum of absolute errors, sum of squared errors
 }
 
 func (s *sum) errors(name string) Errors {
@@ -36,10 +36,10 @@ type inner struct {
 	forecast    float64
 	came        float64
 	bins        [10][3]float64
-	census      []sum // occupied rooms, as Models
+	census      []sum // occupied rooms, in the order of Models
 	ages        [][]sum
 	ageIn       []float64
-	show        []int // models that are compared
+	show        []int // indices of the compared models
 }
 
 const sampleHours = 14 * 24
@@ -70,7 +70,7 @@ func add(sums []sum, o *origin, h int, required float64) {
 	addErrors(sums, float64(o.ahead[h].Quantiles[forecast.P50]), o.rivals, h, required)
 }
 
-// addErrors counts the errors of a forecast of one hour, and of its rivals.
+// addErrors counts the errors of one hour of a forecast and of its rivals.
 func addErrors(sums []sum, predicted float64, rivals [][forecast.Horizon]float64, h int, came float64) {
 	for i := range sums {
 		x := predicted
@@ -89,7 +89,7 @@ func inBand(f *forecast.Ahead, required float64) bool {
 	return f.Quantiles[forecast.P10] <= x && x <= f.Quantiles[forecast.P90]
 }
 
-func (r *Report) nurses(o *origin, h int, required float64) {
+func (r *Report) addNurses(o *origin, h int, required float64) {
 	in, f := &r.inner, &o.ahead[h]
 	hour := o.snapshot.Hour + int32(h) + 1 //nolint:gosec // at most 7
 	if in.first == 0 {
@@ -119,8 +119,8 @@ func (r *Report) nurses(o *origin, h int, required float64) {
 	}
 }
 
-// level takes the chances by the forecast and by each baseline.
-func (r *Report) level(h int, by *[4]chances, held, came acuity.Level) {
+// addLevels counts the chances by the forecast and by each baseline.
+func (r *Report) addLevels(h int, by *[4]chances, held, came acuity.Level) {
 	in := &r.inner
 	for i := range by {
 		for j, level := range [2]acuity.Level{held, came} {
@@ -140,7 +140,7 @@ func (r *Report) level(h int, by *[4]chances, held, came acuity.Level) {
 	b[2] += happened
 }
 
-func (r *Report) age(o *origin, h int, required float64) {
+func (r *Report) addAge(o *origin, h int, required float64) {
 	i := len(r.Ages) - 1
 	for o.age < r.Ages[i].least {
 		i--
@@ -152,7 +152,7 @@ func (r *Report) age(o *origin, h int, required float64) {
 	}
 }
 
-func (r *Report) week(hour int32, f *forecast.Ahead, required float64) {
+func (r *Report) addWeek(hour int32, f *forecast.Ahead, required float64) {
 	start := int64(hour-r.inner.first)/168*168 + int64(r.inner.first)
 	at := time.Unix(start*3600, 0).UTC()
 	if n := len(r.Weeks); n == 0 || r.Weeks[n-1].Start.Before(at) {
@@ -166,7 +166,7 @@ func (r *Report) week(hour int32, f *forecast.Ahead, required float64) {
 	}
 }
 
-func (r *Report) show(h int, hour int32, f *forecast.Ahead, required float64) {
+func (r *Report) addSample(h int, hour int32, f *forecast.Ahead, required float64) {
 	if h != 3 {
 		return
 	}

@@ -14,30 +14,30 @@ const (
 	pathCensus   = "/api/ingest/census"
 )
 
-// diagnosis is a coded one.
+// diagnosis is a coded diagnosis.
 type diagnosis struct {
 	code, display string
-	onset         clock // 0: none said
+	onset         clock // 0: not said
 }
 
 func icd(code, display string) diagnosis { return diagnosis{code: code, display: display} }
 
-// diagnose adds a diagnosis to her chart and tells.
+// diagnose adds a diagnosis to the woman's chart and sends it.
 func (v *visit) diagnose(d diagnosis) {
 	if slices.ContainsFunc(v.diagnoses, func(one diagnosis) bool { return one.code == d.code }) {
 		return
 	}
 	v.diagnoses = append(v.diagnoses, d)
 	if v.room != nil {
-		v.tell("A08")
+		v.sendADT("A08")
 	}
 }
 
-// event is one ADT event, as it is written.
+// event holds the fields of one ADT event.
 type event struct {
 	kind      string
 	at        clock
-	recorded  clock // 0: the same
+	recorded  clock // when it was charted; 0: the same
 	visit     string
 	patient   string
 	mother    string
@@ -50,8 +50,8 @@ type event struct {
 	cancels   clock
 }
 
-// tell sends an ADT event of her present place.
-func (v *visit) tell(kind string) {
+// sendADT sends an ADT event with the woman's present place.
+func (v *visit) sendADT(kind string) {
 	e := v.event(kind)
 	if kind == "A01" || kind == "A04" || kind == "A08" {
 		e.diagnoses = v.diagnoses
@@ -59,7 +59,7 @@ func (v *visit) tell(kind string) {
 	v.sendEvent(&e)
 }
 
-func (v *visit) tellMove(before *room) {
+func (v *visit) sendMove(before *room) {
 	e := v.event("A02")
 	e.prior = before
 	v.sendEvent(&e)
@@ -86,8 +86,8 @@ func (v *visit) newborn(kind string, b *baby) event {
 	}
 }
 
-// introduce tells of somebody who came before the start, as the first load of a
-// new interface does.
+// introduce reports a woman who came before the start, as the first load of a new interface
+// does.
 func (v *visit) introduce() {
 	if v.room == nil {
 		return
@@ -115,8 +115,8 @@ func (v *visit) introduce() {
 func (u *unit) name(n int) string        { return u.numbered('V', n) }
 func (u *unit) patientName(n int) string { return u.numbered('P', n) }
 
-// numbered is a number as it is called outside: another for other options, so that
-// what two simulations send to one hospital never meets.
+// numbered returns a number as it is written in messages. Different options write different
+// numbers, so two simulations for one hospital never meet.
 func (u *unit) numbered(letter byte, n int) string {
 	return string(strconv.AppendInt(append([]byte{letter}, u.mark...), int64(n), 10))
 }

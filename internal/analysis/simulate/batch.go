@@ -1,24 +1,25 @@
 package simulate
 
-// BatchEvents is how many events are in a batch at most, as the API takes them.
+// BatchEvents is the largest number of events in a batch that the API takes.
 const BatchEvents = 500
 
 const (
 	batchFrame = 100                // bytes around the events of a batch
-	batchBytes = 4<<20 - batchFrame // of the events of a batch; the API takes 8 MiB
+	batchBytes = 4<<20 - batchFrame // limit of the events of a batch; the API takes 8 MiB
 )
 
-// Batch puts ADT events together into bodies of POST /api/ingest/batch. Events of the
-// past go in that way: only they fill the history of the forecast.
+// Batch joins ADT events into bodies of POST /api/ingest/batch. Events of the past are sent in
+// batches, because only batches fill the history of the forecast.
 type Batch struct {
 	body   []byte
 	events int
 }
 
-// Add takes an event. It returns the batch before it if there is no room left in that.
+// Add adds an event. If the open batch has no room for it, Add returns that batch and begins
+// another.
 func (b *Batch) Add(event []byte) (full []byte) {
 	if b.events == BatchEvents || len(b.body)+len(event) > batchBytes {
-		full = b.Take()
+		full = b.Flush()
 	}
 	if b.events == 0 {
 		b.body = append(b.body, `{"events":[`...)
@@ -30,8 +31,8 @@ func (b *Batch) Add(event []byte) (full []byte) {
 	return full
 }
 
-// Take returns the batch that is open, nil if there is none, and begins another.
-func (b *Batch) Take() (body []byte) {
+// Flush returns the open batch, or nil if it is empty, and begins another.
+func (b *Batch) Flush() (body []byte) {
 	if b.events == 0 {
 		return nil
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// An event is in one batch, also at the bounds of the batches.
+// Every event is in exactly one batch, also at the limits of a batch.
 func TestEventBatchBounds(t *testing.T) {
 	large := []byte(`"` + strings.Repeat("x", batchBytes/2) + `"`)
 	for name, list := range map[string][][]byte{"many": make([][]byte, 2*BatchEvents+1), "large": {large, large, large}, "none": nil} {
@@ -18,7 +18,7 @@ func TestEventBatchBounds(t *testing.T) {
 			}
 			got += countEvents(t, b.Add(event))
 		}
-		if got += countEvents(t, b.Take()); got != len(list) || b.Take() != nil {
+		if got += countEvents(t, b.Flush()); got != len(list) || b.Flush() != nil {
 			t.Errorf("%s: %d events in batches, want %d", name, got, len(list))
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// adt is what the tests read of an ADT body.
+// adt is the part of an ADT body that the tests read.
 type adt struct {
 	EventID, EventType, VisitID, MotherVisitID, PatientClass, PrimaryFactor string
 	OccurredAt                                                              time.Time
@@ -20,7 +20,7 @@ type adt struct {
 	Diagnoses                                                               []struct{ Code string }
 }
 
-// A year of a unit has the births, cesareans, stays and codes of one.
+// The births, cesareans, stays and codes of a simulated year are those of a real unit.
 func TestUnitIsBelievable(t *testing.T) {
 	o := simulate.Options{Seed: 1, Profile: "small", Start: start, For: 52 * 7 * 24 * time.Hour}
 	born := map[string]time.Time{}
@@ -118,8 +118,8 @@ func TestUnitIsBelievable(t *testing.T) {
 	}
 }
 
-// A unit wakes what the service has: emergencies, boarders, all four levels, and
-// codes for the worklist.
+// A simulated unit shows every part of the service: emergencies, boarders, all four levels,
+// and codes for the worklist.
 func TestUnitShowsWhatTheServiceHas(t *testing.T) {
 	levels, axes := map[acuity.Level]int{}, map[acuity.Axis]int{}
 	active := map[string]bool{}

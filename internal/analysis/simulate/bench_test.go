@@ -8,8 +8,8 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// BenchmarkYear makes the requests of a year; "/raw" is the time that writing the
-// same number of the same bytes alone takes.
+// BenchmarkYear makes the requests of a year. Its "/raw" is the ratio to the time of writing
+// the same bytes alone.
 func BenchmarkYear(b *testing.B) {
 	for _, profile := range simulate.Profiles() {
 		b.Run(profile, func(b *testing.B) {

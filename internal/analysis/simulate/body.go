@@ -2,8 +2,8 @@ package simulate
 
 import "strconv"
 
-// body writes the JSON of a request into the unit's out. Texts are ours and need
-// no escapes.
+// body writes the JSON of a request into the unit's out. Its texts are our own and need no
+// escapes.
 type body struct {
 	u     *unit
 	first bool // no field or element yet at this depth
@@ -49,7 +49,7 @@ func (b *body) number(name string, n int) {
 	b.u.out = strconv.AppendInt(b.u.out, int64(n), 10)
 }
 
-// tenths writes a number with one digit behind the point.
+// tenths writes a number of tenths with one decimal.
 func (b *body) tenths(name string, n int) {
 	b.key(name)
 	b.u.out = strconv.AppendInt(b.u.out, int64(n/10), 10)
@@ -66,7 +66,7 @@ func (b *body) time(name string, t clock) {
 	b.u.out = b.u.stamp.append(b.u.out, t)
 }
 
-// place writes a room by its number and by what an ADT system calls it.
+// place writes a room by its number and by its name in an ADT system.
 func (b *body) place(id, location string, r *room) {
 	b.number(id, r.id)
 	b.key(location)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// calendar is what makes one day and hour busier than another.
+// calendar draws the arrivals of each day and hour.
 type calendar struct {
 	arrivals, days, slots chance
 
@@ -21,16 +21,15 @@ const (
 	busyMemory    = 0.6
 	busyDeviation = 0.09
 
-	// A storm is half a day in which everybody comes: about three in two months. Our
-	// defaults.
+	// A storm is half a day with many more arrivals: about three in two months. Our defaults.
 	stormsADay  = 0.05
 	stormFactor = 1.8
 
-	// Counts of births an hour vary more than a Poisson number does: a gamma of this
-	// shape in front of the rate. Our default.
+	// Births per hour vary more than a Poisson number: the rate is multiplied by a gamma
+	// variable of this shape. Our default.
 	hourShape = 4
 
-	// Days on which a room is closed until the next morning. Our default.
+	// Chance per day that a room is closed until the next morning. Our default.
 	chanceRepair = .15
 
 	// The change of regime: a neighbour closes its unit, and stays are shortened.
@@ -40,8 +39,8 @@ const (
 	regimeRounds   = -1.6 // hours
 	growthYear     = 0.40 // of modifiers, over 52 weeks
 
-	// Share of births by how the woman comes. NCHS, Births: Final Data for 2022:
-	// 32.1 % cesarean, of them about half planned; 32 % inductions.
+	// Shares of births by the way a woman comes. NCHS, Births: Final Data for 2022: 32.1 %
+	// cesarean, about half of them planned; 32 % inductions.
 	shareCesareans  = 0.16
 	shareInductions = 0.28
 	// Evaluations in triage that end at home, for each birth. Our default.
@@ -126,20 +125,20 @@ func (c *calendar) nextDay(u *unit) {
 		if begin >= c.storm[0] && begin < c.storm[1] {
 			rate *= stormFactor
 		}
-		c.come(u, begin, rate*triageForBirth*triageHours[h], (*visit).beginTriage)
-		c.come(u, begin, rate*(1-shareCesareans-shareInductions)*laborHours[h], (*visit).beginLabor)
-		c.come(u, begin, rate*shareAntepartum, (*visit).beginAntepartum)
-		c.come(u, begin, rate*shareReadmission, (*visit).beginReadmission)
-		c.come(u, begin, rate*shareOverflow, (*visit).beginOverflow)
+		c.scheduleArrivals(u, begin, rate*triageForBirth*triageHours[h], (*visit).beginTriage)
+		c.scheduleArrivals(u, begin, rate*(1-shareCesareans-shareInductions)*laborHours[h], (*visit).beginLabor)
+		c.scheduleArrivals(u, begin, rate*shareAntepartum, (*visit).beginAntepartum)
+		c.scheduleArrivals(u, begin, rate*shareReadmission, (*visit).beginReadmission)
+		c.scheduleArrivals(u, begin, rate*shareOverflow, (*visit).beginOverflow)
 	}
 	c.today = tomorrow
-	u.at(tomorrow, func() { c.nextDay(u) })
+	u.schedule(tomorrow, func() { c.nextDay(u) })
 }
 
-// come puts the arrivals of an hour on the agenda.
-func (c *calendar) come(u *unit, begin clock, mean float64, as func(*visit)) {
+// scheduleArrivals puts the arrivals of an hour on the agenda.
+func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(*visit)) {
 	for range c.arrivals.count(mean) {
-		u.at(begin+c.arrivals.between(0, hour), func() { as(u.admit()) })
+		u.schedule(begin+c.arrivals.between(0, hour), func() { as(u.admit()) })
 	}
 }
 
@@ -166,7 +165,7 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 				continue
 			}
 			when := u.hourOf(midnight, slots[i%len(slots)]) + c.slots.between(-20*minute, 20*minute)
-			u.at(when, func() { as(u.admit()) })
+			u.schedule(when, func() { as(u.admit()) })
 		}
 	}
 	book(shareCesareans, 0, []float64{5.5, 8, 10.5, 13}, (*visit).beginCesarean)

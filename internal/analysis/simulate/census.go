@@ -1,20 +1,20 @@
 package simulate
 
-// nextCensus sends a census at the changes of shift and every four hours between
-// them; a unit that sends nothing else does it every half hour.
+// nextCensus sends a census at the changes of shift and every four hours between them. A unit
+// that sends nothing else sends one every half hour.
 func (u *unit) nextCensus() {
 	every := 4 * hour
 	if u.censusOnly {
 		every = 30 * minute
 	}
-	u.at(u.now+every, func() {
+	u.schedule(u.now+every, func() {
 		u.census()
 		u.nextCensus()
 	})
 }
 
-// census lists all rooms with who is in them. That of a unit that sends nothing
-// else knows no visits, and of births only when they were.
+// census lists all rooms with their patients. The census of a unit that sends nothing else
+// names no visits, and of births only the times.
 func (u *unit) census() {
 	if u.muted {
 		return

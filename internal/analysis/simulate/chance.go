@@ -5,11 +5,11 @@ import (
 	"math/rand/v2"
 )
 
-// chance is a stream of random numbers for one purpose, so that one more draw
-// for one purpose moves nothing of another.
+// chance is a stream of random numbers for one purpose. One more draw for a purpose changes
+// nothing elsewhere.
 type chance struct{ *rand.Rand }
 
-// The purposes. Each visit has its own, from purposeVisits on.
+// The purposes. Each visit has its own, counted from purposeVisits.
 const (
 	purposeArrivals = iota + 1
 	purposeBusy
@@ -32,7 +32,7 @@ func mixed(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// is draws whether something of probability p happens.
+// is draws whether an event of probability p happens.
 func (c chance) is(p float64) bool { return c.Float64() < p }
 
 // span draws a log-normal span by its median and the deviation of its logarithm,

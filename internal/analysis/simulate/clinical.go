@@ -1,10 +1,10 @@
 package simulate
 
-// drug is a medication as it is charted.
+// drug is a medication with its code.
 type drug struct{ code, display string }
 
-// Those that the catalogue has a rule for, and two (the epidural and the gas) that a
-// site has to map: they are what the worklist shows.
+// The drugs that the catalogue has a rule for. The epidural and the gas have none: a site has
+// to map them, so they appear on the worklist.
 var (
 	magnesium    = &drug{"6585", "magnesium sulfate"}
 	oxytocin     = &drug{"7824", "oxytocin"}
@@ -14,7 +14,7 @@ var (
 	nitrousOxide = &drug{"7486", "nitrous oxide inhalation gas"}
 )
 
-// signal is one element of the signals of a clinical request.
+// signal is one element of the signals in a clinical request.
 type signal struct {
 	kind, system, code, display string
 	word                        string // value, if it is a word
@@ -39,7 +39,7 @@ func (v *visit) runningAt(d *drug) int {
 	return -1
 }
 
-// start begins a drug, unless it runs.
+// start begins a drug, unless it runs already.
 func (v *visit) start(d *drug) {
 	if v.runs(d) || v.room == nil {
 		return
@@ -62,27 +62,27 @@ func (v *visit) stop(d *drug) {
 	v.sendSignals()
 }
 
-// observe is a measurement or finding of now.
+// observe adds a measurement or finding of now.
 func (v *visit) observe(kind, system, code, display, word string) {
 	v.signal(signal{kind: kind, system: system, code: code, display: display, word: word, observed: v.now})
 }
 
-// measure is a whole number of now.
+// measure adds a whole number measured now.
 func (v *visit) measure(code, display string, n int) {
 	v.signal(signal{kind: "observation", system: "LOINC", code: code, display: display, number: n, numeric: true, observed: v.now})
 }
 
-// find is a factor that a nurse marks by hand.
+// find adds a factor that a nurse marks by hand.
 func (v *visit) find(factor string) { v.observe("observation", "local", factor, "", "") }
 
-// signal adds to the request in the making.
+// signal adds a signal to the open request.
 func (v *visit) signal(s signal) {
 	if !v.censusOnly && !v.muted {
 		v.faults.signals = append(v.faults.signals, s)
 	}
 }
 
-// sendSignals sends what was added, of her room.
+// sendSignals sends the open request for the woman's room.
 func (v *visit) sendSignals() {
 	list := v.faults.signals
 	v.faults.signals = list[:0]
@@ -121,8 +121,8 @@ func (v *visit) sendSignals() {
 	v.faults.forward(v.unit, pathClinical)
 }
 
-// watch measures her every so often from now on: soon at first, later more
-// seldom. It ends what was measured before.
+// watch measures the woman from now on, first at one interval, later at a longer one. It
+// replaces an earlier watch.
 func (v *visit) watch(every, later clock) {
 	v.watched++
 	turn := v.watched
@@ -141,7 +141,7 @@ func (v *visit) watch(every, later clock) {
 	v.after(v.span(8*minute, .5), again)
 }
 
-// vitals is one round at her bed.
+// vitals is one round of measurements at the bed.
 func (v *visit) vitals() {
 	score := v.count(.45)
 	if v.ill {
@@ -174,7 +174,7 @@ func (v *visit) inLabor() bool {
 	return v.born == 0 && v.room != nil && v.room.pool == &v.unit.labor
 }
 
-// epidural is placed: a nurse stays at the bed for it.
+// epidural places an epidural; a nurse stays at the bed for it.
 func (v *visit) epidural() {
 	if !v.inLabor() {
 		return

@@ -2,7 +2,7 @@ package simulate
 
 import "time"
 
-// clock is an instant in seconds since 1970 UTC, and a span in seconds.
+// clock is an instant in seconds since 1970 UTC, or a span in seconds.
 type clock int64
 
 const (
@@ -20,11 +20,11 @@ func (c clock) time() time.Time { return time.Unix(int64(c), 0).UTC() }
 // stamp writes instants.
 type stamp struct {
 	clock func(time.Time) time.Time
-	day   clock  // the last one written
-	date  string // how
+	day   clock  // day of the last written instant
+	date  string // its text
 }
 
-// written returns the instant that stands for t outside.
+// written returns the instant that is written for t.
 func (s *stamp) written(t clock) time.Time {
 	if s.clock == nil {
 		return t.time()
@@ -32,8 +32,8 @@ func (s *stamp) written(t clock) time.Time {
 	return s.clock(t.time())
 }
 
-// append writes an instant as RFC 3339 in UTC, in quotes: whole seconds, or
-// milliseconds if the time of the unit passes faster than outside.
+// append writes an instant as RFC 3339 in UTC, in quotes. It writes whole seconds, or
+// milliseconds if the unit's time passes faster than real time.
 func (s *stamp) append(b []byte, t clock) []byte {
 	if s.clock != nil {
 		return s.clock(t.time()).UTC().AppendFormat(b, `"2006-01-02T15:04:05.000Z"`)

@@ -5,18 +5,19 @@ import (
 	"time"
 )
 
-// Turn is an instant from which on the time of the unit passes at another speed.
+// Turn is an instant from which the unit's time passes at another speed.
 type Turn struct {
-	Unit  time.Time `json:"unit"`  // of the unit
-	Real  time.Time `json:"real"`  // what it is outside
-	Speed float64   `json:"speed"` // seconds of the unit in a second
+	Unit  time.Time `json:"unit"`  // time of the unit
+	Real  time.Time `json:"real"`  // real time
+	Speed float64   `json:"speed"` // seconds of the unit in a real second
 }
 
-// Course is how the time of a unit passes outside: before its first turn as it is,
-// then from turn to turn. Turns are in the order of time; speeds are above 0.
+// Course maps the unit's time to real time. Before the first turn both are equal; each turn
+// changes the speed. Turns are in the order of time; speeds are above 0.
 type Course []Turn
 
-// Real returns the instant outside. It is the [Options.Clock] of a unit in motion.
+// Real returns the real time of an instant of the unit. It is the [Options.Clock] of a unit in
+// motion.
 func (c Course) Real(t time.Time) time.Time {
 	i := c.last(func(one Turn) bool { return !one.Unit.After(t) })
 	if i < 0 {
@@ -25,7 +26,7 @@ func (c Course) Real(t time.Time) time.Time {
 	return c[i].Real.Add(scaled(t.Sub(c[i].Unit), 1/c[i].Speed))
 }
 
-// Unit returns the instant of the unit.
+// Unit returns the unit's time of a real instant.
 func (c Course) Unit(t time.Time) time.Time {
 	i := c.last(func(one Turn) bool { return !one.Real.After(t) })
 	if i < 0 {
@@ -42,7 +43,7 @@ func (c Course) Turned(now time.Time, speed float64) Course {
 	return append(slices.Clone(c), Turn{c.Unit(now), now, speed})
 }
 
-// last returns the last turn that is over, -1 if none is.
+// last returns the index of the last turn for which is holds; -1: there is none.
 func (c Course) last(is func(Turn) bool) int {
 	for i, turn := range slices.Backward(c) {
 		if is(turn) {

@@ -10,7 +10,7 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// Whatever the turns, time outside never runs backwards, and there is a way back.
+// With any turns, real time never runs backwards, and Unit undoes Real.
 func TestCourse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var c simulate.Course
@@ -33,8 +33,7 @@ func TestCourse(t *testing.T) {
 	})
 }
 
-// A unit in motion writes the times of outside, to the millisecond, and what is not
-// a time stays as it is.
+// A unit in motion writes real times, to the millisecond; everything else stays the same.
 func TestUnitInMotion(t *testing.T) {
 	turn := start.Add(24 * time.Hour)
 	course := simulate.Course{{Unit: turn, Real: turn, Speed: 60}}

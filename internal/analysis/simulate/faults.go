@@ -2,12 +2,12 @@ package simulate
 
 import "slices"
 
-// faults is what becomes of messages between the unit and the service.
+// faults delays, loses and repeats messages on their way from the unit to the service.
 type faults struct {
 	chance
 	steady  bool
 	outages [][2]clock
-	signals []signal // of the clinical request in the making
+	signals []signal // signals of the open clinical request
 	last    clock    // when the last message that was not late arrives
 }
 
@@ -17,11 +17,11 @@ const (
 	outageLeast, outageMost  = 5 * hour, 28 * hour
 	chanceLate               = .025 // charted late
 	lateMedian, lateSpread   = 40 * minute, .8
-	chanceTwice              = .06 // of chaos, as the next ones
+	chanceTwice              = .06 // of chaos, as the following ones
 	chanceWrong              = .05
 	chanceDisorder           = .25
 	disorderMost             = 45 * minute
-	flushed                  = 600 // how much faster than they were made they come, once an outage is over
+	flushed                  = 600 // after an outage, messages arrive this many times faster than they were made
 	transitLeast, transitMax = 2 * second, 15 * second
 )
 
@@ -40,13 +40,12 @@ func newFaults(u *unit) faults {
 	return f
 }
 
-// begin puts the end of each outage on the agenda: then the systems tell who is
-// here.
+// begin schedules a census and the staffing for the minute after each outage.
 func (f *faults) begin(u *unit) {
 	for _, o := range f.outages {
-		u.at(o[1]+minute, func() {
+		u.schedule(o[1]+minute, func() {
 			u.census()
-			u.staff.tell(u, 0)
+			u.staff.sendStaffing(u, 0)
 		})
 	}
 }
@@ -60,8 +59,8 @@ func (f *faults) outage(t clock) (o [2]clock, is bool) {
 	return f.outages[i], true
 }
 
-// arrives returns when a message of now arrives: after a moment, late, or when
-// the outage is over.
+// arrives returns the arrival of a message sent now: after a moment, late, or after the
+// outage.
 func (f *faults) arrives(u *unit) clock {
 	f.last = max(f.last, u.now+f.between(transitLeast, transitMax))
 	t := f.last
@@ -73,13 +72,13 @@ func (f *faults) arrives(u *unit) clock {
 	if u.chaos && f.is(chanceDisorder) {
 		t += f.between(0, disorderMost)
 	}
-	if o, is := f.outage(t); is { // kept, and sent in the order of their making
+	if o, is := f.outage(t); is { // messages are kept, and sent in the order of their making
 		t = o[1] + (t-o[0])/flushed
 	}
 	return t
 }
 
-// forward sends the body in the making as a message.
+// forward sends the finished body as a message.
 func (f *faults) forward(u *unit, path string) {
 	if u.muted {
 		return
@@ -91,8 +90,8 @@ func (f *faults) forward(u *unit, path string) {
 	}
 }
 
-// snapshot sends the body in the making now; during an outage it is lost, as the
-// next one says it all again.
+// snapshot sends the finished body now. During an outage it is lost: the next snapshot says it
+// all again.
 func (f *faults) snapshot(u *unit, path string) {
 	if _, away := f.outage(u.now); away || u.muted {
 		return
@@ -100,8 +99,7 @@ func (f *faults) snapshot(u *unit, path string) {
 	u.post(u.now+second, path)
 }
 
-// deliver sends an ADT event. In chaos some are preceded by one that was wrong and
-// is taken back.
+// deliver sends an ADT event. In chaos, some events follow a wrong one and its cancel.
 func (f *faults) deliver(u *unit, e *event) {
 	if u.chaos && f.is(chanceWrong) {
 		f.mistake(u, e)
@@ -115,8 +113,7 @@ func (f *faults) number(u *unit) string {
 	return u.numbered('E', u.events)
 }
 
-// mistake sends an event that is wrong, and what takes it back a little later, but
-// before the right one was made.
+// mistake sends a wrong event, and a little later its cancel, both before the right event.
 func (f *faults) mistake(u *unit, e *event) {
 	cancel := map[string]string{"A01": "A11", "A02": "A12", "A03": "A13"}[e.kind]
 	if cancel == "" || e.at != u.now || e.mother != "" {

@@ -13,9 +13,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata")
 
-// TestBytesAreFrozen pins what is simulated, to the byte: goldens and gates of the
-// forecast are made of it. It covers the change of regime, a leap of daylight saving
-// time and all profiles.
+// TestBytesAreFrozen pins the simulated bytes: goldens and gates of the forecast depend on
+// them. It covers the change of regime, a change of daylight saving time and all profiles.
 func TestBytesAreFrozen(t *testing.T) {
 	chicago, err := time.LoadLocation("America/Chicago")
 	if err != nil {

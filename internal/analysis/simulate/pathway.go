@@ -53,9 +53,9 @@ const (
 	chanceImminentBirths = .02  // who comes and gives birth within the hour; our default
 )
 
-// beginTriage: somebody who goes home again, mostly.
+// beginTriage: a woman who mostly goes home again.
 func (v *visit) beginTriage() {
-	v.triage.take(func(r *room) {
+	v.triage.requestRoom(func(r *room) {
 		kind := ""
 		switch p := v.Float64(); {
 		case p < .22:
@@ -79,14 +79,14 @@ func (v *visit) beginTriage() {
 // beginLabor: labor that began by itself.
 func (v *visit) beginLabor() {
 	if v.is(chanceImminentBirths) {
-		v.labor.take(func(r *room) {
+		v.labor.requestRoom(func(r *room) {
 			v.enter("A01", r, 'I', "labor-standard")
 			v.watch(30*minute, hour)
 			v.after(v.span(15*minute, .4), v.secondStage)
 		})
 		return
 	}
-	v.triage.take(func(r *room) {
+	v.triage.requestRoom(func(r *room) {
 		kind := ""
 		if v.is(.12) {
 			kind = "triage-rom"
@@ -107,13 +107,13 @@ func (v *visit) beginLabor() {
 	})
 }
 
-// waitLabor admits her: to a labor room, else she stays in triage as a boarder
-// until there is one.
+// waitLabor admits the woman to a labor room. Without a free room she stays in triage as a
+// boarder until there is one.
 func (v *visit) waitLabor(then func()) {
 	if len(v.labor.free) == 0 && v.class != 'I' {
 		v.enter("A01", v.room, 'I', "triage-admit")
 	}
-	v.labor.take(func(r *room) {
+	v.labor.requestRoom(func(r *room) {
 		v.admitTo(r, "labor-standard")
 		then()
 	})
@@ -128,10 +128,10 @@ func (v *visit) early() {
 	v.after(v.span(median, earlySpread), func() { v.active(false) })
 }
 
-// beginInduction: by appointment, straight to a labor room; she waits at home if
-// there is none.
+// beginInduction: by appointment, straight to a labor room; the woman waits at home until one
+// is free.
 func (v *visit) beginInduction() {
-	v.labor.take(func(r *room) {
+	v.labor.requestRoom(func(r *room) {
 		ripens := v.is(chanceRipening)
 		kind := "labor-induction"
 		if ripens {
@@ -152,7 +152,7 @@ func (v *visit) beginInduction() {
 	})
 }
 
-// active labor, to full dilation or the decision for a cesarean.
+// active: active labor, to full dilation or the decision for a cesarean.
 func (v *visit) active(induced bool) {
 	v.becomes(map[bool]string{true: "labor-induction", false: "labor-standard"}[induced])
 	median := activeLater
@@ -210,7 +210,7 @@ func (v *visit) secondStage() {
 
 // beginCesarean: by appointment.
 func (v *visit) beginCesarean() {
-	v.labor.take(func(r *room) {
+	v.labor.requestRoom(func(r *room) {
 		v.diagnoses = append(v.diagnoses, icd("O34.211", "Maternal care for low transverse scar from previous cesarean delivery"))
 		v.enter("A01", r, 'I', "csection-admit")
 		v.watch(60*minute, 4*hour)
@@ -218,19 +218,19 @@ func (v *visit) beginCesarean() {
 	})
 }
 
-// toTheatre: a cesarean, as soon as there is an operating room.
+// toTheatre: a cesarean, as soon as an operating room is free.
 func (v *visit) toTheatre() {
 	v.pushing(false)
 	if len(v.theatre.free) == 0 {
 		v.becomes("csection-admit")
 	}
-	v.theatre.take(func(r *room) {
+	v.theatre.requestRoom(func(r *room) {
 		v.stop(oxytocin)
 		v.stop(bupivacaine)
 		v.move(r, "")
 		v.after(v.span(incision, .3), func() { v.birth(true) })
 		v.after(max(v.span(operation, operationSpread), incision*3), func() {
-			v.recovery.take(func(r *room) {
+			v.recovery.requestRoom(func(r *room) {
 				v.move(r, "")
 				v.watch(30*minute, 4*hour)
 				v.after(recoveryLeast+v.span(recoveryMore, moreness), v.waitPostpartum)
@@ -239,9 +239,9 @@ func (v *visit) toTheatre() {
 	})
 }
 
-// waitPostpartum: she stays where she recovers until there is a room.
+// waitPostpartum: the woman stays where she recovers until a postpartum room is free.
 func (v *visit) waitPostpartum() {
-	v.postpartum.take(func(r *room) {
+	v.postpartum.requestRoom(func(r *room) {
 		v.move(r, "")
 		v.watch(4*hour, 8*hour)
 		stay := stayVaginal
@@ -252,7 +252,7 @@ func (v *visit) waitPostpartum() {
 	})
 }
 
-// goHome ends the stay with the rounds after she is ready.
+// goHome ends the stay with the rounds after the woman is ready.
 func (v *visit) goHome(ready clock) {
 	ready = max(ready, v.now+3*hour)
 	rounds := float64(roundsHour)
@@ -270,7 +270,7 @@ func (v *visit) goHome(ready clock) {
 
 // beginAntepartum: a stay before birth that is not labor.
 func (v *visit) beginAntepartum() {
-	v.triage.take(func(r *room) {
+	v.triage.requestRoom(func(r *room) {
 		v.enter("A04", r, 'O', "triage-medical-eval")
 		v.watch(60*minute, 4*hour)
 		v.after(v.span(evaluation, evaluationSpread), v.waitAntepartum)
@@ -279,7 +279,7 @@ func (v *visit) beginAntepartum() {
 
 func (v *visit) waitAntepartum() {
 	v.risk()
-	v.antepartum.take(func(r *room) {
+	v.antepartum.requestRoom(func(r *room) {
 		v.admitTo(r, "ap-stable")
 		v.watch(4*hour, 8*hour)
 		stay := clock(float64(v.span(stayAntepartum, antepartumSpread)) * v.stays())
@@ -303,7 +303,7 @@ func (v *visit) waitAntepartum() {
 
 // beginReadmission: back after birth.
 func (v *visit) beginReadmission() {
-	v.postpartum.take(func(r *room) {
+	v.postpartum.requestRoom(func(r *room) {
 		kind := "pp-complications-stable"
 		if v.is(.3) {
 			kind = "pp-complications-unstable"
@@ -328,7 +328,7 @@ func (v *visit) beginOverflow() {
 		v.gone()
 		return
 	}
-	v.postpartum.take(func(r *room) {
+	v.postpartum.requestRoom(func(r *room) {
 		v.enter("A01", r, 'I', "non-ob-holding")
 		v.watch(6*hour, 8*hour)
 		v.goHome(v.now + v.span(26*hour, .4))
@@ -337,14 +337,14 @@ func (v *visit) beginOverflow() {
 
 // beginProcedure: a small operation by appointment.
 func (v *visit) beginProcedure() {
-	v.theatre.take(func(r *room) {
+	v.theatre.requestRoom(func(r *room) {
 		kind := "or-d-and-c"
 		if v.is(.3) {
 			kind = "or-cerclage-placement"
 		}
 		v.enter("A01", r, 'O', kind)
 		v.after(v.span(55*minute, .3), func() {
-			v.recovery.take(func(r *room) {
+			v.recovery.requestRoom(func(r *room) {
 				v.move(r, "pp-hold")
 				v.watch(30*minute, hour)
 				v.after(v.span(110*minute, .3), v.leaves)

@@ -2,8 +2,8 @@ package simulate
 
 import "fmt"
 
-// history is what she brings along. It grows over the year (unit.load); each share
-// is our default where no source stands beside it.
+// history draws the risks that the woman brings along. They grow over the year (unit.load);
+// each share is our default unless a source stands beside it.
 func (v *visit) history() {
 	load := v.load()
 	if v.is(.016) { // NCHS 2022: 31 of 1,000 births are twins'
@@ -26,7 +26,7 @@ func (v *visit) history() {
 	add(.018, icd("O99.513", "Diseases of the respiratory system complicating pregnancy, third trimester"))
 	add(.004, icd("O44.13", "Complete placenta previa with hemorrhage, third trimester"))
 	add(.004, icd("O36.4XX0", "Maternal care for intrauterine death, not applicable or unspecified"))
-	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // as above
+	add(.070, icd("O09.523", "Supervision of elderly multigravida, third trimester")) // likewise
 	if !v.first && v.is(chanceTrialOfLabor*2) {
 		v.diagnoses = append(v.diagnoses, icd("O66.41", "Failed attempted vaginal birth after previous cesarean delivery"))
 	}
@@ -50,7 +50,7 @@ func (v *visit) has(code string) bool {
 	return false
 }
 
-// complaint is what is asked and found at the door.
+// complaint is the question at the door and its finding.
 func (v *visit) complaint() {
 	if v.is(.08 * v.load()) {
 		v.observe("observation", "local", "FETAL_MOVEMENT_DECREASED", "Decreased fetal movement", "yes")
@@ -74,7 +74,7 @@ func (v *visit) complaint() {
 	v.sendSignals()
 }
 
-// risks are those of a labor of so long.
+// risks draws the complications of a labor of this length.
 func (v *visit) risks(span clock) {
 	v.risk()
 	if v.is(.55) {
@@ -102,8 +102,8 @@ func (v *visit) risks(span clock) {
 	}
 }
 
-// risk is what comes with her history once she is admitted: magnesium until a
-// day after birth (ACOG Practice Bulletin 222), drips.
+// risk treats the risks of the woman's history once she is admitted: magnesium until a day
+// after birth (ACOG Practice Bulletin 222), drips.
 func (v *visit) risk() {
 	switch {
 	case v.has("O14.13"):
@@ -123,7 +123,7 @@ func (v *visit) risk() {
 	}
 }
 
-// birth: the babies are there.
+// birth: the babies are born.
 func (v *visit) birth(cesarean bool) {
 	v.born, v.cesarean = v.now, cesarean
 	mode, outcome := icd("O80", "Encounter for full-term uncomplicated delivery"), icd("Z37.0", "Single live birth")
@@ -139,7 +139,7 @@ func (v *visit) birth(cesarean bool) {
 	}
 	outcome.onset = v.now
 	v.diagnoses = append(v.diagnoses, mode, outcome)
-	v.tell("A08")
+	v.sendADT("A08")
 	if !lost {
 		for range v.expecting {
 			v.visits++
@@ -186,8 +186,8 @@ func (v *visit) unmark(factor string) {
 	}
 }
 
-// babyLeaves: with its mother, or to the intensive care of newborns, which is
-// another unit.
+// babyLeaves: a baby leaves with its mother, or to newborn intensive care, which is another
+// unit.
 func (v *visit) babyLeaves(i int) {
 	b := &v.babies[i]
 	if b.gone {

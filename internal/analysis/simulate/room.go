@@ -11,21 +11,20 @@ type room struct {
 	label  string
 	area   string // point of care
 	pool   *pool
-	visit  *visit // who is in it; nil: nobody
+	visit  *visit // the visit in the room; nil: the room is free
 	closed bool   // for repair: a census says blocked
 }
 
-// pool is the rooms of one kind, and who waits for one of them.
+// pool is the rooms of one kind, with the queue for them.
 type pool struct {
-	free    []*room // the one that is free for the longest first
+	free    []*room // the room that is free for the longest time first
 	all     int
 	waiting []func(*room)
 }
 
-// furnish makes the rooms that a unit with so many births a year has: by
-// Little's law the mean number of patients of each kind, and some deviations of a
-// Poisson number on top (our default): few of them for labor rooms, so that on a
-// busy day women wait for one.
+// furnish makes the rooms of a unit with so many births a year. Little's law gives the mean
+// number of patients of each kind; some Poisson deviations are added (our default). Labor
+// rooms get few deviations, so on a busy day women wait.
 func (u *unit) furnish() {
 	births := float64(u.births)
 	sized := func(mean, deviations float64, least int) int {
@@ -49,8 +48,8 @@ func (u *unit) furnish() {
 	add(&u.postpartum, "MBU", "MB ", sized(births*.0063, 1.3, 6), 301)
 }
 
-// take gives a room to f, at once or when it is f's turn.
-func (p *pool) take(f func(*room)) {
+// requestRoom gives a room to f, at once or when it is f's turn.
+func (p *pool) requestRoom(f func(*room)) {
 	if len(p.free) == 0 {
 		p.waiting = append(p.waiting, f)
 		return
@@ -63,10 +62,10 @@ func (p *pool) take(f func(*room)) {
 // turnaround is how long a room is cleaned (our default).
 const turnaround = 35 * minute
 
-// leave empties a room; it is clean for the next one after a while.
+// leave empties a room. It is clean for the next visit after the turnaround.
 func (u *unit) leave(r *room) {
 	r.visit = nil
-	u.at(u.now+turnaround, func() { u.ready(r) })
+	u.schedule(u.now+turnaround, func() { u.ready(r) })
 }
 
 // repair closes a free postpartum room for a day.
@@ -77,13 +76,13 @@ func (u *unit) repair() {
 	}
 	r := p.free[0]
 	p.free, r.closed = p.free[1:], true
-	u.at(u.now+day, func() {
+	u.schedule(u.now+day, func() {
 		r.closed = false
 		u.ready(r)
 	})
 }
 
-// ready gives a room to who waits for it.
+// ready gives a clean room to the next in the queue.
 func (u *unit) ready(r *room) {
 	p := r.pool
 	if len(p.waiting) == 0 {

@@ -1,13 +1,13 @@
-// Package simulate makes up a maternity unit in motion, as the requests that its
-// systems would send to the ingest API.
+// Package simulate makes up a maternity unit in motion and the requests that its systems would
+// send to the ingest API.
 //
 // Women come to triage, go home or into labor, wait for a room, get epidurals and
 // magnesium, give birth, recover and go home with the morning's rounds, while
 // nurses change shifts. Nobody in it exists: there are visit and patient numbers,
 // never a name or a birth date. The same [Options] make the same bytes.
 //
-// It is of another shape than the forecast that is tested with it: what decides
-// (parity, the busy day, the storm, the change of regime) is in no message.
+// The simulation has another structure than the forecast that is tested with it. The causes
+// (parity, the busy day, the storm, the change of regime) are in no message.
 package simulate
 
 import (
@@ -19,25 +19,25 @@ import (
 	"time"
 )
 
-// Options say what is simulated.
+// Options say which unit is simulated, and for how long.
 type Options struct {
 	Seed    uint64
 	Profile string        // one of [Profiles]
 	Start   time.Time     // first instant; its location is the local time of the unit
 	For     time.Duration // how long
-	Births  int           // a year; 0: as many as the profile has
+	Births  int           // births a year; 0: as many as the profile has
 	// Steady leaves out late records and outages.
 	Steady bool
-	// Clock maps each instant of the unit to the one that is written and sent at;
-	// nil: the same. It must never run backwards.
+	// Clock maps each instant of the unit to the instant that is written and sent at. Nil: both
+	// are equal. It must never run backwards.
 	Clock func(time.Time) time.Time
 }
 
 // Request is one request of the ingest API.
 type Request struct {
-	At   time.Time // when it is sent
+	At   time.Time // the instant of sending
 	Path string    // such as /api/ingest/adt
-	Body []byte    // JSON; valid until the next one is asked for
+	Body []byte    // JSON; valid until the next request
 }
 
 // profile is a kind of unit.
@@ -48,8 +48,8 @@ type profile struct {
 	chaos      bool // duplicates, cancels, disorder
 }
 
-// The sizes are those of the design of the forecast: a community hospital, a
-// regional and a large one.
+// The profiles have the sizes of the forecast's design: a community hospital, a regional one
+// and a large one.
 var profiles = []profile{
 	{name: "small", births: 900},
 	{name: "medium", births: 3000},
@@ -58,7 +58,7 @@ var profiles = []profile{
 	{name: "chaos", births: 3000, chaos: true},
 }
 
-// Profiles returns the names of the kinds of unit.
+// Profiles returns the names of the profiles.
 func Profiles() []string {
 	var names []string
 	for _, p := range profiles {
@@ -74,9 +74,9 @@ const (
 	maxFor    = 10 * 366 * 24 * time.Hour
 )
 
-// Requests returns the requests of a unit, in the order in which they are sent. It
-// can be ranged over again, from the start. It keeps the unit as it is, not its past:
-// a year needs no more memory than a day.
+// Requests returns the requests of a unit in the order of sending. Each range over them begins
+// at the start. The simulation keeps the present state of the unit and not its past: a year
+// needs no more memory than a day.
 func Requests(o Options) (iter.Seq[Request], error) {
 	at := slices.IndexFunc(profiles, func(p profile) bool { return p.name == o.Profile })
 	var faults []error

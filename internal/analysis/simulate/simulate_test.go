@@ -62,8 +62,7 @@ func TestSameOptionsSameBytes(t *testing.T) {
 	}
 }
 
-// A shorter run is the beginning of a longer one, so that a demonstration can go on
-// where it was.
+// A shorter run is the beginning of a longer one, so a demonstration can go on where it ended.
 func TestLongerRunGoesOn(t *testing.T) {
 	o := simulate.Options{Seed: 3, Profile: "small", Start: start, For: 3 * 24 * time.Hour}
 	var short, long []byte
@@ -75,12 +74,12 @@ func TestLongerRunGoesOn(t *testing.T) {
 	}
 }
 
-// warnings that a real sender gets too: a message that was charted late comes when
-// she is elsewhere by now.
+// usual are warnings that a real sender gets too: a message that was charted late comes when
+// the woman has moved on.
 var usual = []string{"room_not_occupied", "place_differs", "prior_place_differs"}
 
-// Every line is JSON that the decoders take, in the order of time, and of no
-// warning that a real sender would not get.
+// Every line is JSON that the decoders accept, in the order of time. It causes only the usual
+// warnings.
 func TestEveryLineIsAccepted(t *testing.T) {
 	for _, profile := range simulate.Profiles() {
 		t.Run(profile, func(t *testing.T) {
@@ -105,7 +104,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 					t.Fatalf("%v in line %+v", err, line)
 				}
 				u.advance(r.At)
-				c, found := u.take(t, r)
+				c, found := u.accept(t, r)
 				if c.Outcome != acuity.Applied && profile != "chaos" {
 					t.Errorf("outcome %v %s: %s", c.Outcome, c.Reason, r.Body)
 				}
@@ -126,7 +125,7 @@ func TestEveryLineIsAccepted(t *testing.T) {
 	}
 }
 
-// unit is a unit that takes requests as the service does.
+// unit applies requests as the service does.
 type unit struct {
 	*acuity.Unit
 	pseudonyms ingest.Pseudonyms
@@ -143,9 +142,8 @@ func (u *unit) advance(to time.Time) {
 	}
 }
 
-// take applies a request, which must be accepted, and returns what was remarked
-// about its body.
-func (u *unit) take(t testing.TB, r simulate.Request) (acuity.Change, []acuity.Warning) {
+// accept applies a request, which must be accepted, and returns the warnings about its body.
+func (u *unit) accept(t testing.TB, r simulate.Request) (acuity.Change, []acuity.Warning) {
 	t.Helper()
 	o := &acuity.Observation{Hospital: "h", ReceivedAt: acuity.At(r.At), Channel: acuity.Channel(path.Base(r.Path)), Source: "k"}
 	found, err := ingest.Decode(o, r.Body, time.UTC, u.pseudonyms)
@@ -160,7 +158,7 @@ func (u *unit) take(t testing.TB, r simulate.Request) (acuity.Change, []acuity.W
 	return c, found
 }
 
-// fold applies all requests and hands out the verdict of each hour.
+// fold applies all requests and calls each with the verdict of each hour.
 func fold(t testing.TB, o simulate.Options, each func(*acuity.Verdict)) *unit {
 	t.Helper()
 	u := newUnit()
@@ -172,7 +170,7 @@ func fold(t testing.TB, o simulate.Options, each func(*acuity.Verdict)) *unit {
 			each(&v)
 		}
 		u.advance(r.At)
-		u.take(t, r)
+		u.accept(t, r)
 	})
 	return u
 }

@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// staff is who works.
+// staff is the nurses of the unit.
 type staff struct {
 	chance
-	grid   float64 // nurses that the plan of the unit has for a shift
+	grid   float64 // nurses that the unit's plan has for a shift
 	nurses []nurse
-	first  int // of nurses, who is on duty; the next ones too
+	first  int // index of the first nurse on duty; the next ones follow
 	onDuty int
 	call   bool
 }
 
-// nurse is one of the staff, by number only.
+// nurse is a nurse without a name.
 type nurse struct {
 	skill int
 	hired clock
@@ -30,13 +30,13 @@ var (
 	recountHours = []float64{11, 15, 23, 3}
 )
 
-// A plan by births a year. Our default, from what this simulated unit asks for:
-// about 4.6 nurses for each 1,000 births a year.
+// A plan by births a year. Our default, from the need of this simulated unit: about 4.6 nurses
+// for each 1,000 births a year.
 const (
 	gridForBirths = .0049
 	gridLeast     = 0.6
-	shifts        = 4.4 // nurses employed for each on duty
-	assigned      = .7  // of a nurse, by the rooms that a roster gives her; the rest is for what comes
+	shifts        = 4.4 // nurses employed for each nurse on duty
+	assigned      = .7  // share of a nurse that a roster assigns to rooms; the rest is for new arrivals
 )
 
 func newStaff(u *unit) staff {
@@ -55,30 +55,30 @@ func newStaff(u *unit) staff {
 	return s
 }
 
-// begin tells who is on duty and goes on with each change of shift.
+// begin reports who is on duty and schedules the changes of shift.
 func (s *staff) begin(u *unit) {
 	s.change(u)
 	s.nextDay(u)
 }
 
-// nextDay puts a day's changes on the agenda.
+// nextDay schedules a day's changes of shift.
 func (s *staff) nextDay(u *unit) {
 	local := u.local(u.now)
 	midnight := at(time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, local.Location()))
 	put := func(hours []float64, do func(*unit)) {
 		for _, h := range hours {
 			if t := u.hourOf(midnight, h); t > u.now {
-				u.at(t, func() { do(u) })
+				u.schedule(t, func() { do(u) })
 			}
 		}
 	}
 	put(shiftHours, s.change)
 	put(recountHours, s.recount)
 	put([]float64{15.5}, s.plan)
-	u.at(u.hourOf(midnight, 24), func() { s.nextDay(u) })
+	u.schedule(u.hourOf(midnight, 24), func() { s.nextDay(u) })
 }
 
-// need is what the charge nurse counts in her head: nurses for who is here.
+// need is the charge nurse's estimate: the nurses that the present patients need.
 func (u *unit) need() float64 {
 	sum := 0.
 	for _, v := range u.open {
@@ -89,7 +89,7 @@ func (u *unit) need() float64 {
 	return sum
 }
 
-// need of one woman, by the rule of thumb of the place.
+// need is the estimate for one woman, by a rule of thumb.
 func (v *visit) need() float64 {
 	need := 1. / 3
 	switch p := v.room.pool; {
@@ -108,21 +108,20 @@ func (v *visit) need() float64 {
 	return need
 }
 
-// wanted is how many nurses a shift should have: between the plan of the unit and
-// what is needed now, and a reserve of one.
+// wanted is how many nurses a shift should have: a mean of the unit's plan and the present
+// need, plus a reserve of one.
 func (s *staff) wanted(u *unit) float64 { return 1.1*(.55*s.grid+.45*u.need()) + 1.2 }
 
-// change begins a shift: by the plan and by who is here.
+// change begins a shift with nurses by the plan and the present patients.
 func (s *staff) change(u *unit) {
 	s.onDuty = max(2, int(math.Round(s.wanted(u)+.8*s.NormFloat64())))
 	s.call = s.is(.72)
 	s.first = (s.first + s.onDuty + 1) % len(s.nurses)
-	s.tell(u, 0)
+	s.sendStaffing(u, 0)
 	s.roster(u)
 }
 
-// recount: the charge nurse calls somebody in, or sends somebody home, and assigns
-// the rooms anew.
+// recount: the charge nurse calls a nurse in, or sends one home, and assigns the rooms anew.
 func (s *staff) recount(u *unit) {
 	short := u.need() - float64(s.onDuty)
 	switch {
@@ -133,19 +132,19 @@ func (s *staff) recount(u *unit) {
 		s.onDuty--
 		s.call = true
 	}
-	s.tell(u, 0)
+	s.sendStaffing(u, 0)
 	s.roster(u)
 }
 
-// plan tells in the afternoon how many will come at night.
+// plan announces in the afternoon the number of nurses for the night.
 func (s *staff) plan(u *unit) {
 	if s.is(.5) {
-		s.tell(u, 210*minute)
+		s.sendStaffing(u, 210*minute)
 	}
 }
 
-// tell sends the number on duty, from an instant ahead on.
-func (s *staff) tell(u *unit, ahead clock) {
+// sendStaffing sends the number of nurses on duty from an instant ahead on.
+func (s *staff) sendStaffing(u *unit, ahead clock) {
 	b := u.fields()
 	b.time("asOf", u.now+ahead)
 	n := s.onDuty
@@ -158,7 +157,7 @@ func (s *staff) tell(u *unit, ahead clock) {
 	u.faults.snapshot(u, pathStaffing)
 }
 
-// roster lists who is on duty with their rooms, the charge nurse without any.
+// roster lists the nurses on duty with their rooms; the charge nurse has none.
 func (s *staff) roster(u *unit) {
 	count := min(s.onDuty+1, len(s.nurses))
 	charge := 0
@@ -193,9 +192,8 @@ func (s *staff) roster(u *unit) {
 	u.faults.snapshot(u, pathRoster)
 }
 
-// assign gives the couplets and antepartum patients to so many nurses but the
-// charge nurse, mostly two to each. Who has a labor changes within the hour and is on
-// no roster.
+// assign gives the couplets and antepartum patients to the nurses but the charge nurse, mostly
+// two to each. The nurse of a labor changes within the hour, so no roster lists labors.
 func (u *unit) assign(count, charge int) [][]int {
 	rooms := make([][]int, count)
 	who, load := -1, 0.

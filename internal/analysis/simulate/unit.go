@@ -14,8 +14,8 @@ type unit struct {
 	from, to clock
 	now      clock
 	agenda   agenda
-	number   int64 // of the next entry of the agenda
-	muted    bool  // before the start: nothing is sent
+	number   int64 // number of the next entry of the agenda
+	muted    bool  // true before the start: no request is sent
 
 	calendar calendar
 	staff    staff
@@ -24,19 +24,19 @@ type unit struct {
 	triage, labor, theatre, recovery, postpartum, antepartum pool
 	rooms                                                    []*room
 
-	mark     string // in the numbers of visits, patients and events
-	visits   int    // so far
+	mark     string // distinguishes the numbers of visits, patients and events
+	visits   int    // number of visits so far
 	patients int
 	events   int
-	open     []*visit // by number
+	open     []*visit // in the order of their numbers
 
-	out   []byte   // the request in the making
-	spare [][]byte // bodies that were sent
+	out   []byte   // the open request
+	spare [][]byte // bodies that were sent, for use again
 	stamp stamp
 }
 
-// warmUp is how long the unit runs unseen before the start, so that it begins as
-// full as it usually is.
+// warmUp is how long the unit runs before the start without sending, so that it begins as full
+// as usual.
 const warmUp = 12 * day
 
 func newUnit(o *Options, p profile) *unit {
@@ -51,7 +51,7 @@ func newUnit(o *Options, p profile) *unit {
 	return u
 }
 
-// markOf is a few letters that differ if the options do.
+// markOf returns a few letters that depend on the options.
 func (u *unit) markOf(o *Options) string {
 	const letters = 36 * 36 * 36 * 36 * 36
 	hash := mixed(o.Seed)
@@ -63,11 +63,11 @@ func (u *unit) markOf(o *Options) string {
 	return strconv.FormatUint(hash%letters, 36) + "-"
 }
 
-// run lets time go on and yields what is sent.
+// run lets time go on and yields the requests.
 func (u *unit) run(yield func(Request) bool) {
 	u.muted = true
 	u.calendar.nextDay(u)
-	u.at(u.from, u.begin)
+	u.schedule(u.from, u.begin)
 	for len(u.agenda) > 0 {
 		e, _ := heap.Pop(&u.agenda).(entry) //nolint:errcheck // it holds nothing else
 		if e.at > u.to || e.at == u.to && e.do != nil {
@@ -85,7 +85,7 @@ func (u *unit) run(yield func(Request) bool) {
 	}
 }
 
-// begin is the start: systems are connected and told who is here.
+// begin is the start: systems are connected and report who is here.
 func (u *unit) begin() {
 	u.muted = false
 	u.census()
@@ -99,13 +99,13 @@ func (u *unit) begin() {
 	u.faults.begin(u)
 }
 
-// at puts something on the agenda; the past is now.
-func (u *unit) at(t clock, do func()) {
+// schedule schedules a function; an instant in the past becomes now.
+func (u *unit) schedule(t clock, do func()) {
 	u.number++
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, do: do})
 }
 
-// post sends the body in the making at an instant.
+// post sends the finished body at an instant.
 func (u *unit) post(t clock, path string) {
 	var body []byte
 	if n := len(u.spare); n > 0 {
@@ -115,7 +115,7 @@ func (u *unit) post(t clock, path string) {
 	heap.Push(&u.agenda, entry{at: max(t, u.now), number: u.number, path: path, body: append(body[:0], u.out...)})
 }
 
-// entry is something to do or, without do, something to send.
+// entry is a function to call or, if do is nil, a request to send.
 type entry struct {
 	at     clock
 	number int64
@@ -124,7 +124,8 @@ type entry struct {
 	body   []byte
 }
 
-// agenda is a heap: the earliest first, of one instant the one that was put there first.
+// agenda is a heap: the earliest entry first, and of equal instants the one that was scheduled
+// first.
 type agenda []entry
 
 func (a agenda) Len() int { return len(a) }

@@ -2,8 +2,8 @@ package simulate
 
 import "slices"
 
-// visit is one stay of one woman, from the door to the door. What decides about
-// it (parity, for one) is in no message.
+// visit is one stay of one woman, from arrival to departure. Its causes, such as parity, are
+// in no message.
 type visit struct {
 	*unit
 
@@ -16,18 +16,18 @@ type visit struct {
 	expecting int  // babies
 	class     byte // patient class
 	room      *room
-	primary   string // what the sender says of her; "": the place tells
-	since     clock  // of primary, or of the stay in the room
+	primary   string // the primary factor that the sender names; "": the place implies it
+	since     clock  // start of primary, or of the stay in the room
 	admitted  clock
 
 	diagnoses []diagnosis
-	running   []running // drugs
-	marks     []string  // factors that the unit's own board keeps
-	born      clock     // 0: not yet
+	running   []running // running drugs
+	marks     []string  // factors on the unit's own board
+	born      clock     // instant of birth; 0: not yet
 	cesarean  bool
 	babies    []baby
-	ill       bool // scores of the early warning are often high
-	watched   int  // turns of the loop of measurements; another begins: this one ends
+	ill       bool // early-warning scores are often high
+	watched   int  // number of the present watch; an earlier watch ends at its next turn
 }
 
 // baby is a newborn in the room of its mother.
@@ -43,7 +43,7 @@ type running struct {
 	since clock
 }
 
-// admit makes a visit. Its own stream of chance is by its number.
+// admit makes a visit. The visit's number seeds its own stream of chance.
 func (u *unit) admit() *visit {
 	u.visits++
 	u.patients++
@@ -59,16 +59,16 @@ func (u *unit) admit() *visit {
 	return v
 }
 
-// after does something a span from now, if she is still here.
+// after calls a function a span from now, if the woman is still here.
 func (v *visit) after(span clock, do func()) {
-	v.at(v.now+span, func() {
+	v.schedule(v.now+span, func() {
 		if v.open {
 			do()
 		}
 	})
 }
 
-// enter places her for the first time, or again under another class.
+// enter places the woman for the first time, or again under another class.
 func (v *visit) enter(kind string, r *room, class byte, primary string) {
 	if v.room != nil && v.room != r {
 		v.leave(v.room)
@@ -77,19 +77,19 @@ func (v *visit) enter(kind string, r *room, class byte, primary string) {
 		v.room, r.visit = r, v
 	}
 	v.class, v.primary, v.since = class, primary, v.now
-	v.tell(kind)
+	v.sendADT(kind)
 }
 
-// move takes her to another room.
+// move takes the woman to another room.
 func (v *visit) move(r *room, primary string) {
 	before := v.room
 	v.room, r.visit = r, v
 	v.primary, v.since = primary, v.now
 	v.leave(before)
-	v.tellMove(before)
+	v.sendMove(before)
 }
 
-// admitTo takes her to another room; if she was no inpatient yet, she is one now.
+// admitTo takes the woman to another room, as an inpatient from now on.
 func (v *visit) admitTo(r *room, primary string) {
 	if v.class == 'I' {
 		v.move(r, primary)
@@ -98,13 +98,13 @@ func (v *visit) admitTo(r *room, primary string) {
 	v.enter("A01", r, 'I', primary)
 }
 
-// becomes says that she is another kind of patient, in the same room.
+// becomes changes the kind of patient, in the same room.
 func (v *visit) becomes(primary string) {
 	if v.primary == primary {
 		return
 	}
 	v.primary, v.since = primary, v.now
-	v.tell("A08")
+	v.sendADT("A08")
 }
 
 // leaves ends the visit.
@@ -112,7 +112,7 @@ func (v *visit) leaves() {
 	for len(v.running) > 0 {
 		v.stop(v.running[0].drug)
 	}
-	v.tell("A03")
+	v.sendADT("A03")
 	for i := range v.babies {
 		v.babyLeaves(i)
 	}
@@ -120,7 +120,7 @@ func (v *visit) leaves() {
 	v.gone()
 }
 
-// gone takes her out of the books.
+// gone removes the visit from the unit.
 func (v *visit) gone() {
 	v.open = false
 	if i := slices.Index(v.unit.open, v); i >= 0 {

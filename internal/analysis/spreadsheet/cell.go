@@ -3,12 +3,14 @@ package spreadsheet
 
 import "strings"
 
-// formulaStarts are the first characters by which spreadsheets take a cell for a formula (OWASP, CSV injection).
+// formulaStarts are the first characters that make a spreadsheet read a cell as a formula
+// (OWASP, CSV injection).
 const formulaStarts = "=+-@\t\r"
 
-// Escape puts an apostrophe before text that a spreadsheet would run. [Unescape] takes it off again.
+// Escape puts an apostrophe before text that a spreadsheet would run. [Unescape] removes it.
 //
-// Text that begins with an apostrophe and such a character gets one more, so that both directions agree.
+// Text that begins with apostrophes and such a character gets one more, so that Unescape
+// returns every text.
 func Escape(text string) string {
 	if isFormula(strings.TrimLeft(text, "'")) {
 		return "'" + text
@@ -16,7 +18,7 @@ func Escape(text string) string {
 	return text
 }
 
-// Unescape returns what [Escape] was given.
+// Unescape returns the text that [Escape] was given.
 func Unescape(text string) string {
 	if strings.HasPrefix(text, "'") && isFormula(strings.TrimLeft(text, "'")) {
 		return text[1:]

@@ -11,8 +11,9 @@ import (
 	"svc/internal/analysis/simulate"
 )
 
-// TestForecastAtEveryHour: a unit has a sound forecast at each hour of a weekday and of a Sunday, in two zones, and
-// plans of its staffing are honoured. The weeks end where their zones change to and from summer time.
+// TestForecastAtEveryHour: a unit has a sound forecast at each hour of a weekday and of a
+// Sunday, in two zones. Plans of its staffing are honoured. The weeks end where their zones
+// change to or from summer time.
 func TestForecastAtEveryHour(t *testing.T) {
 	const days = 5
 	for zone, weekdays := range map[string][]time.Time{
@@ -31,7 +32,7 @@ func TestForecastAtEveryHour(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			list, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", location))
+			list, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", location))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,14 +49,15 @@ func TestForecastAtEveryHour(t *testing.T) {
 					checkPlanned(t, model, s, at, location)
 				})
 			}
-			if tried < 22 { // of 23, 24 or 25 hours of the day, some of which may be without an event for long
+			if tried < 22 { // of 23, 24 or 25 hours; some may have no event for long before them
 				t.Errorf("%s, %s: %d hours were tried", zone, day.Format(time.DateOnly), tried)
 			}
 		}
 	}
 }
 
-// checkPlanned forecasts with nobody on duty now and forty nurses from an hour and a half on.
+// checkPlanned forecasts with nobody on duty now and forty nurses planned in an hour and a
+// half.
 func checkPlanned(t *testing.T, model *forecast.Model, s *acuity.Snapshot, at acuity.Instant, zone *time.Location) {
 	t.Helper()
 	now := *s

@@ -1,6 +1,6 @@
-// Package hours gathers the full hours of a hospital for a backtest: cut from
-// feeds or from the log of its observations by the functions of the live
-// processor, or as these were recorded.
+// Package hours gathers the full hours of a hospital for a backtest. They are cut from feeds
+// or from the log of observations by the functions of the live processor, or read as the live
+// processor recorded them.
 package hours
 
 import (
@@ -28,8 +28,8 @@ type hours = iter.Seq2[*acuity.Snapshot, error]
 // maxLine bounds a line of a file, as the ingest API bounds a body.
 const maxLine = 8 << 20
 
-// Lines reads requests of the ingest API as svc simulate writes them: a line of
-// {at, path, body} each.
+// Lines reads requests of the ingest API from the output of svc simulate: each line is an
+// object {at, path, body}.
 func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 	return func(yield func(simulate.Request, error) bool) {
 		lines := bufio.NewScanner(from)
@@ -58,7 +58,7 @@ func Lines(from io.Reader) iter.Seq2[simulate.Request, error] {
 	}
 }
 
-// Made turns requests that are made up into the form of those that are read.
+// Made turns a sequence of made-up requests into a sequence of read ones.
 func Made(requests iter.Seq[simulate.Request]) iter.Seq2[simulate.Request, error] {
 	return func(yield func(simulate.Request, error) bool) {
 		for r := range requests {
@@ -72,11 +72,11 @@ func Made(requests iter.Seq[simulate.Request]) iter.Seq2[simulate.Request, error
 // feeds are the channels of the JSON feeds.
 var feeds = []acuity.Channel{acuity.ChannelADT, acuity.ChannelCensus, acuity.ChannelClinical, acuity.ChannelRoster, acuity.ChannelStaffing}
 
-// OfRequests cuts the hours of a hospital from the requests of its feeds. A
-// request that a server would refuse is an error.
-func OfRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
+// FromRequests cuts the hours of a hospital from the requests of its feeds. A request that a
+// server would refuse is an error.
+func FromRequests(requests iter.Seq2[simulate.Request, error], hospital string, zone *time.Location) hours {
 	pseudonyms := ingest.NewPseudonyms(bytes.Repeat([]byte("backtest"), 4)) // they do not leave the process
-	return OfInputs(func(yield func(replay.Input, error) bool) {
+	return FromInputs(func(yield func(replay.Input, error) bool) {
 		n := int64(0)
 		for r, err := range requests {
 			if err != nil {
@@ -102,8 +102,8 @@ func OfRequests(requests iter.Seq2[simulate.Request, error], hospital string, zo
 	}, hospital)
 }
 
-// OfInputs cuts the hours of a hospital from the inputs of its log.
-func OfInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
+// FromInputs cuts the hours of a hospital from the inputs of its log.
+func FromInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		refold, err := replay.NewRefold(hospital, nil)
 		if err != nil {
@@ -116,7 +116,7 @@ func OfInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
 				yield(nil, err)
 				return
 			}
-			refold.Take(&in, func(c *acuity.Change) {
+			refold.Apply(&in, func(c *acuity.Change) {
 				if more && c.Snapshot != nil {
 					more = yield(c.Snapshot, nil)
 				}
@@ -128,11 +128,11 @@ func OfInputs(inputs iter.Seq2[replay.Input, error], hospital string) hours {
 	}
 }
 
-// ErrNone says that no hour was found.
+// ErrNone says that there is no full hour.
 var ErrNone = errors.New("no full hour was recorded: there is nothing to measure a forecast on")
 
-// Ordered gathers the hours in ascending order, the latest generation of each.
-// A backfill writes hours of the past again.
+// Ordered gathers the hours in ascending order, the latest generation of each. A backfill
+// records hours of the past again.
 func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	var all []*acuity.Snapshot
 	for s, err := range list {
@@ -150,7 +150,7 @@ func Ordered(list hours) ([]*acuity.Snapshot, error) {
 	return slices.CompactFunc(all, func(a, b *acuity.Snapshot) bool { return a.Hour == b.Hour }), nil
 }
 
-// Each hands hours out in their order.
+// Each returns the hours of a list as a sequence.
 func Each(list []*acuity.Snapshot) hours {
 	return func(yield func(*acuity.Snapshot, error) bool) {
 		for _, s := range list {

@@ -18,7 +18,8 @@ func made(t *testing.T, days int) simulate.Options {
 	return simulate.Options{Seed: 3, Profile: "small", Start: time.Date(2026, 1, 5, 0, 0, 0, 0, time.UTC), For: time.Duration(days) * 24 * time.Hour}
 }
 
-// TestFileIsTheFeed: hours cut from lines are those cut from what wrote the lines.
+// TestFileIsTheFeed: hours cut from a file are the same as hours cut from the feed that was
+// written to the file.
 func TestFileIsTheFeed(t *testing.T) {
 	requests, err := simulate.Requests(made(t, 4))
 	if err != nil {
@@ -28,11 +29,11 @@ func TestFileIsTheFeed(t *testing.T) {
 	for r := range requests {
 		lines = simulate.AppendLine(lines, r)
 	}
-	direct, err := hours.Ordered(hours.OfRequests(hours.Made(requests), "h", time.UTC))
+	direct, err := hours.Ordered(hours.FromRequests(hours.Made(requests), "h", time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
-	read, err := hours.Ordered(hours.OfRequests(hours.Lines(bytes.NewReader(lines)), "h", time.UTC))
+	read, err := hours.Ordered(hours.FromRequests(hours.Lines(bytes.NewReader(lines)), "h", time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,18 +55,18 @@ func TestLinesThatAreNone(t *testing.T) {
 		"unknown path": {`{"at":"2026-01-05T00:00:00Z","path":"/api/ingest/tea","body":{}}`, "request 1: "},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := hours.Ordered(hours.OfRequests(hours.Lines(strings.NewReader(tt.text)), "h", time.UTC))
+			_, err := hours.Ordered(hours.FromRequests(hours.Lines(strings.NewReader(tt.text)), "h", time.UTC))
 			if err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
 			}
 		})
 	}
-	if _, err := hours.Ordered(hours.OfRequests(hours.Lines(strings.NewReader("")), "h", time.UTC)); !errors.Is(err, hours.ErrNone) {
+	if _, err := hours.Ordered(hours.FromRequests(hours.Lines(strings.NewReader("")), "h", time.UTC)); !errors.Is(err, hours.ErrNone) {
 		t.Errorf("error %v of an empty file", err)
 	}
 }
 
-// TestOrdered: a backfill comes late, and wins over what it writes again.
+// TestOrdered: an hour of a backfill comes late and replaces the hour it repeats.
 func TestOrdered(t *testing.T) {
 	list, err := hours.Ordered(hours.Each([]*acuity.Snapshot{
 		{Hour: 5, Moves: 5}, {Hour: 6, Moves: 6}, {Hour: 3, Generation: 1, Moves: 3}, {Hour: 5, Generation: 1, Moves: 51}, {Hour: 5, Moves: 59},
