@@ -28,7 +28,7 @@ func TestDictionary(t *testing.T) {
 		list(table.Name, table.Columns)
 	}
 	list("replay --diff", replay.DiffColumns())
-	const file = "../../docs/export.md"
+	const file = "../../../docs/export.md"
 	if *update {
 		if err := os.WriteFile(file, []byte(want.String()), 0o644); err != nil {
 			t.Fatal(err)
