@@ -31,9 +31,9 @@ func TestEveryPrefixIsRefused(t *testing.T) {
 }
 
 // TestHostileNumbersCostNothing puts numbers that a trusting decoder chokes on at every place
-// of every record: as a length, a count, the size of a block, a branch, a symbol. The decoder
-// may refuse the bytes or read a value. It must not allocate more than the bytes can be worth
-// (GO-2026-5046, -5047, -5048).
+// of every record. A number may be read as a length, a count, the size of a block, a branch or
+// a symbol. The decoder may refuse the bytes or read a value. It must not allocate more than
+// the bytes can be worth (GO-2026-5046, -5047, -5048).
 func TestHostileNumbersCostNothing(t *testing.T) {
 	var numbers [][]byte
 	for _, n := range []int64{-1, -2, 1 << 20, math.MaxInt32, math.MinInt32, math.MaxInt64, math.MinInt64, -(1 << 40)} {

@@ -9,8 +9,8 @@ import (
 	"svc/acuity"
 )
 
-// An observation that is read into used memory equals the one that is read into new memory,
-// whatever the memory held before, and also after records that cannot be read.
+// An observation that is read into used memory equals the one that is read into new memory.
+// That holds whatever the memory held before, and after records that cannot be read.
 func TestIntakeReadsWhatReadInputReads(t *testing.T) {
 	observation := recordOf(&observationV3, EncodeObservation, DecodeObservation)
 	rapid.Check(t, func(t *rapid.T) {
@@ -51,8 +51,8 @@ func TestIntakeForgetsLongLists(t *testing.T) {
 	}
 }
 
-// A state that is read into used memory equals the one that is read into new memory, whatever
-// the memory held before, and also after records that cannot be read.
+// A state that is read into used memory equals the one that is read into new memory. That
+// holds whatever the memory held before, and after records that cannot be read.
 func TestStateIntakeReadsWhatDecodeStateReads(t *testing.T) {
 	kinds := []record{stateOf[acuity.HeardState](&heardStateV2), stateOf[acuity.VisitState](&visitStateV2)}
 	rapid.Check(t, func(t *rapid.T) {

@@ -76,8 +76,8 @@ func rowOf(n int) acuity.Mapping {
 	return m
 }
 
-// A terminology map that is full: each row is a record of its own, so no record
-// grows with the map and a row that changes writes itself alone.
+// A terminology map is full. Each row is a record of its own, so no record grows with the map,
+// and a changed row writes only itself.
 func TestFullTerminologyMap(t *testing.T) {
 	s := newStoring(t)
 	act := func(rows ...acuity.Mapping) (acuity.Change, map[string]int) {

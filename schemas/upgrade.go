@@ -16,8 +16,8 @@ func upgrade(payload []byte, old, newest *Schema) ([]byte, error) {
 }
 
 // check reads a value of a schema and keeps nothing. The library's own decoder never sees
-// bytes of others. It allocates as much as a length asks for (GO-2026-5046, -5047, -5048), and
-// takes an end of bytes inside a number for the end of the value.
+// bytes of others: it allocates as much as a length asks for (GO-2026-5046, -5047, -5048). It
+// also takes an end of bytes inside a number for the end of the value.
 func check(r *reader, schema avro.Schema) {
 	switch s := schema.(type) {
 	case *avro.RecordSchema:

@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Two versions of a record that was never released, with every kind of change
-// that a new version may make: fields added with a default (at the top, in an
-// item of a list, in a branch of a union), a field dropped, the order changed, an
-// int widened, a symbol added.
+// Two versions of a record that was never released, with every kind of change that a new
+// version may make. Fields are added with a default: at the top, in an item of a list, in a
+// branch of a union. A field is dropped, the order changes, an int is widened, a symbol is
+// added.
 const (
 	olderText = `{"type":"record","name":"Sample","namespace":"svc","fields":[
 		{"name":"id","type":"string"},

@@ -204,8 +204,8 @@ func (c *client) show(ctx context.Context, method, path string, body, data any, 
 	return print()
 }
 
-// list asks for a list, which the answer holds under a name, and prints it: as JSON, or by
-// print, which finds the list in items.
+// list asks for a list, which the answer holds under a name, and prints it. It prints JSON, or
+// by print, which finds the list in items.
 func (c *client) list(ctx context.Context, path, name string, items any, print func() error) error {
 	var answer map[string]json.RawMessage
 	if err := c.into(ctx, http.MethodGet, path, nil, &answer); err != nil {

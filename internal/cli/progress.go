@@ -11,12 +11,12 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress reports on standard error how far a long piece of work is: by a bar on a terminal,
-// by a line every few seconds elsewhere. It is safe for concurrent use.
+// Progress reports on standard error how far a long piece of work is. On a terminal it is a
+// bar, elsewhere a line every few seconds. It is safe for concurrent use.
 type Progress struct {
 	out  io.Writer
 	what string // the work
-	unit string // what is counted
+	unit string // the things that are counted
 	now  func() time.Time
 	bar  *progressbar.ProgressBar // nil: lines
 

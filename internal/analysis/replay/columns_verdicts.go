@@ -30,7 +30,7 @@ type VerdictRow struct {
 	Record []byte `parquet:"record,optional" json:"record,omitempty" about:"the record as stored (Avro single object; in text base64); null in a replay"`
 }
 
-// EffectRow is one thing that partners are told.
+// EffectRow is one effect that partners are notified of.
 type EffectRow struct {
 	Kind       string   `parquet:"kind,dict" json:"kind" about:"surge.level_changed or room.rescored"`
 	Level      *string  `parquet:"level,dict,optional" json:"level,omitempty" about:"of the unit; of surge.level_changed"`

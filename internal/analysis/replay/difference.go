@@ -31,7 +31,7 @@ const (
 	StaleField   Fault = "stale_field"   // it says something else
 	ForeignField Fault = "foreign_field" // it is there and ought not to be
 	StaleView    Fault = "stale_view"    // all of it is of an older version
-	WrongDerived Fault = "wrong_derived" // what is derived step by step is not what the facts make
+	WrongDerived Fault = "wrong_derived" // the derived values are not those that the facts make
 )
 
 // Difference is the first place of a hospital where changelog or view differ from the changes

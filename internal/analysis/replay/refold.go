@@ -148,8 +148,8 @@ func (f *Refold) ElapseTo(now acuity.Instant, each func(*acuity.Change)) {
 	}
 }
 
-// Override is a set of rules that hold instead of those in the log: what the log says about
-// their factors is removed from the inputs.
+// Override is a set of rules that hold instead of those in the log. All that the log says
+// about their factors is removed from the inputs.
 type Override []acuity.Rule
 
 // enforce applies the rules to a new unit.

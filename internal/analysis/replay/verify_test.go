@@ -326,7 +326,7 @@ func TestVerifyInRounds(t *testing.T) {
 	b := newTestKafka(t)
 	first := live(t, list[:1200])
 	v := first.verify(b)
-	l := first // what is served now
+	l := first // the views that are served now
 	v.View = func(_ context.Context, hospital string) (*replay.View, error) { return l.Views[hospital], nil }
 	check := func(pending int64) {
 		t.Helper()

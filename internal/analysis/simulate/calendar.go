@@ -53,15 +53,15 @@ const (
 	shareProcedures  = 0.03
 )
 
-// triageHours is how much more women come to triage in an hour of the day than in
-// others: least before dawn, most in the afternoon and evening. Our default.
+// triageHours is the relative number of women in triage by hour of the day: least before dawn,
+// most in the afternoon and evening. Our default.
 var triageHours = [24]float64{
 	.80, .70, .60, .55, .50, .55, .60, .75, .90, 1.05, 1.15, 1.20,
 	1.25, 1.25, 1.30, 1.30, 1.25, 1.25, 1.25, 1.30, 1.25, 1.15, 1.05, .95,
 }
 
-// laborHours is the same of women in labor: spontaneous births peak at about 4 in
-// the morning (Martin et al., PLOS ONE 2018), their mothers come half a night before.
+// laborHours is the same for women in labor. Spontaneous births peak at about 4 in the morning
+// (Martin et al., PLOS ONE 2018); the mothers come half a night before.
 var laborHours = [24]float64{
 	1.20, 1.20, 1.15, 1.10, 1.05, 1.00, .95, .90, .90, .90, .90, .90,
 	.90, .90, .90, .90, .90, .95, .95, 1.00, 1.05, 1.10, 1.20, 1.20,
@@ -142,9 +142,8 @@ func (c *calendar) scheduleArrivals(u *unit, begin clock, mean float64, as func(
 	}
 }
 
-// scheduled makes the appointments of a day: cesareans and procedures on weekday
-// mornings, inductions in the morning and for the night, few at weekends, none on
-// holidays.
+// scheduled makes the appointments of a day: cesareans and procedures on weekday mornings,
+// inductions in the morning and for the night. Weekends have few, holidays none.
 func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	local := u.local(midnight)
 	weekend := local.Weekday() == time.Saturday || local.Weekday() == time.Sunday
@@ -173,7 +172,7 @@ func (c *calendar) scheduled(u *unit, midnight clock, regime float64) {
 	book(shareProcedures, 0, []float64{9, 12}, (*visit).beginProcedure)
 }
 
-// isHoliday tells the days without appointments: those of the United States that
+// isHoliday reports whether a day has no appointments: the holidays of the United States that
 // hospitals keep.
 func isHoliday(d time.Time) bool {
 	nth := (d.Day()-1)/7 + 1

@@ -6,8 +6,8 @@ const (
 	evaluation, evaluationSpread = 100 * minute, .50
 	// From arrival to the decision to admit. Our default.
 	decision, decisionSpread = 50 * minute, .45
-	// Early labor, before 4 cm, of those who are admitted in it. Our default, after
-	// the range of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
+	// Early labor, before 4 cm, of women who are admitted in it. Our default, after the range
+	// of the latent phase in ACOG Clinical Practice Guideline 8 (2024).
 	earlyFirst, earlyLater, earlySpread = 5 * hour, 3 * hour, .60
 	// Cervical ripening. Our default.
 	ripening, ripeningSpread = 11 * hour, .40
@@ -26,7 +26,7 @@ const (
 	// In recovery: at least two hours (Guidelines for Perinatal Care, 8th ed.).
 	recoveryLeast          = 120 * minute
 	recoveryMore, moreness = 25 * minute, .70
-	// From birth to ready to go home: two and three nights, within the 48 h and 96 h of
+	// From birth to ready to go home: two and three nights. The limits are the 48 h and 96 h of
 	// the Newborns' and Mothers' Health Protection Act (1996).
 	stayVaginal, stayCesarean, staySpread = 40 * hour, 68 * hour, .24
 	// Before birth: our default.
@@ -50,7 +50,7 @@ const (
 	chanceUnstable       = .15  // an antepartum stay with a crisis; our default
 	chanceStaysInTriage  = .06  // evaluations that lead to an antepartum stay; our default
 	chanceTrialOfLabor   = .05  // our default
-	chanceImminentBirths = .02  // who comes and gives birth within the hour; our default
+	chanceImminentBirths = .02  // women who give birth within an hour of coming; our default
 )
 
 // beginTriage: a woman who mostly goes home again.

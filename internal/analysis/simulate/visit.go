@@ -12,7 +12,7 @@ type visit struct {
 	patient int
 	open    bool
 
-	first     bool // her first birth
+	first     bool // the woman's first birth
 	expecting int  // babies
 	class     byte // patient class
 	room      *room

@@ -164,7 +164,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// last is the last line of what a program said.
+// last returns the last line of a program's output.
 func last(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// Bundle returns a FHIR R4 transaction Bundle of at least size bytes: the indented record of
-// one patient over years, as a generator of synthetic patients posts it. Most of it is of no
-// use to the service: claims, narratives, attachments. The same seed gives the same bytes;
-// nobody in it exists.
+// Bundle returns a FHIR R4 transaction Bundle of at least size bytes. It is the indented
+// record of one patient over years, as a generator of synthetic patients posts it. Most of it
+// is of no use to the service: claims, narratives, attachments. The same seed gives the same
+// bytes; nobody in it exists.
 func Bundle(seed uint64, size int) []byte {
 	b := &bundle{Rand: rand.New(rand.NewPCG(seed, 1)), at: time.Date(2026, 3, 1, 8, 0, 0, 0, time.UTC)} //nolint:gosec // no secret
 	b.patient = b.uuid()
@@ -81,7 +81,7 @@ var measurements = [][3]string{
 	{"32421-5", "Fetal heart rate category", "{score}"},
 }
 
-// visit adds an Encounter and what belongs to it.
+// visit adds an Encounter with its resources.
 func (b *bundle) visit() {
 	b.at = b.at.Add(-time.Duration(24+b.IntN(2400)) * time.Hour)
 	b.encounter = b.uuid()

@@ -136,7 +136,7 @@ func (f *Feeds) clinical(u *unit, o *acuity.Observation) {
 	o.Channel, o.Room, o.Signals = acuity.ChannelClinical, &acuity.RoomRef{ID: s.Room}, []acuity.Signal{s}
 }
 
-// census lists all rooms, with the visits of those who are in them.
+// census lists all rooms with their visits.
 func (f *Feeds) census(u *unit, o *acuity.Observation) {
 	c := &acuity.Census{AsOf: f.now, TotalRooms: int32(f.rooms), Rooms: make([]acuity.CensusRoom, f.rooms)} //nolint:gosec // a small number
 	for i := range c.Rooms {

@@ -1,6 +1,6 @@
-// Package hours gathers the full hours of a hospital for a backtest. They are cut from feeds
-// or from the log of observations by the functions of the live processor, or read as the live
-// processor recorded them.
+// Package hours gathers the full hours of a hospital for a backtest. The functions of the live
+// processor cut them from feeds or from the log of observations. Recorded hours are read as
+// they are.
 package hours
 
 import (
