@@ -31,7 +31,7 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
 	}
-	if err := awaitShare(ctx, m.s, key.Hospital, len(body), 0); err != nil {
+	if err := awaitShare(ctx, &m.s, key.Hospital, len(body), 0); err != nil {
 		return nil, err
 	}
 	o := m.s.observed(key, acuity.ChannelHL7)
@@ -41,7 +41,7 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 		return m.refuse(o, 1, 100), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
-		if err := awaitShare(ctx, m.s, key.Hospital, 0, factsOf(o)); err != nil {
+		if err := awaitShare(ctx, &m.s, key.Hospital, 0, factsOf(o)); err != nil {
 			return nil, err
 		}
 		at, err := m.s.append(ctx, o, messagePatience)
