@@ -37,6 +37,7 @@ func wireHistory(ctx context.Context, h *house) error {
 	config := stream.Config{
 		Group:       h.historyGroup(),
 		Instance:    h.config.Instance,
+		Claim:       h.claim,
 		Input:       h.topic(schemas.Verdicts()),
 		Changelog:   h.topic(schemas.Models()),
 		Sparse:      true,

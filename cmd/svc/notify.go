@@ -46,7 +46,7 @@ func wireNotify(ctx context.Context, h *house) error {
 	})
 	h.settings.subscribers.OnChange(n.SettingsChanged)
 	share := stream.ShareConfig{
-		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance,
+		Group: h.config.TopicPrefix + notifyGroup, Instance: h.config.Instance, Claim: h.claim,
 		Topic: h.topic(schemas.Verdicts()), Beside: h.topic(schemas.Deliveries()),
 		Leave: func() bool { return h.leaves() || h.keyCheck.healthy(ctx) != nil },
 	}

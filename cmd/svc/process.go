@@ -28,6 +28,7 @@ func wireProcess(ctx context.Context, h *house) error {
 	config := stream.Config{
 		Group:       h.config.TopicPrefix + verdict.Group,
 		Instance:    h.config.Instance,
+		Claim:       h.claim,
 		Input:       h.topic(schemas.Observations()),
 		Changelog:   h.topic(schemas.Verdicts()),
 		NewTask:     verdict.Tasks(view),

@@ -61,6 +61,7 @@ type house struct {
 	mllpFronts []*mllpFront
 	loops      []loop
 	writers    []stream.Writers  // in transactions
+	claim      *stream.Claim     // on the instance's name
 	ready      []<-chan struct{} // the public port opens when all are closed
 	health     *health
 	metrics    *metrics
@@ -187,6 +188,9 @@ func (h *house) open(ctx context.Context, names []string) error {
 		return fmt.Errorf("topics: %w", err)
 	}
 	var err error
+	if err = h.claimInstance(ctx, names); err != nil {
+		return err
+	}
 	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts())); err != nil {
 		return err
 	}

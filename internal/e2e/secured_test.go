@@ -130,8 +130,8 @@ func noDenial(t *testing.T, address, certs string) {
 // allow grants the same.
 var kafkaRights = map[string]string{
 	"every":   "| every | Describe, DescribeConfigs, Read, Write on the topics `svc.v1.*`; Create, too, unless they exist",
-	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*` and `svc-history-*` |",
-	"notify":  "| `svc notify` | Read on the group `svc-notifier` |",
+	"process": "| `svc process` | Read on the groups `svc-verdict` and `svc-history`, Write on the transactional ids `svc-verdict-*`, `svc-history-*` and `svc-process-*` |",
+	"notify":  "| `svc notify` | Read on the group `svc-notifier`, Write on the transactional ids `svc-notify-*` |",
 	"front":   "| `svc ingest`, and the commands that make keys and hospitals or change keys | Write on the transactional id `svc.v1.settings` |",
 }
 
@@ -153,8 +153,10 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			Operations(kadm.OpDescribe, kadm.OpDescribeConfigs, kadm.OpRead, kadm.OpWrite, kadm.OpCreate).Allow(principals(kafkaUsers...)...),
 		kadm.NewACLs().Groups(prefix+"svc-verdict", prefix+"svc-history").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpRead).Allow(principals("process")...),
-		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-").ResourcePatternType(kadm.ACLPatternPrefixed).
+		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-", prefix+"svc-process-").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpWrite).Allow(principals("process")...),
+		kadm.NewACLs().TransactionalIDs(prefix+"svc-notify-").ResourcePatternType(kadm.ACLPatternPrefixed).
+			Operations(kadm.OpWrite).Allow(principals("notify")...),
 		kadm.NewACLs().TransactionalIDs(prefix + "svc.v1.settings").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpWrite).Allow(principals("front")...),
 		kadm.NewACLs().Groups(prefix + "svc-notifier").ResourcePatternType(kadm.ACLPatternLiteral).

@@ -47,7 +47,7 @@ func (l *loop) commit(ctx, free context.Context, fault error) error {
 	l.shrunk = false
 	switch {
 	case errors.Is(err, kerr.FencedInstanceID):
-		return fmt.Errorf("%w: %s", ErrFenced, l.id)
+		return fmt.Errorf("%w: %s", errThrownOut, l.id)
 	case err != nil:
 		l.cfg.Stats.Aborts.Add(1)
 		return fmt.Errorf("%w: end: %w", errReopen, err)

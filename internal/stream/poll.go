@@ -92,7 +92,7 @@ func (l *loop) news(ctx context.Context, fetches kgo.Fetches) error {
 		switch {
 		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
 		case errors.Is(e.Err, kerr.FencedInstanceID):
-			return fmt.Errorf("%w: %s", ErrFenced, l.id)
+			return fmt.Errorf("%w: %s", errThrownOut, l.id)
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return fmt.Errorf("%w: %w", errReopen, e.Err)
 		default:

@@ -9,18 +9,15 @@ import (
 	"time"
 )
 
-var (
-	// ErrFenced says that another process runs under our instance name.
-	ErrFenced = errors.New("another process has the instance's name")
-	// ErrAlarm says that input and changelog do not belong together: one of
-	// them was deleted or recreated. A person must look.
-	ErrAlarm = errors.New("input and changelog do not fit")
-)
+// ErrAlarm says that input and changelog do not belong together: one of
+// them was deleted or recreated. A person must look.
+var ErrAlarm = errors.New("input and changelog do not fit")
 
 // Config says what to process.
 type Config struct {
 	Group     string // consumer group
 	Instance  string // stable name of this process within the group
+	Claim     *Claim // on that name
 	Input     string // topic
 	Changelog string // topic with the same number of partitions
 	// NewTask returns the task of a partition. It and the restore run beside
@@ -118,7 +115,10 @@ func (c *Cluster) Process(ctx context.Context, cfg Config) error {
 			cluster: c, cfg: cfg, id: id, batch: batch, generation: generation, log: c.log.With("group", cfg.Group),
 			parts: map[int32]*part{}, ready: map[int32]*part{}, marks: map[int32]mark{}, wake: func() {},
 		}
-		err := l.run(ctx)
+		err := cfg.Claim.Check(ctx)
+		if err == nil {
+			err = cfg.Claim.judge(ctx, l.run(ctx))
+		}
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // asked to end: how the session ended is no news
 		}

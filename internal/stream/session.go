@@ -174,6 +174,10 @@ func (l *loop) close(ctx context.Context) {
 func (l *loop) leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
+	if err := l.cfg.Claim.Check(ctx); err != nil { // the member of that name may be a newer process
+		l.log.WarnContext(ctx, "leave group", "error", err)
+		return
+	}
 	if _, err := l.cluster.admin.LeaveGroup(ctx, kadm.LeaveGroup(l.cfg.Group).InstanceIDs(l.id)); err != nil {
 		l.log.WarnContext(ctx, "leave group", "error", err)
 	}

@@ -45,6 +45,7 @@ type Mark struct {
 type ShareConfig struct {
 	Group    string
 	Instance string // stable name of this process within the group
+	Claim    *Claim // on that name
 	Topic    string
 	Beside   string      // topic with the same number of partitions, followed where we own the partition
 	Leave    func() bool // as in [Config]
@@ -56,7 +57,10 @@ type ShareConfig struct {
 func (c *Cluster) Share(ctx context.Context, cfg ShareConfig, s Sharer) error {
 	for failures := 0; ctx.Err() == nil; failures++ {
 		m := &member{cluster: c, cfg: cfg, id: cfg.Group + "-" + cfg.Instance, sharer: s, log: c.log.With("group", cfg.Group), ours: map[int32]bool{}, read: map[int32]int64{}, committed: map[int32]Mark{}, notes: map[int32]string{}}
-		err := m.run(ctx)
+		err := cfg.Claim.Check(ctx)
+		if err == nil {
+			err = cfg.Claim.judge(ctx, m.run(ctx))
+		}
 		if ctx.Err() != nil || errors.Is(err, ErrFenced) {
 			return ended(ctx, err)
 		}

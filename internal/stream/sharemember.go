@@ -97,7 +97,7 @@ func (m *member) end(ended context.Context) {
 	defer cancel()
 	m.give(ctx, m.list())
 	m.client.CloseAllowingRebalance()
-	if m.cfg.Leave != nil && ended.Err() != nil && !m.cluster.embedded && m.cfg.Leave() {
+	if m.cfg.Leave != nil && ended.Err() != nil && !m.cluster.embedded && m.cfg.Leave() && m.cfg.Claim.Check(ctx) == nil {
 		leave, cancel := context.WithTimeout(ctx, 2*time.Second)
 		defer cancel()
 		if _, err := m.cluster.admin.LeaveGroup(leave, kadm.LeaveGroup(m.cfg.Group).InstanceIDs(m.id)); err != nil {
@@ -144,7 +144,7 @@ func (m *member) turn(ctx context.Context, until time.Time) error {
 		switch {
 		case errors.Is(e.Err, context.DeadlineExceeded), errors.Is(e.Err, context.Canceled):
 		case errors.Is(e.Err, kerr.FencedInstanceID):
-			return fmt.Errorf("%w: %s", ErrFenced, m.id)
+			return fmt.Errorf("%w: %s", errThrownOut, m.id)
 		case errors.Is(e.Err, kgo.ErrClientClosed):
 			return e.Err
 		default:

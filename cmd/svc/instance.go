@@ -1,0 +1,25 @@
+package main
+
+import (
+	"context"
+	"slices"
+)
+
+// claimInstance takes the name of the process, once for each role that is a member of a
+// group: a svc process and a svc notify of one name do not mind each other.
+func (h *house) claimInstance(ctx context.Context, roles []string) (err error) {
+	var names []string
+	for _, role := range []string{"process", "notify"} {
+		if slices.Contains(roles, role) {
+			names = append(names, h.config.TopicPrefix+"svc-"+role+"-"+h.config.Instance)
+		}
+	}
+	if len(names) == 0 || h.cluster.Embedded() {
+		return nil
+	}
+	if h.claim, err = h.cluster.Claim(ctx, names...); err != nil {
+		return err
+	}
+	h.run("instance", h.claim.Run)
+	return nil
+}

@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// pairs of processes of one name, unless SVC_PAIRS says otherwise.
+const pairs = 5
+
+// TestSecondOfTheSameInstance starts process after process under one name: each time the
+// older ends with exit code 1 and says why, the newer one goes on, and what is sent
+// meanwhile is applied. Every other pair starts while the older one has just begun.
+func TestSecondOfTheSameInstance(t *testing.T) {
+	t.Parallel()
+	for _, roles := range [][]string{{"process"}, {"notify"}, {"run", "process,notify"}} {
+		t.Run(roles[0], func(t *testing.T) {
+			s := startSystem(t, "north")
+			n, _ := howOften(t, "SVC_PAIRS", pairs)
+			older, ready := s.named(roles)
+			ready()
+			for i := range n {
+				newer, ready := s.named(roles)
+				if i%2 == 0 {
+					ready()
+				}
+				select {
+				case <-older.exited:
+				case <-newer.exited:
+					t.Fatalf("pair %d: the newer one ended", i)
+				case <-time.After(time.Minute):
+					t.Fatalf("pair %d: none ended", i)
+				}
+				if code := older.cmd.ProcessState.ExitCode(); code != 1 {
+					t.Errorf("pair %d: exit code %d", i, code)
+				}
+				if last := tail(older.logged(), 1); !strings.Contains(last, "a newer process has the same --instance, so this one ends") {
+					t.Errorf("pair %d: the last line is %q", i, last)
+				}
+				ready()
+				if roles[0] != "notify" {
+					s.partners[0].applied(t, i+1)
+				}
+				older = newer
+			}
+			older.stop()
+		})
+	}
+}
+
+// TestInstanceOfTwoRoles has a svc process and a svc notify of one name, as two services
+// of one machine have: they do not mind each other.
+func TestInstanceOfTwoRoles(t *testing.T) {
+	t.Parallel()
+	s := startSystem(t, "north")
+	process, processReady := s.named([]string{"process"})
+	notify, notifyReady := s.named([]string{"notify"})
+	processReady()
+	notifyReady()
+	s.partners[0].applied(t, 1)
+	process.stop()
+	notify.stop()
+}
+
+// named starts roles under the one name.
+func (s *system) named(roles []string) (n *node, ready func()) {
+	s.t.Helper()
+	private := "127.0.0.1:" + mustFreePort(s.t)
+	n = start(s.t, roles[0], append(roles, "--instance", "one", "--private-listen", private), append(s.env, "SVC_SECRETS_KEY=0123456789abcdef0123456789abcdef")...)
+	return n, func() { s.t.Helper(); n.await("http://" + private + "/readyz?exclude=view") }
+}
+
+// applied sends staffing until a verdict has it.
+func (p *partner) applied(t *testing.T, nurses int) {
+	t.Helper()
+	eventually(t, time.Minute, func() error {
+		a, err := p.do("POST", "/api/ingest/staffing", "application/json", fmt.Sprintf(`{"nursesOnDuty": %d, "callStaffAvailable": true}`, nurses))
+		if err != nil {
+			return err
+		}
+		if a.status != 200 || !strings.Contains(string(a.raw), `"applied":true`) {
+			return fmt.Errorf("%d %s", a.status, a.raw)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,228 @@
+package stream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+func (r *rig) claim(c *Cluster, names ...string) *Claim {
+	r.t.Helper()
+	claim, err := c.Claim(r.t.Context(), names...)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return claim
+}
+
+// The older process must not join its group again: it would throw the newer one out.
+func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		var stats Stats
+		ended := make(chan error, 1)
+		cfg := Config{Group: "g", Instance: "one", Claim: r.claim(r.cluster, "p-one"), Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: &stats}
+		go func() { ended <- r.cluster.Process(t.Context(), cfg) }()
+		r.await("partitions", parts, stats.Partitions.Load)
+		r.claim(r.cluster, "p-one")
+		defer r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidProducerEpoch, Count: 1, TopLevel: true}).Remove()
+		r.send(1)
+		if err := <-ended; !errors.Is(err, ErrFenced) {
+			t.Fatalf("ends with %v", err)
+		}
+		if n := stats.Sessions.Load(); n != 1 {
+			t.Errorf("%d sessions", n)
+		}
+	})
+}
+
+// An older process that joined after the newer one, because it had asked a moment
+// before, ends; the newer one, thrown out, joins again.
+func TestNewestJoinsAgain(t *testing.T) {
+	for name, start := range map[string]func(r *rig, c *Cluster, claim *Claim) (owned func() int64, ended chan error, stop func()){
+		"process": func(r *rig, c *Cluster, claim *Claim) (func() int64, chan error, func()) {
+			ctx, cancel := context.WithCancel(r.t.Context())
+			stats, ended := &Stats{}, make(chan error, 1)
+			cfg := Config{Group: "g", Instance: "one", Claim: claim, Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: stats}
+			go func() { ended <- c.Process(ctx, cfg) }()
+			return stats.Restores.Load, ended, cancel
+		},
+		"share": func(r *rig, c *Cluster, claim *Claim) (func() int64, chan error, func()) {
+			ctx, cancel := context.WithCancel(r.t.Context())
+			s, ended := newSharer(r.t), make(chan error, 1)
+			go func() {
+				ended <- c.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, Beside: logTopic}, s)
+			}()
+			return func() int64 {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				return int64(len(s.taken))
+			}, ended, cancel
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				owned, newer, stop := start(r, r.cluster, r.claim(r.cluster, "p-one"))
+				defer stop()
+				r.await("partitions", parts, owned)
+				before := owned()
+				other := r.dial()
+				defer other.Close()
+				_, older, end := start(r, other, nil)
+				defer end()
+				if err := <-older; !errors.Is(err, ErrFenced) {
+					t.Fatalf("the older ends with %v", err)
+				}
+				r.await("partitions again", before+parts, owned)
+				stop()
+				if err := <-newer; err != nil {
+					t.Fatalf("the newer ends with %v", err)
+				}
+			})
+		})
+	}
+}
+
+// Pairs of processes with two roles: each time the older ends, and both its roles
+// know it.
+func TestOlderOfTwoEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		type process struct {
+			cluster *Cluster
+			stats   Stats
+			ended   chan error
+			cancel  context.CancelFunc
+		}
+		start := func() *process {
+			p := &process{cluster: r.dial(), ended: make(chan error, 3)}
+			claim := r.claim(p.cluster, "p-one", "n-one")
+			ctx, cancel := context.WithCancel(t.Context())
+			p.cancel = cancel
+			go func() {
+				p.ended <- p.cluster.Process(ctx, Config{Group: "g", Instance: "one", Claim: claim, Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: &p.stats})
+			}()
+			go func() {
+				p.ended <- p.cluster.Share(ctx, ShareConfig{Group: "s", Instance: "one", Claim: claim, Topic: inTopic, Beside: logTopic}, newSharer(t))
+			}()
+			go func() { p.ended <- claim.Run(ctx) }()
+			return p
+		}
+		last := start()
+		r.await("partitions", parts, last.stats.Restores.Load)
+		for pair := range 5 {
+			next := start()
+			for range 3 {
+				if err := <-last.ended; !errors.Is(err, ErrFenced) {
+					t.Fatalf("pair %d: a role of the older ends with %v", pair, err)
+				}
+			}
+			last.cluster.Close()
+			last = next
+			r.await("partitions", parts, last.stats.Restores.Load)
+			r.send(3)
+			r.await("applied", int64(3*(pair+1)), r.applied)
+		}
+		last.cancel()
+		for range 3 {
+			if err := <-last.ended; err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("the last one ends with %v", err)
+			}
+		}
+		last.cluster.Close()
+		r.exact(15)
+	})
+}
+
+// Of processes that take two names at once one remains, never none.
+func TestOneOfManyRemains(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		for round := range 10 {
+			const many = 4
+			ended := make(chan error, many)
+			ctx, cancel := context.WithCancel(t.Context())
+			for range many {
+				go func() {
+					claim, err := r.cluster.Claim(ctx, fmt.Sprintf("p-%d", round), fmt.Sprintf("n-%d", round))
+					if err == nil {
+						err = claim.Run(ctx)
+					}
+					ended <- err
+				}()
+			}
+			for range many - 1 {
+				if err := <-ended; !errors.Is(err, ErrFenced) {
+					t.Fatalf("one ends with %v", err)
+				}
+			}
+			time.Sleep(time.Minute) // virtual
+			cancel()
+			if err := <-ended; errors.Is(err, ErrFenced) {
+				t.Fatalf("none remains: %v", err)
+			}
+		}
+	})
+}
+
+// Two that took the second name in the other order: the first name decides.
+func TestFirstNameDecides(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		defer r.close()
+		newer := r.claim(r.cluster, "p", "n")
+		r.claim(r.cluster, "n") // of an older one, which was slow
+		if err := newer.Check(t.Context()); err != nil {
+			t.Fatalf("at once: %v", err)
+		}
+		time.Sleep(claimSettles) // virtual
+		if err := newer.Check(t.Context()); err != nil {
+			t.Fatalf("later: %v", err)
+		}
+		r.claim(r.cluster, "n")
+		if err := newer.Check(t.Context()); !errors.Is(err, ErrFenced) {
+			t.Fatalf("overtaken: %v", err)
+		}
+	})
+}
+
+// Kafka forgets an id that was not used for long.
+func TestClaimIsForgotten(t *testing.T) {
+	for name, tt := range map[string]struct {
+		taken *kerr.Error
+		want  error
+	}{
+		"and taken again":     {nil, nil},
+		"and another took it": {kerr.ProducerFenced, ErrFenced},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t)
+				defer r.close()
+				claim := r.claim(r.cluster, "p")
+				defer r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.DescribeTransactions}, Err: kerr.TransactionalIDNotFound, Count: 1}).Remove()
+				if tt.taken != nil {
+					defer r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.InitProducerID}, Err: tt.taken, Count: 1, TopLevel: true}).Remove()
+				}
+				if err := claim.Check(t.Context()); !errors.Is(err, tt.want) {
+					t.Fatal(err)
+				}
+				if err := claim.Check(t.Context()); tt.want == nil && err != nil {
+					t.Fatalf("later: %v", err)
+				}
+			})
+		})
+	}
+}
