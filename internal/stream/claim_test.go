@@ -22,6 +22,16 @@ func (r *rig) claim(c *Cluster, names ...string) *Claim {
 	return claim
 }
 
+// wait is how a loop ends, or that it does not.
+func wait(ended <-chan error) error {
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(2 * time.Minute):
+		return errors.New("it does not end")
+	}
+}
+
 // The older process must not join its group again: it would throw the newer one out.
 func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -30,12 +40,14 @@ func TestOlderProcessDoesNotJoinAgain(t *testing.T) {
 		var stats Stats
 		ended := make(chan error, 1)
 		cfg := Config{Group: "g", Instance: "one", Claim: r.claim(r.cluster, "p-one"), Input: inTopic, Changelog: logTopic, NewTask: newCounter, Stats: &stats}
-		go func() { ended <- r.cluster.Process(t.Context(), cfg) }()
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go func() { ended <- r.cluster.Process(ctx, cfg) }()
 		r.await("partitions", parts, stats.Partitions.Load)
 		r.claim(r.cluster, "p-one")
 		defer r.broker.Fault(kfake.Fault{Keys: []kmsg.Key{kmsg.EndTxn}, Err: kerr.InvalidProducerEpoch, Count: 1, TopLevel: true}).Remove()
 		r.send(1)
-		if err := <-ended; !errors.Is(err, ErrFenced) {
+		if err := wait(ended); !errors.Is(err, ErrFenced) {
 			t.Fatalf("ends with %v", err)
 		}
 		if n := stats.Sessions.Load(); n != 1 {
@@ -80,12 +92,12 @@ func TestNewestJoinsAgain(t *testing.T) {
 				defer other.Close()
 				_, older, end := start(r, other, nil)
 				defer end()
-				if err := <-older; !errors.Is(err, ErrFenced) {
+				if err := wait(older); !errors.Is(err, ErrFenced) {
 					t.Fatalf("the older ends with %v", err)
 				}
 				r.await("partitions again", before+parts, owned)
 				stop()
-				if err := <-newer; err != nil {
+				if err := wait(newer); err != nil {
 					t.Fatalf("the newer ends with %v", err)
 				}
 			})
@@ -124,7 +136,7 @@ func TestOlderOfTwoEnds(t *testing.T) {
 		for pair := range 5 {
 			next := start()
 			for range 3 {
-				if err := <-last.ended; !errors.Is(err, ErrFenced) {
+				if err := wait(last.ended); !errors.Is(err, ErrFenced) {
 					t.Fatalf("pair %d: a role of the older ends with %v", pair, err)
 				}
 			}
@@ -136,7 +148,7 @@ func TestOlderOfTwoEnds(t *testing.T) {
 		}
 		last.cancel()
 		for range 3 {
-			if err := <-last.ended; err != nil && !errors.Is(err, context.Canceled) {
+			if err := wait(last.ended); err != nil && !errors.Is(err, context.Canceled) {
 				t.Errorf("the last one ends with %v", err)
 			}
 		}
@@ -164,13 +176,13 @@ func TestOneOfManyRemains(t *testing.T) {
 				}()
 			}
 			for range many - 1 {
-				if err := <-ended; !errors.Is(err, ErrFenced) {
+				if err := wait(ended); !errors.Is(err, ErrFenced) {
 					t.Fatalf("one ends with %v", err)
 				}
 			}
 			time.Sleep(time.Minute) // virtual
 			cancel()
-			if err := <-ended; errors.Is(err, ErrFenced) {
+			if err := wait(ended); errors.Is(err, ErrFenced) {
 				t.Fatalf("none remains: %v", err)
 			}
 		}
