@@ -109,20 +109,33 @@ func (h *health) lines(ctx context.Context, leftOut []string) (lines []string) {
 // healthEvery is how often the process looks at itself.
 const healthEvery = time.Second
 
-// watch logs each check when it begins to fail, with the cause, and when it ends.
+// settleWithin is how long a check may fail from the start of the process on before
+// that is told: none of those in settling is well in the first second.
+const settleWithin = 10 * time.Second
+
+// settling are the checks that fail at every start.
+var settling = []string{"start", "view", "processing", "verdict", "notify"}
+
+// watch logs each check when it begins to fail, with the cause, and when it ends. A
+// start that does not get on is told after [settleWithin].
 func (h *health) watch(ctx context.Context, log *slog.Logger) error {
-	failing := map[string]bool{"start": true} // every process starts so
+	began := time.Now()
+	failing, told, passed := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for {
 		for name, err := range h.ask(ctx) {
+			settles := !passed[name] && slices.Contains(settling, name) && time.Since(began) < settleWithin
 			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case err != nil && !failing[name]:
+			case err != nil && !told[name] && !settles:
 				log.WarnContext(ctx, "not healthy", "check", name, "error", strings.ReplaceAll(err.Error(), "\n", "; "))
+				told[name] = true
 			case err == nil && failing[name]:
 				log.InfoContext(ctx, "healthy", "check", name)
 			}
 			failing[name] = err != nil
+			told[name] = told[name] && err != nil
+			passed[name] = passed[name] || err == nil
 		}
 		if err := pause(ctx, healthEvery); err != nil {
 			return err

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"slices"
+
+	"svc/internal/stream"
 )
 
 // claimInstance takes the name of the process, once for each role that is a member of a
 // group: a svc process and a svc notify of one name do not mind each other.
-func (h *house) claimInstance(ctx context.Context, roles []string) (err error) {
+func claimInstance(ctx context.Context, h *house, roles []string) (err error) {
 	var names []string
 	for _, role := range []string{"process", "notify"} {
 		if slices.Contains(roles, role) {
@@ -17,7 +19,7 @@ func (h *house) claimInstance(ctx context.Context, roles []string) (err error) {
 	if len(names) == 0 || h.cluster.Embedded() {
 		return nil
 	}
-	if h.claim, err = h.cluster.Claim(ctx, names...); err != nil {
+	if h.claim, err = stream.NewClaim(ctx, h.cluster, names...); err != nil {
 		return err
 	}
 	h.run("instance", h.claim.Run)

@@ -2,8 +2,10 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/pprof"
+	"net/netip"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,12 +19,30 @@ func (h *house) private() *server {
 	mux.HandleFunc("GET /healthz", healthy)
 	mux.HandleFunc("GET /readyz", h.readiness)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(h.metrics.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("/debug/pprof/", pprof.Index)
-	mux.HandleFunc("/debug/pprof/cmdline", pprof.Cmdline)
-	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
-	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
-	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
+	for path, handler := range map[string]http.HandlerFunc{
+		"": pprof.Index, "cmdline": pprof.Cmdline, "profile": pprof.Profile, "symbol": pprof.Symbol, "trace": pprof.Trace,
+	} {
+		mux.HandleFunc("/debug/pprof/"+path, onLoopback(handler))
+	}
 	return &server{name: "private", address: h.config.PrivateListen, handler: mux, within: time.Second}
+}
+
+// onLoopback answers only who asks on this machine at an address of it that no other
+// machine reaches: a profile shows memory, and costs.
+func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+		if !ok || !isLoopback(at.String()) || !isLoopback(r.RemoteAddr) {
+			http.Error(w, "profiles are answered on loopback only", http.StatusForbidden)
+			return
+		}
+		handler(w, r)
+	}
+}
+
+func isLoopback(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
 func healthy(w http.ResponseWriter, _ *http.Request) {

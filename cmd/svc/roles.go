@@ -188,7 +188,7 @@ func (h *house) open(ctx context.Context, names []string) error {
 		return fmt.Errorf("topics: %w", err)
 	}
 	var err error
-	if err = h.claimInstance(ctx, names); err != nil {
+	if err = claimInstance(ctx, h, names); err != nil {
 		return err
 	}
 	if h.generation, err = h.cluster.Generation(ctx, h.topic(schemas.Verdicts())); err != nil {

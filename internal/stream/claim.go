@@ -50,9 +50,9 @@ const (
 	claimWithin  = 5 * time.Second // one look
 )
 
-// Claim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced] if
+// NewClaim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced] if
 // another process took them meanwhile.
-func (c *Cluster) Claim(ctx context.Context, names ...string) (*Claim, error) {
+func NewClaim(ctx context.Context, c *Cluster, names ...string) (*Claim, error) {
 	claim := &Claim{cluster: c}
 	for _, name := range names {
 		if err := claim.Check(ctx); errors.Is(err, ErrFenced) {
@@ -60,7 +60,7 @@ func (c *Cluster) Claim(ctx context.Context, names ...string) (*Claim, error) {
 		}
 		var h hold
 		if err := c.persist(ctx, "take the instance's name", func() (err error) {
-			h, err = c.take(ctx, hold{name: name, producer: -1, epoch: -1})
+			h, err = claim.take(ctx, hold{name: name, producer: -1, epoch: -1})
 			return err
 		}); err != nil {
 			return nil, err
@@ -82,9 +82,9 @@ func (c *Claim) Check(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.held {
-		newest, err := c.cluster.newest(ctx, &c.held[i])
+		newest, err := c.newest(ctx, &c.held[i])
 		if err == nil && !newest && i > 0 && time.Since(c.took) < claimSettles {
-			c.held[i], err = c.cluster.take(ctx, hold{name: c.held[i].name, producer: -1, epoch: -1})
+			c.held[i], err = c.take(ctx, hold{name: c.held[i].name, producer: -1, epoch: -1})
 			newest = true
 		}
 		if err != nil {
@@ -134,8 +134,8 @@ func (c *Claim) judge(ctx context.Context, err error) error {
 
 // newest reports whether nobody has taken a name since. A name that Kafka has forgotten,
 // as it does with one that was not used for a week, is taken again.
-func (c *Cluster) newest(ctx context.Context, h *hold) (bool, error) {
-	described, err := c.admin.DescribeTransactions(ctx, h.name)
+func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
+	described, err := c.cluster.admin.DescribeTransactions(ctx, h.name)
 	if err != nil {
 		return false, fmt.Errorf("look at %s: %w", h.name, err)
 	}
@@ -160,11 +160,11 @@ func (c *Cluster) newest(ctx context.Context, h *hold) (bool, error) {
 }
 
 // take counts the epoch of a name up; from a known one only if it is still that.
-func (c *Cluster) take(ctx context.Context, from hold) (hold, error) {
+func (c *Claim) take(ctx context.Context, from hold) (hold, error) {
 	req := kmsg.NewPtrInitProducerIDRequest()
 	req.TransactionalID, req.TransactionTimeoutMillis = &from.name, int32(claimTimeout.Milliseconds())
 	req.ProducerID, req.ProducerEpoch = from.producer, from.epoch
-	resp, err := req.RequestWith(ctx, c.client)
+	resp, err := req.RequestWith(ctx, c.cluster.client)
 	if err == nil {
 		err = kerr.ErrorForCode(resp.ErrorCode)
 	}

@@ -15,7 +15,7 @@ import (
 
 func (r *rig) claim(c *Cluster, names ...string) *Claim {
 	r.t.Helper()
-	claim, err := c.Claim(r.t.Context(), names...)
+	claim, err := NewClaim(r.t.Context(), c, names...)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestOneOfManyRemains(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			for range many {
 				go func() {
-					claim, err := r.cluster.Claim(ctx, fmt.Sprintf("p-%d", round), fmt.Sprintf("n-%d", round))
+					claim, err := NewClaim(ctx, r.cluster, fmt.Sprintf("p-%d", round), fmt.Sprintf("n-%d", round))
 					if err == nil {
 						err = claim.Run(ctx)
 					}
