@@ -155,7 +155,7 @@ func allow(t *testing.T, admin *kadm.Client, prefix string) {
 			Operations(kadm.OpRead).Allow(principals("process")...),
 		kadm.NewACLs().TransactionalIDs(prefix+"svc-verdict-", prefix+"svc-history-", prefix+"svc-process-").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpWrite).Allow(principals("process")...),
-		kadm.NewACLs().TransactionalIDs(prefix+"svc-notify-").ResourcePatternType(kadm.ACLPatternPrefixed).
+		kadm.NewACLs().TransactionalIDs(prefix + "svc-notify-").ResourcePatternType(kadm.ACLPatternPrefixed).
 			Operations(kadm.OpWrite).Allow(principals("notify")...),
 		kadm.NewACLs().TransactionalIDs(prefix + "svc.v1.settings").ResourcePatternType(kadm.ACLPatternLiteral).
 			Operations(kadm.OpWrite).Allow(principals("front")...),
