@@ -174,6 +174,7 @@ func newHouse(c *config, log *slog.Logger, now func() time.Time) *house {
 
 // build connects to Kafka and Redis, makes sure of the topics, and wires the roles.
 func (h *house) build(ctx context.Context, names []string) (err error) {
+	h.metrics.roles(names)
 	if h.cluster, err = stream.Dial(ctx, h.config.kafka(h.log)); err != nil {
 		return err
 	}

@@ -22,3 +22,12 @@ func (m *metrics) build() {
 		ConstLabels: prometheus.Labels{"revision": revision, "go": runtime.Version()},
 	}, func() float64 { return 1 }))
 }
+
+// roles shows which roles the process has: an alert asks whether there is any of each.
+func (m *metrics) roles(names []string) {
+	info := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: "svc_role_info", Help: "1 for each role of the process."}, []string{"role"})
+	for _, name := range names {
+		info.WithLabelValues(name).Set(1)
+	}
+	m.registry.MustRegister(info)
+}

@@ -87,6 +87,23 @@ func Maven(t testing.TB, project string) (folder string) {
 	})
 }
 
+// Debian returns the path of a program: that of this machine or, if it has none, of a
+// package of its distribution, which is unpacked and not installed.
+func Debian(t testing.TB, name, program string) (path string) {
+	t.Helper()
+	if path, err := exec.LookPath(filepath.Base(program)); err == nil {
+		settle(t, name, nil)
+		return path
+	}
+	folder := installed(t, "debian", []string{name}, program, func(folder string) [][]string {
+		const unpack = `mkdir -p "$0/lists/partial" "$0/archives/partial" && cd "$0" && ` +
+			`get() { apt-get -qq -o Dir::State::lists="$0/lists" -o Dir::Cache="$0" -o APT::Sandbox::User="" "$@"; } && ` +
+			`get update && get download "$1" && dpkg-deb -x ./*.deb . && rm -rf ./*.deb lists archives ./*.bin`
+		return [][]string{{"rm", "-rf", folder}, {"sh", "-c", unpack, folder, name}}
+	})
+	return filepath.Join(folder, program)
+}
+
 // patience bounds an installation; the largest, of the notebook, takes half a minute.
 const patience = 5 * time.Minute
 
