@@ -48,9 +48,9 @@ func TestHealthIsLogged(t *testing.T) {
 				var got []string
 				for line := range strings.Lines(log.String()) {
 					_, line, _ = strings.Cut(line, "level=")
-					level, line, _ := strings.Cut(line, ` msg=`)
-					line, _, _ = strings.Cut(line, " check="+tt.check)
-					got = append(got, level+" "+strings.Trim(line, `"`))
+					level, message, _ := strings.Cut(line, ` msg=`)
+					message, _, _ = strings.Cut(message, " check="+tt.check)
+					got = append(got, level+" "+strings.Trim(message, `"`))
 				}
 				if strings.Join(got, ", ") != strings.Join(tt.want, ", ") {
 					t.Errorf("the log has %q, want %q", got, tt.want)

@@ -45,9 +45,9 @@ const (
 	// turns. Until then the first name alone decides which of them is newer, so that
 	// they do not both find themselves the older one.
 	claimSettles = 10 * time.Second
-	// claimTimeout is that of a transaction, which a request must name.
-	claimTimeout = 10 * time.Second
 	claimWithin  = 5 * time.Second // one look
+	// claimTimeoutMillis is that of a transaction, which a request must name.
+	claimTimeoutMillis = 10_000
 )
 
 // NewClaim takes names in their order. It waits for Kafka until ctx ends; [ErrFenced] if
@@ -145,7 +145,8 @@ func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
 	}
 	switch {
 	case errors.Is(err, kerr.TransactionalIDNotFound):
-		again, err := c.take(ctx, *h)
+		var again hold
+		again, err = c.take(ctx, *h)
 		if errors.Is(err, kerr.ProducerFenced) || errors.Is(err, kerr.InvalidProducerEpoch) {
 			return false, nil
 		}
@@ -162,7 +163,7 @@ func (c *Claim) newest(ctx context.Context, h *hold) (bool, error) {
 // take counts the epoch of a name up; from a known one only if it is still that.
 func (c *Claim) take(ctx context.Context, from hold) (hold, error) {
 	req := kmsg.NewPtrInitProducerIDRequest()
-	req.TransactionalID, req.TransactionTimeoutMillis = &from.name, int32(claimTimeout.Milliseconds())
+	req.TransactionalID, req.TransactionTimeoutMillis = &from.name, claimTimeoutMillis
 	req.ProducerID, req.ProducerEpoch = from.producer, from.epoch
 	resp, err := req.RequestWith(ctx, c.cluster.client)
 	if err == nil {
