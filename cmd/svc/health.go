@@ -114,7 +114,7 @@ const healthEvery = time.Second
 const settleWithin = 10 * time.Second
 
 // settling are the checks that fail at every start.
-var settling = []string{"start", "view", "processing", "verdict", "notify"}
+var settling = []string{"start", "view", "lists", "forecast", "processing", "verdict", "notify"}
 
 // watch logs each check when it begins to fail, with the cause, and when it ends. A
 // start that does not get on is told after [settleWithin].
