@@ -77,7 +77,7 @@ func (r *runner) read(from int64) {
 	r.reading = true
 	h := r.e.h
 	t, floor := h.t, h.floor
-	t.n.aside(func() {
+	t.n.readAside(func() {
 		list, to, err := t.n.events(t.saving, t.partition, h.id, from, func(at int64, found int) bool { return at < floor && found < keepBacklog })
 		t.n.post(func() {
 			r.reading = false
@@ -86,10 +86,10 @@ func (r *runner) read(from int64) {
 			}
 			if err != nil {
 				t.n.log.Warn("backlog is read later", "partition", t.partition, "error", err)
-				t.n.timers.set(&r.timer, t.n.clock.tell().Add(time.Second), r.schedule)
+				t.n.timers.set(&r.timer, t.n.clock.readTime().Add(time.Second), r.schedule)
 				return
 			}
-			list, to = r.enough(list, to)
+			list, to = r.trimRead(list, to)
 			for _, w := range list {
 				t.n.memory += w.size()
 			}
@@ -99,9 +99,9 @@ func (r *runner) read(from int64) {
 	})
 }
 
-// aside has the ledger read beside the loop, by few at once: each takes a reader of
+// readAside has the ledger read beside the loop, by few at once: each takes a reader of
 // its own, and after a restart every lane that is far behind wants one.
-func (n *Notifier) aside(read func()) {
+func (n *Notifier) readAside(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)
 		return
@@ -114,15 +114,15 @@ func (n *Notifier) aside(read func()) {
 			if len(n.toRead) > 0 {
 				next := n.toRead[0]
 				n.toRead = n.toRead[1:]
-				n.aside(next)
+				n.readAside(next)
 			}
 		})
 	}()
 }
 
-// enough cuts what was read back up to an offset to what a lane that fails needs:
+// trimRead cuts what was read back up to an offset to what a lane that fails needs:
 // its head, and one to probe with. Thousands may be down for hours.
-func (r *runner) enough(list []*waiting, to int64) ([]*waiting, int64) {
+func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to
 	}
@@ -149,10 +149,10 @@ func (n *Notifier) events(ctx context.Context, partition int32, hospital string,
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] { // the last two: of an owner that was stopped and went on
+		if !ok || e.Hospital != hospital || e.Ownership < term || ids[e.ID] { // the last two: of an owner that was stopped and went on
 			return true
 		}
-		term, ids[e.ID] = e.Term, true
+		term, ids[e.ID] = e.Ownership, true
 		list = append(list, &waiting{Event: e, at: at})
 		return true
 	})

@@ -29,8 +29,8 @@ type command struct {
 	over    bool
 }
 
-// order takes a command that is new.
-func (h *hospital) order(at int64, o *outbound.Order) {
+// addCommand takes a command that is new.
+func (h *hospital) addCommand(at int64, o *outbound.Order) {
 	id := o.Command.ID
 	if h.orders[id] != nil || h.done[id] {
 		return
@@ -68,8 +68,8 @@ func (c *command) run() {
 // write stores how far the command is.
 func (c *command) write() {
 	n := c.h.t.n
-	c.written = n.clock.tell()
-	c.order.Term = c.h.t.number
+	c.written = n.clock.readTime()
+	c.order.Ownership = c.h.t.number
 	c.order.Progress.UpdatedAt = c.written
 	order := c.order
 	n.cfg.Lists.Progress(order.Progress)
@@ -104,7 +104,7 @@ func (c *command) test() {
 			c.finish(reasonEndpoint)
 			return
 		}
-		l, reason := n.cfg.People.Test(n.clock.tell(), o)
+		l, reason := n.cfg.People.Test(n.clock.readTime(), o)
 		if reason != "" {
 			c.finish(reason)
 			return
@@ -127,9 +127,9 @@ func (c *command) test() {
 		return
 	}
 	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, outbound.ChannelWebhook)
-	made.Term = h.t.number
+	made.Ownership = h.t.number
 	h.t.append(&made, func(at int64) {
-		e.do(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
+		e.addJob(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
 	})
 }
 
@@ -155,7 +155,7 @@ func (c *command) retry() {
 		}
 	}, func() {
 		if found != nil && found.Delivery.Channel != outbound.ChannelWebhook {
-			h.again(found, c)
+			h.resend(found, c)
 			return
 		}
 		endpoint := o.Endpoint
@@ -168,9 +168,9 @@ func (c *command) retry() {
 		case e == nil:
 			c.finish(reasonEndpoint)
 		case what != nil:
-			e.do(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{what.at: tries}, events: []*waiting{what}})
+			e.addJob(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{what.at: tries}, events: []*waiting{what}})
 		case found != nil && found.Position >= 0:
-			e.do(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{found.Position: tries}, list: []int64{found.Position}})
+			e.addJob(&job{command: c, once: true, tries: map[int64][]outbound.Attempt{found.Position: tries}, list: []int64{found.Position}})
 		default:
 			c.finish(reasonDelivery)
 		}

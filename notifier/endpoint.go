@@ -33,7 +33,7 @@ type endpoint struct {
 
 // newEndpoint makes one, as the ledger has it or at the end of what there is.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
-	now := h.t.n.clock.tell()
+	now := h.t.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.t.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
@@ -69,8 +69,8 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	return e
 }
 
-// changed takes new settings.
-func (e *endpoint) changed(hook *outbound.Webhook) {
+// updateSettings takes new settings.
+func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 	was := e.paused()
 	e.host = ""
 	if u, err := url.Parse(hook.URL); err == nil {
@@ -78,7 +78,7 @@ func (e *endpoint) changed(hook *outbound.Webhook) {
 	}
 	e.enabled = hook.Enabled
 	if hook.Version > e.version && hook.Enabled && e.main.queue.Disabled != "" {
-		e.main.queue.Enable(e.h.t.n.clock.tell())
+		e.main.queue.Enable(e.h.t.n.clock.readTime())
 		e.version = hook.Version
 		e.write()
 	}
@@ -131,10 +131,10 @@ func (e *endpoint) write() {
 		from = e.h.t.end
 		l.Cursor = max(l.Cursor, from-1)
 	}
-	e.recordSet = e.h.t.n.clock.tell()
-	e.h.t.append(&outbound.Lane{
+	e.recordSet = e.h.t.n.clock.readTime()
+	e.h.t.append(&outbound.EndpointQueue{
 		Hospital: e.h.id, Endpoint: e.id, Cursor: l.Cursor, NextAt: l.NextAt, FailingSince: l.FailingSince, Failures: l.Failures,
-		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.t.number,
+		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Ownership: e.h.t.number,
 	}, func(at int64) { e.recordAt = min(at, from) })
 }
 
@@ -203,11 +203,11 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	case w.OccurredAt.Before(hook.CreatedAt):
 		return false
 	}
-	return asked(hook, hook.Events, w)
+	return subscribed(hook, hook.Events, w)
 }
 
-// asked says whether an event is one of some, in a room that the endpoint has.
-func asked(hook *outbound.Webhook, events []string, w *waiting) bool {
+// subscribed says whether an event is one of some, in a room that the endpoint has.
+func subscribed(hook *outbound.Webhook, events []string, w *waiting) bool {
 	if !slices.Contains(events, w.Event.Event) {
 		return false
 	}

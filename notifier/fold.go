@@ -31,7 +31,7 @@ func (f *fold) apply(offset int64, entry any) {
 	f.entries++
 	switch e := entry.(type) {
 	case *outbound.Event:
-		if f.late(e.Term) || f.ids[e.ID] {
+		if f.late(e.Ownership) || f.ids[e.ID] {
 			return
 		}
 		f.ids[e.ID] = true
@@ -39,21 +39,21 @@ func (f *fold) apply(offset int64, entry any) {
 		f.event(offset, e)
 	case *outbound.Entry:
 		f.delivery(offset, e)
-	case *outbound.Lane:
+	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
 		cursor := max(l.record.Cursor, e.Cursor) // what is final is so whoever wrote it
-		if !f.late(e.Term) {
+		if !f.late(e.Ownership) {
 			l.record, l.at = *e, offset
 		}
 		l.record.Cursor = cursor
-	case *outbound.Unit:
-		if h := f.hospital(e.Hospital); !f.late(e.Term) {
+	case *outbound.HospitalState:
+		if h := f.hospital(e.Hospital); !f.late(e.Ownership) {
 			h.unitAt, h.policy = offset, e.Policy
 			h.version, h.whole = max(h.version, e.Version), max(h.whole, e.Version)
 		}
 	case *outbound.Order:
-		f.order(offset, e)
+		f.applyCommand(offset, e)
 	}
 }
 
@@ -105,7 +105,7 @@ func (f *fold) event(offset int64, e *outbound.Event) {
 func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {
-		l = &foldedEndpoint{record: outbound.Lane{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
+		l = &foldedEndpoint{record: outbound.EndpointQueue{Hospital: h.id, Endpoint: endpoint, Cursor: -1}, at: -1, openAt: -1}
 		h.folded[endpoint] = l
 	}
 	return l
@@ -114,7 +114,7 @@ func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	d := &e.Delivery
 	h := f.hospital(d.Hospital)
-	if f.late(e.Term) && d.State == outbound.Pending {
+	if f.late(e.Ownership) && d.State == outbound.Pending {
 		return
 	}
 	if d.Channel != outbound.ChannelWebhook {
@@ -154,7 +154,7 @@ func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
 	f.over[h][e.Delivery.ID] = ended{offset, one}
 }
 
-func (f *fold) order(offset int64, o *outbound.Order) {
+func (f *fold) applyCommand(offset int64, o *outbound.Order) {
 	h := f.hospital(o.Command.Hospital)
 	id := o.Command.ID
 	old := h.orders[id]
@@ -163,8 +163,8 @@ func (f *fold) order(offset int64, o *outbound.Order) {
 		delete(h.orders, id)
 		h.done[id] = true
 	case h.done[id]:
-	case old == nil || o.Term >= old.order.Term:
+	case old == nil || o.Ownership >= old.order.Ownership:
 		h.orders[id] = &command{h: h, order: *o, at: offset}
 	}
-	f.ownership.number = max(f.ownership.number, o.Term)
+	f.ownership.number = max(f.ownership.number, o.Ownership)
 }

@@ -58,22 +58,22 @@ type hospital struct {
 	unitAt  int64     // ledger offset of its record, or of its first event; -1: has none
 	unitSet time.Time // when that was given to the ledger
 
-	policy   []byte  // what People remember
-	storing  []int64 // versions whose change of the level is on its way to the ledger
-	unseen   []unseenChange
-	commands []outbound.Command
-	ended    []ended
-	notices  []Notice
-	handed   int64   // oldest entry of the ledger that the step under way is about
-	unsaved  []int64 // the same of steps whose outcome is on its way to the ledger
-	stepping bool
-	look     bool // People are asked even if nothing happened
-	wake     timer
+	policy    []byte  // what People remember
+	storing   []int64 // versions whose change of the level is on its way to the ledger
+	unseen    []unseenChange
+	commands  []outbound.Command
+	ended     []ended
+	notices   []Notice
+	handed    int64   // oldest entry of the ledger that the step under way is about
+	unsaved   []int64 // the same of steps whose outcome is on its way to the ledger
+	stepping  bool
+	askPeople bool // People are asked even if nothing happened
+	wake      timer
 }
 
 // foldedEndpoint is an endpoint as the ledger has it.
 type foldedEndpoint struct {
-	record outbound.Lane
+	record outbound.EndpointQueue
 	at     int64
 	open   *outbound.Entry
 	openAt int64
@@ -94,7 +94,7 @@ func (h *hospital) resume() {
 	if h.t.n.cfg.People == nil {
 		h.unseen, h.ended = nil, nil
 	}
-	h.look = h.policy != nil // its timers are not in the ledger
+	h.askPeople = h.policy != nil // its timers are not in the ledger
 	h.reconcile()
 	h.folded = map[string]*foldedEndpoint{}
 	for _, l := range h.messages {
@@ -103,7 +103,7 @@ func (h *hospital) resume() {
 	for _, c := range slices.SortedFunc(maps.Values(h.orders), func(a, b *command) int { return int(a.at - b.at) }) {
 		c.run()
 	}
-	h.trim(h.t.n.clock.tell())
+	h.trim(h.t.n.clock.readTime())
 }
 
 // reconcile brings the endpoints in line with the settings.
@@ -118,7 +118,7 @@ func (h *hospital) reconcile() {
 			e = newEndpoint(h, hook, h.folded[hook.ID])
 			h.endpoints[hook.ID] = e
 		}
-		e.changed(hook)
+		e.updateSettings(hook)
 	}
 	for id, l := range h.folded {
 		if !known[id] && l.record.Disabled != deleted {
@@ -166,7 +166,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 
 // publish stores an event and then offers it to the endpoints.
 func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
-	e.Term = h.t.number
+	e.Ownership = h.t.number
 	h.t.n.cfg.Metrics.Event(e.Event)
 	if h.t.n.cfg.People == nil {
 		change = nil
@@ -183,7 +183,7 @@ func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
 			h.unseen = append(h.unseen, unseenChange{at, *change})
 		}
 		if e.Command == "" {
-			h.add(&waiting{Event: e, at: at, since: h.t.n.clock.tell()})
+			h.add(&waiting{Event: e, at: at, since: h.t.n.clock.readTime()})
 		}
 	})
 }
@@ -246,7 +246,7 @@ const nothing = int64(1<<63 - 1)
 
 // low is the oldest entry of the ledger that a restore needs of this hospital.
 func (h *hospital) low() int64 {
-	low := min(h.asked(), h.handed)
+	low := min(h.oldestAsked(), h.handed)
 	if h.unitAt >= 0 {
 		low = min(low, h.unitAt)
 	}
@@ -265,8 +265,8 @@ func (h *hospital) low() int64 {
 	return low
 }
 
-// asked is the oldest entry of what the next step will be about.
-func (h *hospital) asked() int64 {
+// oldestAsked is the oldest entry of what the next step will be about.
+func (h *hospital) oldestAsked() int64 {
 	low := nothing
 	if len(h.unseen) > 0 {
 		low = h.unseen[0].at
@@ -281,7 +281,7 @@ func (h *hospital) asked() int64 {
 func (h *hospital) write() { h.writeThen(func() {}) }
 
 func (h *hospital) writeThen(stored func()) {
-	u := &outbound.Unit{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
+	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Ownership: h.t.number}
 	// Of those from here on a restore makes changes that People have not seen.
 	if len(h.unseen) > 0 {
 		u.Version = min(u.Version, h.unseen[0].change.Version-1)
@@ -289,7 +289,7 @@ func (h *hospital) writeThen(stored func()) {
 	if len(h.storing) > 0 {
 		u.Version = min(u.Version, h.storing[0]-1)
 	}
-	h.unitSet = h.t.n.clock.tell()
+	h.unitSet = h.t.n.clock.readTime()
 	h.t.append(u, func(at int64) {
 		h.unitAt = at
 		stored()

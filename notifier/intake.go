@@ -19,13 +19,13 @@ type Change struct {
 // Changes takes committed changes of a partition, in order, maybe none, up to an
 // offset; behind says that more lie in the log.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) error {
-	all := make([]made, 0, len(changes))
+	all := make([]changeEvents, 0, len(changes))
 	for _, c := range changes {
-		events, err := event.Of(c.Change, c.Offset)
+		events, err := event.FromChange(c.Change, c.Offset)
 		if err != nil {
 			return fmt.Errorf("change at %d: %w", c.Offset, err)
 		}
-		all = append(all, made{c.Change, events})
+		all = append(all, changeEvents{c.Change, events})
 	}
 	n.saves.Add(1) // until the loop has seen them
 	n.post(func() {
@@ -37,21 +37,21 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// made is a change with the events that it is told by.
-type made struct {
+// changeEvents is a change with the events that it is told by.
+type changeEvents struct {
 	change *acuity.Change
 	events []outbound.Event
 }
 
 // Order takes a command that somebody wrote into the ledger.
 func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
-	if o.Term != 0 || o.Progress.Done {
+	if o.Ownership != 0 || o.Progress.Done {
 		return // our own writing
 	}
 	n.post(func() {
 		if t := n.owned[partition]; t != nil {
 			t.end = max(t.end, offset+1)
-			t.hospital(o.Command.Hospital).order(offset, o)
+			t.hospital(o.Command.Hospital).addCommand(offset, o)
 		}
 	})
 }
@@ -68,7 +68,7 @@ func (n *Notifier) SettingsChanged(hospital string) {
 						l.schedule()
 					}
 				}
-				h.look = true // a tier may have its first recipient
+				h.askPeople = true // a tier may have its first recipient
 				h.consider()
 			}
 		}
@@ -80,7 +80,7 @@ func (n *Notifier) SettingsChanged(hospital string) {
 func (n *Notifier) Room(ctx context.Context) bool {
 	for n.saves.Load() >= saveAtOnce {
 		select {
-		case <-n.room:
+		case <-n.capacity:
 		case <-ctx.Done():
 			return false
 		}
@@ -92,19 +92,19 @@ func (n *Notifier) Room(ctx context.Context) bool {
 func (n *Notifier) saved() {
 	if n.saves.Add(-1) == saveAtOnce-1 {
 		select {
-		case n.room <- struct{}{}:
+		case n.capacity <- struct{}{}:
 		default: // who waits has not looked yet
 		}
 	}
 }
 
-// tellSince is how far back lists are made anew from the ledger.
-const tellSince = 7 * 24 * time.Hour
+// refillSpan is how far back lists are made anew from the ledger.
+const refillSpan = 7 * 24 * time.Hour
 
-// Tell gives the board all that the ledger of a partition knows of the last week:
+// RefillLists gives the board all that the ledger of a partition knows of the last week:
 // the lists were lost.
-func (n *Notifier) Tell(ctx context.Context, partition int32) error {
-	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.tell().Add(-tellSince))
+func (n *Notifier) RefillLists(ctx context.Context, partition int32) error {
+	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.readTime().Add(-refillSpan))
 	if err != nil {
 		return fmt.Errorf("tell lists: %w", err)
 	}
@@ -126,7 +126,7 @@ func (n *Notifier) Tell(ctx context.Context, partition int32) error {
 					e.reported = outbound.Health{}
 					e.report()
 				}
-				h.look = true // People list the episode, and where its link leads
+				h.askPeople = true // People list the episode, and where its link leads
 				h.consider()
 			}
 		}

@@ -34,8 +34,8 @@ func (h *hospital) post(l Message, command string) {
 	one.save(one.schedule)
 }
 
-// again sends a letter once more, for a command.
-func (h *hospital) again(e *outbound.Entry, c *command) {
+// resend sends a letter once more, for a command.
+func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
 		old.entry.Command = c.order.Command.ID
@@ -44,7 +44,7 @@ func (h *hospital) again(e *outbound.Entry, c *command) {
 	}
 	one := &message{h: h, entry: *e, at: h.t.end}
 	one.entry.Command = c.order.Command.ID
-	one.entry.Expires = h.t.n.clock.tell().Add(retryLetter)
+	one.entry.Expires = h.t.n.clock.readTime().Add(retryWindow)
 	one.entry.Delivery.State, one.entry.Delivery.Reason, one.entry.Delivery.NextAttemptAt = outbound.Pending, "", time.Time{}
 	delete(h.sent, e.Delivery.ID)
 	h.messages[e.Delivery.ID] = one
@@ -52,13 +52,13 @@ func (h *hospital) again(e *outbound.Entry, c *command) {
 	one.save(one.schedule)
 }
 
-// retryLetter is how long a letter that is sent again by hand is tried.
-const retryLetter = 30 * time.Minute
+// retryWindow is how long a letter that is sent again by hand is tried.
+const retryWindow = 30 * time.Minute
 
 // resume goes on with a letter of the ledger.
 func (l *message) resume() {
 	l.h.t.n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, 1)
-	if most := l.h.t.n.clock.tell().Add(retryLetter); l.entry.Delivery.NextAttemptAt.After(most) {
+	if most := l.h.t.n.clock.readTime().Add(retryWindow); l.entry.Delivery.NextAttemptAt.After(most) {
 		l.entry.Delivery.NextAttemptAt = most // a clock of the past
 	}
 	l.reopen()
@@ -86,7 +86,7 @@ func (l *message) schedule() {
 	if l.busy || l.over || t.stopping {
 		return
 	}
-	now := n.clock.tell()
+	now := n.clock.readTime()
 	d := &l.entry.Delivery
 	if l.late(now) {
 		l.end(outbound.Expired, "late")
@@ -101,9 +101,9 @@ func (l *message) schedule() {
 	var refused string
 	var later bool
 	n.queue.add(&task{
-		term: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
+		ownership: t, host: string(d.Channel), slow: len(d.Attempts) > 0, channel: d.Channel,
 		message: func() (m outbound.Message, ok bool) {
-			began = n.clock.tell()
+			began = n.clock.readTime()
 			if l.over || l.late(began) {
 				return m, false
 			}
@@ -147,7 +147,7 @@ func (l *message) ended(began time.Time, r outbound.Result) {
 	if t.gone {
 		return
 	}
-	now, wasClosed := n.clock.tell(), l.closed()
+	now, wasClosed := n.clock.readTime(), l.closed()
 	d := &l.entry.Delivery
 	a := outbound.Attempt{N: l.number(), At: began, Took: r.Took, Class: r.Class, Status: r.Status, Response: r.Response}
 	n.cfg.Metrics.Attempt(d.Channel, r.Class, r.Took)
@@ -175,7 +175,7 @@ func (l *message) ended(began time.Time, r outbound.Result) {
 	default:
 		l.save(l.schedule)
 		if l.closed() != wasClosed { // People call somebody else meanwhile
-			l.h.look = true
+			l.h.askPeople = true
 			l.h.consider()
 		}
 	}
@@ -207,7 +207,7 @@ func (l *message) end(state outbound.State, reason string) {
 }
 
 func (l *message) save(then func()) {
-	l.entry.Term = l.h.t.number
+	l.entry.Ownership = l.h.t.number
 	entry := l.entry
 	l.h.t.n.cfg.Lists.Delivery(&entry)
 	l.h.t.append(&entry, func(at int64) {

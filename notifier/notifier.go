@@ -78,7 +78,7 @@ type Notifier struct {
 	ended      chan struct{} // closed when Run has returned
 	fault      atomic.Pointer[error]
 	saves      atomic.Int64  // entries on their way to the ledger
-	room       chan struct{} // they are fewer than too many again
+	capacity   chan struct{} // they are fewer than too many again
 	ownedCount atomic.Int64  // ownerships, for who looks
 	everOwned  atomic.Int64  // ownerships ever begun
 
@@ -103,7 +103,7 @@ func New(cfg Config) *Notifier {
 	l.Memory, l.Unsaved = cmp.Or(l.Memory, 64<<20), cmp.Or(l.Unsaved, 8)
 	n := &Notifier{
 		cfg: cfg, log: cfg.Log, clock: clock{now: cfg.Now}, mail: mailbox{wake: make(chan struct{}, 1)},
-		ended: make(chan struct{}), room: make(chan struct{}, 1), owned: map[int32]*ownership{},
+		ended: make(chan struct{}), capacity: make(chan struct{}, 1), owned: map[int32]*ownership{},
 	}
 	n.queue = queue{notifier: n, hosts: map[string]*host{}}
 	return n
@@ -118,7 +118,7 @@ func (n *Notifier) Run(ctx context.Context) error {
 		for _, do := range n.mail.drain() {
 			do()
 		}
-		now := n.clock.tell()
+		now := n.clock.readTime()
 		n.timers.fire(now)
 		if !now.Before(n.sweepAt) {
 			n.sweepAt = now.Add(sweepEvery)
@@ -202,7 +202,7 @@ type clock struct {
 	mono time.Time // when that was told
 }
 
-func (c *clock) tell() time.Time {
+func (c *clock) readTime() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: what no one can set

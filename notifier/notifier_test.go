@@ -13,7 +13,7 @@ import (
 
 func idsOf(t testing.TB, c notifier.Change) (ids []string) {
 	t.Helper()
-	events, err := event.Of(c.Change, c.Offset)
+	events, err := event.FromChange(c.Change, c.Offset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,11 +162,11 @@ func TestHalfAChangeIsCompleted(t *testing.T) {
 		r.commit()
 		r.end()
 		c, more := r.make("north", 1, 2)
-		events, err := event.Of(c.Change, c.Offset)
+		events, err := event.FromChange(c.Change, c.Offset)
 		if err != nil {
 			t.Fatal(err)
 		}
-		events[0].Term = 1
+		events[0].Ownership = 1
 		key, value, err := schemas.EncodeLedger(nil, &events[0])
 		if err != nil {
 			t.Fatal(err)

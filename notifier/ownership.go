@@ -40,7 +40,7 @@ type (
 	}
 )
 
-func (t *ownership) changes(all []made, through int64, behind bool) {
+func (t *ownership) changes(all []changeEvents, through int64, behind bool) {
 	for i := range all {
 		t.hospital(all[i].change.Hospital).addChange(all[i].change, all[i].events)
 	}

@@ -20,11 +20,11 @@ func (h *hospital) consider() {
 	if n.cfg.People == nil || h.stepping || t.stopping || t.catching {
 		return
 	}
-	if !h.look && len(h.unseen)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
+	if !h.askPeople && len(h.unseen)+len(h.commands)+len(h.ended)+len(h.notices) == 0 {
 		return
 	}
-	h.stepping, h.look, h.handed = true, false, h.asked()
-	now := n.clock.tell()
+	h.stepping, h.askPeople, h.handed = true, false, h.oldestAsked()
+	now := n.clock.readTime()
 	happening := Happening{
 		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
 		Commands: h.commands, Notices: h.notices,
@@ -44,15 +44,15 @@ func (h *hospital) consider() {
 		ctx, cancel := context.WithTimeout(t.saving, stepWithin)
 		defer cancel()
 		s := n.cfg.People.Step(ctx, now, happening)
-		n.post(func() { h.stepped(s, told) })
+		n.post(func() { h.applyStep(s, told) })
 	}()
 }
 
-// stepped does what People decided. What they remember is stored behind what they
+// applyStep does what People decided. What they remember is stored behind what they
 // want sent: after a crash between the two they decide the same again, and what
 // has the same id is not sent twice. Until it is stored a restore finds what they
 // decided about.
-func (h *hospital) stepped(s Step, told int) {
+func (h *hospital) applyStep(s Step, told int) {
 	t := h.t
 	n := t.n
 	if t.gone {
@@ -95,7 +95,7 @@ func (h *hospital) stepped(s Step, told int) {
 	n.timers.stop(&h.wake)
 	if !s.Next.IsZero() {
 		n.timers.set(&h.wake, s.Next, func() {
-			h.look = true
+			h.askPeople = true
 			h.consider()
 		})
 	}

@@ -8,10 +8,10 @@ import (
 
 // task is one attempt that is ready to go.
 type task struct {
-	term    *ownership
-	host    string
-	slow    bool
-	channel outbound.Channel
+	ownership *ownership
+	host      string
+	slow      bool
+	channel   outbound.Channel
 	// message is made when the attempt begins, so that it has the settings of
 	// then; false: there is nothing to send any more.
 	message func() (outbound.Message, bool)
@@ -65,7 +65,7 @@ func pop(list *[]*task) *task {
 }
 
 func (q *queue) begin(t *task) {
-	if t.term.stopping {
+	if t.ownership.stopping {
 		t.dropped()
 		return
 	}
@@ -89,10 +89,10 @@ func (q *queue) begin(t *task) {
 	if t.slow {
 		q.slowNow++
 	}
-	t.term.inFlight++
+	t.ownership.inFlight++
 	sender := q.notifier.cfg.Senders[t.channel]
 	go func() {
-		r := send(t.term.attempts, sender, m)
+		r := send(t.ownership.attempts, sender, m)
 		q.notifier.post(func() { q.end(t, h, r) })
 	}()
 }
@@ -116,10 +116,10 @@ func (q *queue) end(t *task, h *host, r outbound.Result) {
 	if t.slow {
 		q.slowNow--
 	}
-	t.term.inFlight--
+	t.ownership.inFlight--
 	q.release(t.host, h)
 	t.ended(r)
-	t.term.drained()
+	t.ownership.drained()
 }
 
 // release lets one that waits for its host into the queue, and forgets a host

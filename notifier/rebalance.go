@@ -34,7 +34,7 @@ func (n *Notifier) lowOf(note string) int64 {
 // Take folds the ledger of a partition and begins a term. It returns where the
 // changes and the commands go on.
 func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
-	began := n.clock.tell()
+	began := n.clock.readTime()
 	t := &ownership{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
 	f := fold{ownership: t, ids: map[string]bool{}, over: map[*hospital]map[string]ended{}}
 	t.end, err = n.cfg.Ledger.Restore(ctx, partition, t.floor, func(offset int64, entry any) bool {
@@ -71,7 +71,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 		return 0, 0, context.Canceled
 	}
 	n.log.InfoContext(ctx, "partition restored", "partition", partition, "term", number,
-		"hospitals", hospitals, "entries", f.entries, "ms", n.clock.tell().Sub(began).Milliseconds())
+		"hospitals", hospitals, "entries", f.entries, "ms", n.clock.readTime().Sub(began).Milliseconds())
 	return next, side, nil
 }
 

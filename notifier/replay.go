@@ -45,7 +45,7 @@ func (c *command) replay() {
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
 			// What is behind the cursor's place waits in the main queue anyway.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
-				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && asked(hook, wanted, w) {
+				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, w) {
 				ids[x.ID] = true
 				list = append(list, offset)
 				at[event.DeliveryID(x.ID, e.id, outbound.ChannelWebhook)] = offset
@@ -82,12 +82,12 @@ func (c *command) replay() {
 			return
 		}
 		c.write()
-		e.do(&job{command: c, tries: tries, list: list})
+		e.addJob(&job{command: c, tries: tries, list: list})
 	})
 }
 
-// do gives a job to the second lane.
-func (e *endpoint) do(j *job) {
+// addJob gives a job to the second lane.
+func (e *endpoint) addJob(j *job) {
 	if e.gone {
 		j.command.finish(deleted)
 		return
@@ -139,7 +139,7 @@ func (j *job) read(r *runner) {
 	t := r.e.h.t
 	some := j.list[:min(len(j.list), keepBacklog)]
 	last := some[len(some)-1]
-	t.n.aside(func() {
+	t.n.readAside(func() {
 		list, _, err := t.n.events(t.saving, t.partition, r.e.h.id, some[0], func(at int64, _ int) bool { return at <= last })
 		t.n.post(func() {
 			j.reading = false
@@ -173,7 +173,7 @@ func (j *job) ended(w *waiting, state outbound.State) {
 		c.order.Progress.Failed++
 	}
 	c.order.Position = max(c.order.Position, w.at)
-	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.tell().Sub(c.written) >= progressEvery {
+	if !c.over && len(j.events)+len(j.list) > 0 && c.h.t.n.clock.readTime().Sub(c.written) >= progressEvery {
 		c.write()
 	}
 }

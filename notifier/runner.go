@@ -20,12 +20,12 @@ type runner struct {
 	queued  bool // or waits for its turn
 	unsaved int  // outcomes on their way to the ledger
 
-	head  *waiting // nil: to be looked for
-	tries []outbound.Attempt
-	probe *waiting // the event behind the head
-	again []outbound.Attempt
-	named *waiting // the event whose delivery id is known
-	name  string
+	head       *waiting // nil: to be looked for
+	tries      []outbound.Attempt
+	probe      *waiting // the event behind the head
+	probeTries []outbound.Attempt
+	named      *waiting // the event whose delivery id is known
+	name       string
 
 	resumed   []outbound.Attempt // of the head, from the ledger
 	resumedAt int64
@@ -77,7 +77,7 @@ func (r *runner) schedule() {
 			n.timers.stop(&r.timer)
 			return
 		}
-		now := n.clock.tell()
+		now := n.clock.readTime()
 		if until := r.until(w); w == r.head && r.queue.Expired(now, until) {
 			r.queue.Skip(w.at)
 			r.end(w, r.tries, outbound.Expired, "late")
@@ -113,7 +113,7 @@ func (r *runner) pick() *waiting {
 	}
 	if r.probe == nil {
 		if r.probe = r.after(r.head); r.probe != nil && r.second() {
-			r.again = r.jobs[0].tries[r.probe.at]
+			r.probeTries = r.jobs[0].tries[r.probe.at]
 		}
 	}
 	if r.probe == nil {
@@ -143,7 +143,7 @@ func (r *runner) attempt(w *waiting) *task {
 	probe := w != r.head
 	var began time.Time
 	t := &task{
-		term: r.e.h.t, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
+		ownership: r.e.h.t, host: r.e.host, slow: r.queue.Slow, channel: outbound.ChannelWebhook,
 		dropped: func() {
 			r.queued = false
 			r.schedule()
@@ -156,7 +156,7 @@ func (r *runner) attempt(w *waiting) *task {
 			return outbound.Message{}, false
 		}
 		r.hook, r.queued, r.busy = hook, false, true
-		began = n.clock.tell()
+		began = n.clock.readTime()
 		r.queue.Begin(began, r.rate())
 		return outbound.Message{
 			Hospital: r.e.h.id, DeliveryID: r.deliveryID(w), EventID: w.ID, Event: w.Event.Event,
@@ -171,7 +171,7 @@ func (r *runner) attempt(w *waiting) *task {
 func (r *runner) number(probe bool) int {
 	tries := r.tries
 	if probe {
-		tries = r.again
+		tries = r.probeTries
 	}
 	if len(tries) == 0 {
 		return 1
@@ -187,7 +187,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 	if t.gone || r.second() && len(r.jobs) == 0 {
 		return
 	}
-	now := n.clock.tell()
+	now := n.clock.readTime()
 	failing := !r.queue.FailingSince.IsZero()
 	a := outbound.Attempt{N: r.number(probe), At: began, Took: result.Took, Class: result.Class, Status: result.Status, Response: result.Response}
 	v := r.queue.End(now, w.at, r.until(w), result, spread())
@@ -205,7 +205,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 		r.queue.Skip(w.at)
 	}
 	if probe {
-		r.again = kept(append(r.again, a))
+		r.probeTries = kept(append(r.probeTries, a))
 	} else {
 		r.tries = kept(append(r.tries, a))
 	}
@@ -216,7 +216,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 	case v.State != outbound.Pending && !probe:
 		r.end(w, r.tries, v.State, v.Reason)
 	case probe:
-		r.open(w, r.again)
+		r.open(w, r.probeTries)
 	default:
 		r.open(w, r.tries)
 	}
@@ -250,11 +250,11 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 // sent as a probe, if one was.
 func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	r.final(w, tries, state, reason)
-	r.head, r.tries = r.probe, r.again
+	r.head, r.tries = r.probe, r.probeTries
 	if r.head == w {
 		r.head, r.tries = nil, nil
 	}
-	r.probe, r.again = nil, nil
+	r.probe, r.probeTries = nil, nil
 	if r.second() {
 		r.jobs[0].ended(w, state)
 	}
@@ -303,7 +303,7 @@ func (r *runner) deliveryID(w *waiting) string {
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {
-	e.Term = r.e.h.t.number
+	e.Ownership = r.e.h.t.number
 	if r.second() {
 		e.Command = r.jobs[0].command.order.Command.ID
 	}

@@ -22,7 +22,7 @@ type Alerts interface {
 	// Link says where the link of a token leads.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
 	// Episode is one of a hospital.
-	Episode(ctx context.Context, hospital, id string) (e outbound.Episode, ok bool, err error)
+	Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error)
 	// Unit is the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
 	// Order gives the notifier a command; when it returns, the command is safe.
@@ -133,7 +133,7 @@ const stateNewer = "There has been a newer alert since. Answer that one."
 
 // find looks up where the link leads, or has answered. Current says that the episode is
 // known to be as it is.
-func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.Episode, current, ok bool) {
+func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
 		e, ok, err = p.alerts.Episode(r.Context(), l.Hospital, l.Episode)
@@ -151,7 +151,7 @@ func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.A
 	return l, e, err == nil, true
 }
 
-func (p *acknowledge) page(l *outbound.AckLink, e *outbound.Episode) ackPage {
+func (p *acknowledge) page(l *outbound.AckLink, e *outbound.AlertRun) ackPage {
 	name, zone := p.alerts.Unit(l.Hospital)
 	page := ackPage{
 		Title: "Alert", Level: e.Level, Unit: name, Told: e.ToldAt.In(zone).Format("15:04 MST, 2 January 2006"),

@@ -19,7 +19,7 @@ import (
 // fakeAlerts has one open episode.
 type fakeAlerts struct {
 	links   map[string]outbound.AckLink
-	episode outbound.Episode
+	episode outbound.AlertRun
 	orders  []outbound.Command
 	away    bool
 	behind  error // what is known of the episode may have changed since
@@ -37,7 +37,7 @@ func (f *fakeAlerts) Link(_ context.Context, token string) (outbound.AckLink, bo
 	return l, ok, nil
 }
 
-func (f *fakeAlerts) Episode(_ context.Context, hospital, id string) (outbound.Episode, bool, error) {
+func (f *fakeAlerts) Episode(_ context.Context, hospital, id string) (outbound.AlertRun, bool, error) {
 	return f.episode, hospital == "mercy" && id == f.episode.ID, f.behind
 }
 
@@ -62,7 +62,7 @@ func TestAcknowledgePage(t *testing.T) {
 				"7KQ2M9XW3PTD": {Hospital: "mercy", Episode: "epi_1", Alert: "evt_1", Until: at.Add(time.Hour)},
 				"000000000000": {Hospital: "mercy", Episode: "epi_1", Until: at},
 			},
-			episode: outbound.Episode{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", Alert: "evt_1", OpenedAt: at, ToldAt: at},
+			episode: outbound.AlertRun{ID: "epi_1", Hospital: "mercy", Tier: "T2", Level: "orange", Alert: "evt_1", OpenedAt: at, ToldAt: at},
 		}
 	}
 	for name, tt := range map[string]struct {

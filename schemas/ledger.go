@@ -32,10 +32,10 @@ func EncodeLedger(dst []byte, entry any) (key Key, value []byte, err error) {
 	case *outbound.Entry:
 		value, err = EncodeDelivery(dst, e)
 		return Key{e.Delivery.Hospital, KindDelivery, e.Delivery.EndpointID + "/" + e.Delivery.ID}, value, err
-	case *outbound.Lane:
+	case *outbound.EndpointQueue:
 		value, err = EncodeLane(dst, e)
 		return Key{e.Hospital, KindLane, e.Endpoint}, value, err
-	case *outbound.Unit:
+	case *outbound.HospitalState:
 		value, err = EncodeNotifiedUnit(dst, e)
 		return Key{e.Hospital, KindPolicy, "state"}, value, err
 	case *outbound.Order:
@@ -81,7 +81,7 @@ func EncodeLedgerEvent(dst []byte, e *outbound.Event) ([]byte, error) {
 	w.texts(e.Only)
 	w.text(e.Command)
 	w.bytes(e.Body)
-	w.long(e.Term)
+	w.long(e.Ownership)
 	return w.end(&ledgerEventV1)
 }
 
@@ -99,7 +99,7 @@ func DecodeLedgerEvent(b []byte) (*outbound.Event, error) {
 		e.Only = r.texts()
 		e.Command = r.text()
 		e.Body = r.bytes()
-		e.Term = r.long()
+		e.Ownership = r.long()
 	})
 }
 
@@ -132,7 +132,7 @@ func EncodeDelivery(dst []byte, e *outbound.Entry) ([]byte, error) {
 	w.text(e.Command)
 	w.when(e.Expires)
 	w.bytes(e.Sealed)
-	w.long(e.Term)
+	w.long(e.Ownership)
 	return w.end(&deliveryV1)
 }
 
@@ -165,12 +165,12 @@ func DecodeDelivery(b []byte) (*outbound.Entry, error) {
 		e.Command = r.text()
 		e.Expires = r.when()
 		e.Sealed = r.bytes()
-		e.Term = r.long()
+		e.Ownership = r.long()
 	})
 }
 
 // EncodeLane appends the record of l to dst, which it returns.
-func EncodeLane(dst []byte, l *outbound.Lane) ([]byte, error) {
+func EncodeLane(dst []byte, l *outbound.EndpointQueue) ([]byte, error) {
 	w := begin(dst, &laneV1)
 	w.text(l.Hospital)
 	w.text(l.Endpoint)
@@ -181,14 +181,14 @@ func EncodeLane(dst []byte, l *outbound.Lane) ([]byte, error) {
 	w.text(l.Disabled)
 	w.long(l.Version)
 	w.number(l.Noticed)
-	w.long(l.Term)
+	w.long(l.Ownership)
 	return w.end(&laneV1)
 }
 
 // DecodeLane reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
-func DecodeLane(b []byte) (*outbound.Lane, error) {
-	return decoded(b, &laneV1, func(r *reader, l *outbound.Lane) {
+func DecodeLane(b []byte) (*outbound.EndpointQueue, error) {
+	return decoded(b, &laneV1, func(r *reader, l *outbound.EndpointQueue) {
 		l.Hospital = r.text()
 		l.Endpoint = r.text()
 		l.Cursor = r.long()
@@ -198,28 +198,28 @@ func DecodeLane(b []byte) (*outbound.Lane, error) {
 		l.Disabled = r.text()
 		l.Version = r.long()
 		l.Noticed = int(r.int())
-		l.Term = r.long()
+		l.Ownership = r.long()
 	})
 }
 
 // EncodeNotifiedUnit appends the record of u to dst, which it returns.
-func EncodeNotifiedUnit(dst []byte, u *outbound.Unit) ([]byte, error) {
+func EncodeNotifiedUnit(dst []byte, u *outbound.HospitalState) ([]byte, error) {
 	w := begin(dst, &notifiedUnitV1)
 	w.text(u.Hospital)
 	w.long(u.Version)
 	w.bytes(u.Policy)
-	w.long(u.Term)
+	w.long(u.Ownership)
 	return w.end(&notifiedUnitV1)
 }
 
 // DecodeNotifiedUnit reads a record of any released version. The errors are
 // [ErrMalformed] and [UnknownSchemaError].
-func DecodeNotifiedUnit(b []byte) (*outbound.Unit, error) {
-	return decoded(b, &notifiedUnitV1, func(r *reader, u *outbound.Unit) {
+func DecodeNotifiedUnit(b []byte) (*outbound.HospitalState, error) {
+	return decoded(b, &notifiedUnitV1, func(r *reader, u *outbound.HospitalState) {
 		u.Hospital = r.text()
 		u.Version = r.long()
 		u.Policy = r.bytes()
-		u.Term = r.long()
+		u.Ownership = r.long()
 	})
 }
 
@@ -257,7 +257,7 @@ func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
 	w.text(p.Delivery)
 	w.when(p.UpdatedAt)
 	w.long(o.Position)
-	w.long(o.Term)
+	w.long(o.Ownership)
 	return w.end(&orderV1)
 }
 
@@ -295,7 +295,7 @@ func DecodeOrder(b []byte) (*outbound.Order, error) {
 		p.Delivery = r.text()
 		p.UpdatedAt = r.when()
 		o.Position = r.long()
-		o.Term = r.long()
+		o.Ownership = r.long()
 	})
 }
 

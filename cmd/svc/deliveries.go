@@ -115,12 +115,12 @@ func (l deliveries) Progress(ctx context.Context, hospital, command string) (p o
 }
 
 // Episodes implements [subscribers.View].
-func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error) {
+func (l deliveries) Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error) {
 	values, err := l.lists.Episodes(ctx, hospital)
 	err = away(err)
-	all := make([]outbound.Episode, 0, len(values))
+	all := make([]outbound.AlertRun, 0, len(values))
 	for _, value := range values {
-		var e outbound.Episode
+		var e outbound.AlertRun
 		if _, fault := noted([]byte(value), nil, &e); fault != nil {
 			return nil, fault
 		}

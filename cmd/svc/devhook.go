@@ -42,7 +42,7 @@ func (h *house) mountDevHook() {
 			return text.String(), err
 		},
 	}).Parse(devHookPage))}
-	d.Receiver = &receiver.Receiver{Now: h.now, Answer: http.StatusNoContent, Strict: true, Took: d.keep, Secrets: func(hospital string) []receiver.Secret {
+	d.Receiver = &receiver.Receiver{Now: h.now, Answer: http.StatusNoContent, Strict: true, OnDelivery: d.keep, Secrets: func(hospital string) []receiver.Secret {
 		var all []receiver.Secret
 		for _, w := range h.settings.subscribers.Webhooks(hospital) {
 			for _, s := range signature.At(w.Secrets, h.now()) {

@@ -21,7 +21,7 @@ func TestEndpointsAreChecked(t *testing.T) {
 	}
 	for _, one := range egresstest.Corpus(t) {
 		names := &egresstest.Names{}
-		one.Settle(names, false)
+		one.SetNames(names, false)
 		refused, warning := string(one.Reason), ""
 		switch {
 		case one.Rebinds():

@@ -15,7 +15,7 @@ import (
 // intakes counts what this process takes in, and what becomes of it. What a
 // process that dies had counted since the last second is lost.
 type intakes struct {
-	tally   feeds.Tally
+	tally   feeds.Counter
 	applied *stream.Applied[[]byte]
 	now     func() time.Time
 
@@ -167,7 +167,7 @@ const countsEvery = time.Second
 // waits for the next time.
 func (n *intakes) keep(h *house) func(context.Context) error {
 	hand := func(ctx context.Context) {
-		left, err := h.redis.AddFeeds(ctx, n.tally.Take())
+		left, err := h.redis.AddFeeds(ctx, n.tally.Drain())
 		if err != nil {
 			h.log.DebugContext(ctx, "counts of feeds not kept", "error", err)
 		}

@@ -32,7 +32,7 @@ func (s listing) Delivery(e *outbound.Entry) {
 	d := &e.Delivery
 	s.lists.Put(view.Delivery{
 		Hospital: d.Hospital, Endpoint: d.EndpointID, ID: d.ID, OccurredAt: d.OccurredAt,
-		Final: d.State != outbound.Pending, Term: e.Term, Value: value,
+		Final: d.State != outbound.Pending, Term: e.Ownership, Value: value,
 	})
 }
 
@@ -46,8 +46,8 @@ func (s listing) Progress(p outbound.Progress) {
 	s.note(p, func(value []byte) { s.lists.PutCommand(p.Hospital, p.ID, value) })
 }
 
-// Episode notes when people were told.
-func (s listing) Episode(e outbound.Episode) {
+// AlertRun notes when people were told.
+func (s listing) AlertRun(e outbound.AlertRun) {
 	s.note(e, func(value []byte) { s.lists.PutEpisode(e.Hospital, e.ID, value) })
 }
 

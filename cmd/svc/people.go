@@ -166,7 +166,7 @@ func (l links) Link(ctx context.Context, token string) (link outbound.AckLink, o
 }
 
 // Episode implements [readapi.Alerts].
-func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.Episode, ok bool, err error) {
+func (l links) Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error) {
 	all, err := l.house.redis.Lists().Episodes(ctx, hospital)
 	if all[id] == "" {
 		return e, false, away(err)

@@ -125,7 +125,7 @@ func (v *projection) whole(partition int32, kept *partitionCharts) {
 }
 
 func unitOf(c verdict.Chart) view.Unit {
-	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.Site}
+	return view.Unit{Hospital: c.Hospital, Version: c.Version, Chart: c.Unit, Rooms: c.Rooms, Site: c.LocalSettings}
 }
 
 // merge returns the unit with what changed; what is gone leaves it.

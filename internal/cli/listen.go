@@ -61,7 +61,7 @@ func (o *listenOptions) run(ctx context.Context, w World) error {
 	var mu sync.Mutex // prints one delivery at a time
 	r := &receiver.Receiver{
 		Now: w.Now, Answer: o.answer, Secrets: func(string) []receiver.Secret { return known },
-		Took: func(d *receiver.Delivery) {
+		OnDelivery: func(d *receiver.Delivery) {
 			mu.Lock()
 			defer mu.Unlock()
 			o.print(w.Stdout, d)

@@ -70,7 +70,7 @@ func (n *notified) change(unit int) (arrived chan struct{}, err error) {
 		Hospital: n.units[unit], Version: v, AppliedAt: acuity.At(time.Now()), Level: acuity.Level(v % 4),
 		Effects: []acuity.Effect{{Kind: acuity.LevelChanged, Level: acuity.Level(v % 4), Prior: acuity.Level((v + 3) % 4), Ratio: 100}},
 	}
-	events, err := event.Of(c, 0)
+	events, err := event.FromChange(c, 0)
 	if err != nil {
 		return nil, err
 	}

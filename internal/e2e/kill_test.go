@@ -216,7 +216,7 @@ func (l *ledger) told(t *testing.T, hospital string, r *receiver) {
 	t.Helper()
 	var want []string
 	for i := range l.changes[hospital] {
-		events, err := event.Of(&l.changes[hospital][i].Change, 0)
+		events, err := event.FromChange(&l.changes[hospital][i].Change, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

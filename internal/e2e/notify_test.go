@@ -170,7 +170,7 @@ func (l *ledger) expected(t testing.TB, hospital string, at acuity.Instant) (ids
 	bodies = map[string]string{}
 	for _, c := range acuity.Fold(l.inputs(hospital), at).Changes {
 		c.Hospital = hospital
-		events, err := event.Of(&c, 0)
+		events, err := event.FromChange(&c, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

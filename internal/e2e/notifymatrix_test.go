@@ -271,11 +271,11 @@ func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 		var term int64
 		switch e := entry.(type) {
 		case *outbound.Event:
-			term = e.Term
-		case *outbound.Lane:
-			term = e.Term
+			term = e.Ownership
+		case *outbound.EndpointQueue:
+			term = e.Ownership
 		case *outbound.Entry:
-			if term = e.Term; term < latest[r.Partition] {
+			if term = e.Ownership; term < latest[r.Partition] {
 				outranked++
 			}
 			if e.Delivery.State == outbound.Delivered {

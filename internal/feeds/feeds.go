@@ -1,10 +1,9 @@
-// Package feeds tells how the feeds of a hospital are doing: how much came in over
-// the last minute, hour and day, and whether one is silent for longer than is
-// usual for it.
+// Package feeds reports the health of a hospital's feeds: how much each received over
+// the last minute, hour and day, and whether one is silent for longer than usual.
 //
-// Whoever takes feeds in adds up in a [Tally] and hands the sums on about once a
-// second; where they are kept they are added to the [Bucket] of their time, those
-// of all instances. Who asks gets the [History] of each feed.
+// A process that receives feeds counts in a [Counter] and hands the sums on about
+// once a second. The store adds the sums of all instances to the [Bucket] of their
+// time. A reader gets the [History] of each feed.
 package feeds
 
 import (
@@ -19,15 +18,15 @@ type Feed struct {
 	Source   string // id of the API key
 }
 
-// Counts are numbers of messages, of HL7, or else of bodies. What was received is
-// the sum of the others once all is applied.
+// Counts are numbers of HL7 messages, or of bodies for other formats. Once all are
+// applied, Received is the sum of Applied, Duplicates, Ignored and Rejected.
 type Counts struct {
 	Received   int64
 	Applied    int64
 	Duplicates int64
 	Ignored    int64
 	Rejected   int64
-	Warnings   int64 // beside the others
+	Warnings   int64 // not part of Received
 }
 
 func (c *Counts) add(o *Counts) {
@@ -39,26 +38,26 @@ func (c *Counts) add(o *Counts) {
 	c.Warnings += o.Warnings
 }
 
-// Sum is what came in by one feed since the last sum. Times are zero if there is
-// none.
+// Sum is what one feed received since the last sum. A time is zero if nothing
+// happened.
 type Sum struct {
 	Counts
 	FirstReceived time.Time
 	LastReceived  time.Time
 	LastApplied   time.Time
-	LastEvent     time.Time // that the last message with a time tells of
+	LastEvent     time.Time // event time of the last message that has one
 	Notices       []Notice  // oldest first
 }
 
-// Level is one fineness of what is kept.
+// Level is one resolution of the stored buckets.
 type Level struct {
 	Name  string
 	Width time.Duration // of a bucket
-	Block time.Duration // of the buckets that are kept together
-	Keep  time.Duration // a block, after its last change
+	Block time.Duration // span of the buckets stored together
+	Keep  time.Duration // how long a block is kept after its last change
 }
 
-// Levels are those of the three windows.
+// Levels returns the resolutions of the three windows.
 func Levels() [3]Level {
 	return [3]Level{
 		{"s", 5 * time.Second, 5 * time.Minute, 10 * time.Minute},
@@ -69,22 +68,22 @@ func Levels() [3]Level {
 
 const quarter = 15 * time.Minute
 
-// Bucket is what came in between At and At plus the width of its level.
+// Bucket counts what one feed received from At to At plus the width of its level.
 type Bucket struct {
 	At time.Time
 	Counts
-	// Gap is the longest silence that a message in it ended; 0 if none did.
+	// Gap is the longest silence that a message of this bucket ended; 0 if none did.
 	Gap time.Duration
 }
 
-// History is one feed as it is kept.
+// History is the stored record of one feed.
 type History struct {
 	Feed
 	LastReceived, LastApplied, LastEvent time.Time
 	Buckets                              [3][]Bucket // by level
 }
 
-// The windows.
+// The windows, as indexes of Buckets.
 const (
 	MinuteWindow = iota
 	HourWindow
@@ -102,19 +101,19 @@ func (h *History) Window(window int, now time.Time) (sum Counts) {
 	return sum
 }
 
-// The rule of silence. Our defaults.
+// The constants of the silence rule. They are our defaults.
 const (
-	rhythmLeast  = 5               // quarters of an hour with a message after a silence: fewer are no rhythm
-	rhythmShare  = 90              // percent of them that the rhythm covers
-	expectLeast  = time.Minute     // nothing is expected more often
-	stalePatient = 3               // times the expected silence
+	rhythmLeast  = 5               // quarters of an hour with a gap; fewer show no rhythm
+	rhythmShare  = 90              // percent of the gaps that the expected silence covers
+	expectLeast  = time.Minute     // lower bound of the expected silence
+	stalePatient = 3               // a feed is stale after so many expected silences
 	staleLeast   = 5 * time.Minute // no feed is stale earlier
 )
 
-// Expected is the longest silence that is usual for the feed: of each quarter of an
-// hour of the last day in which a message came, the longest silence before one;
-// and of these the one that nine of ten do not exceed. So the nights are in it, and
-// a single outage is not. It is 0 while there are fewer than five.
+// Expected returns the longest silence that is usual for the feed. For each quarter
+// of an hour of the last day with a message it takes the longest silence before one.
+// The result is the 90th percentile of those, so it covers the nights but not a
+// single outage. It is 0 while there are fewer than five.
 func (h *History) Expected(now time.Time) time.Duration {
 	var gaps []time.Duration
 	for i := range h.Buckets[DayWindow] {
@@ -129,8 +128,8 @@ func (h *History) Expected(now time.Time) time.Duration {
 	return max(gaps[(len(gaps)-1)*rhythmShare/100].Round(time.Second), expectLeast)
 }
 
-// Stale reports whether the feed is silent for more than three times what is
-// usual for it, and at least five minutes. A feed without a rhythm never is.
+// Stale reports whether the feed is silent for more than three times the expected
+// silence, and for at least five minutes. A feed without a rhythm is never stale.
 func (h *History) Stale(now time.Time) bool {
 	expected := h.Expected(now)
 	return expected > 0 && now.Sub(h.LastReceived) > max(stalePatient*expected, staleLeast)

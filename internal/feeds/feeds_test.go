@@ -11,7 +11,7 @@ import (
 
 var midnight = time.Date(2031, 4, 5, 0, 0, 0, 0, time.UTC)
 
-// arrivals makes the history of a day in which a message comes after each gap.
+// arrivals returns the history of a day in which a message comes after each gap.
 func arrivals(gaps ...time.Duration) (h feeds.History, end time.Time) {
 	at := midnight
 	quarters := map[time.Time]time.Duration{}
@@ -45,7 +45,7 @@ func TestRhythm(t *testing.T) {
 	for name, tt := range map[string]struct {
 		gaps     []time.Duration
 		expected time.Duration
-		stale    time.Duration // after so long a silence; 0: never
+		stale    time.Duration // silence after which the feed is stale; 0: never
 	}{
 		"nothing":            {nil, 0, 0},
 		"too few":            {every(time.Hour, 4*time.Hour), 0, 0},
@@ -77,7 +77,7 @@ func TestRhythm(t *testing.T) {
 	}
 }
 
-// TestDayGoesOn: what is older than a day is no rhythm any more.
+// TestDayGoesOn: gaps older than a day do not count as a rhythm.
 func TestDayGoesOn(t *testing.T) {
 	h, end := arrivals(every(time.Hour, 20*time.Hour)...)
 	if h.Expected(end.Add(25*time.Hour)) != 0 {
@@ -85,17 +85,17 @@ func TestDayGoesOn(t *testing.T) {
 	}
 }
 
-func TestTally(t *testing.T) {
-	var tally feeds.Tally
+func TestCounter(t *testing.T) {
+	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
-	if len(tally.Take()) > 0 {
+	if len(counter.Drain()) > 0 {
 		t.Error("something of nothing")
 	}
 	later := midnight.Add(time.Second)
-	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 2, Warnings: 1}, FirstReceived: later, LastReceived: later})
-	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 1, Applied: 1}, FirstReceived: midnight, LastReceived: midnight, LastApplied: later, LastEvent: midnight})
-	tally.Add(f, &feeds.Sum{Counts: feeds.Counts{Ignored: 1}})
-	got := tally.Take()[f]
+	counter.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 2, Warnings: 1}, FirstReceived: later, LastReceived: later})
+	counter.Add(f, &feeds.Sum{Counts: feeds.Counts{Received: 1, Applied: 1}, FirstReceived: midnight, LastReceived: midnight, LastApplied: later, LastEvent: midnight})
+	counter.Add(f, &feeds.Sum{Counts: feeds.Counts{Ignored: 1}})
+	got := counter.Drain()[f]
 	want := feeds.Sum{
 		Counts:        feeds.Counts{Received: 3, Applied: 1, Ignored: 1, Warnings: 1},
 		FirstReceived: midnight, LastReceived: later, LastApplied: later, LastEvent: midnight,
@@ -103,22 +103,22 @@ func TestTally(t *testing.T) {
 	if got == nil || !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if len(tally.Take()) > 0 {
+	if len(counter.Drain()) > 0 {
 		t.Error("taken twice")
 	}
 }
 
-// TestNoticesAreBounded: the newest hundred of each kind of each feed, and no more
-// than ten thousand while nobody takes them.
+// TestNoticesAreBounded: a Counter keeps the newest hundred notices of each kind and
+// feed, and at most ten thousand while nobody drains it.
 func TestNoticesAreBounded(t *testing.T) {
-	var tally feeds.Tally
+	var counter feeds.Counter
 	f := feeds.Feed{Hospital: "north", Channel: "hl7", Source: "key_1"}
 	at := func(n int) time.Time { return midnight.Add(time.Duration(n) * time.Second) }
 	for n := range 500 {
-		tally.Add(f, &feeds.Sum{Notices: []feeds.Notice{{At: at(n)}, {At: at(n), Refused: n < 120}}})
+		counter.Add(f, &feeds.Sum{Notices: []feeds.Notice{{At: at(n)}, {At: at(n), Refused: n < 120}}})
 	}
 	kinds := map[bool][]feeds.Notice{}
-	for _, n := range tally.Take()[f].Notices {
+	for _, n := range counter.Drain()[f].Notices {
 		kinds[n.Refused] = append(kinds[n.Refused], n)
 	}
 	for refused, newest := range map[bool]int{true: 119, false: 499} {
@@ -131,16 +131,16 @@ func TestNoticesAreBounded(t *testing.T) {
 	many := make([]feeds.Notice, 2*feeds.NoticesKept)
 	held := 0
 	for n := range 1000 {
-		tally.Add(feeds.Feed{Channel: string(rune('a' + n))}, &feeds.Sum{Notices: many})
+		counter.Add(feeds.Feed{Channel: string(rune('a' + n))}, &feeds.Sum{Notices: many})
 	}
-	for _, sum := range tally.Take() {
+	for _, sum := range counter.Drain() {
 		held += len(sum.Notices)
 	}
 	if held > 10_100 {
 		t.Errorf("%d are held", held)
 	}
-	tally.Add(f, &feeds.Sum{Notices: many[:1]})
-	if got := tally.Take()[f].Notices; len(got) != 1 {
+	counter.Add(f, &feeds.Sum{Notices: many[:1]})
+	if got := counter.Drain()[f].Notices; len(got) != 1 {
 		t.Errorf("after they were taken: %d", len(got))
 	}
 }

@@ -5,32 +5,33 @@ import (
 	"time"
 )
 
-// Notice tells of one message, or body, why it was refused, or which warning it was
-// taken with. It holds no value that was sent.
+// Notice says why one message or body was refused, or which warning it was accepted
+// with. It holds no value that was sent.
 type Notice struct {
 	At        time.Time
-	Refused   bool   // else it was taken, with a warning
-	ControlID string // of an HL7 message, or its pseudonym; "": none
-	RequestID string // over HTTP; "": none that is told
-	Code      string // stable
-	Path      string // where; "": the whole
+	Refused   bool   // false: accepted with a warning
+	ControlID string // MSH-10 of an HL7 message, or its pseudonym; "": none
+	RequestID string // of an HTTP request; "": none
+	Code      string // stable reason or warning
+	Path      string // location of the fault; "": the whole message
 }
 
-// The bounds of what is kept of notices.
+// The bounds of stored notices.
 const (
-	NoticesKept = 100    // of a feed, refusals and warnings each
-	NoticeFeeds = 64     // of a hospital, those with the newest notices
-	noticeText  = 128    // bytes of code or path
-	noticesHeld = 10_000 // of all feeds, until they are handed on
+	NoticesKept = 100    // refusals of one feed, and as many warnings
+	NoticeFeeds = 64     // feeds of a hospital that have notices, those with the newest
+	noticeText  = 128    // bytes of a code or a path
+	noticesHeld = 10_000 // in a Counter over all feeds, until they are handed on
 )
 
-// Cut returns the notice with its texts within their bounds.
+// Cut returns the notice with code and path cut to their bounds.
 func (n Notice) Cut() Notice {
 	n.Code, n.Path = n.Code[:min(len(n.Code), noticeText)], n.Path[:min(len(n.Path), noticeText)]
 	return n
 }
 
-// addNotices appends notices and drops the oldest beyond the bound of a feed.
+// addNotices appends notices, drops the oldest beyond the bound of a feed, and
+// returns how many more the sum has now.
 func (s *Sum) addNotices(added []Notice) (more int) {
 	before := len(s.Notices)
 	s.Notices = append(s.Notices, added...)

@@ -2,7 +2,7 @@ package outbound
 
 import "time"
 
-// Channel is a way in which something leaves.
+// Channel is a way by which a message leaves the service.
 type Channel string
 
 // The channels.
@@ -12,7 +12,8 @@ const (
 	ChannelSMS     Channel = "sms"
 )
 
-// Tier says who is told when the unit reaches a level: T1 yellow, T2 orange, T3 red.
+// Tier says who is alerted when the unit reaches a level: T1 yellow, T2 orange, T3
+// red.
 type Tier struct {
 	ID            string // T1, T2, T3
 	Hospital      string
@@ -22,16 +23,17 @@ type Tier struct {
 	AckMinutes    int      // until an unanswered alert escalates; 0: needs no acknowledgement
 	EscalateTo    []string // ids of recipients
 	RepeatMinutes int      // 0: never
-	ExpireMinutes int      // a message that could not be sent so long is not sent any more
+	ExpireMinutes int      // an unsent message is given up after so long
 	Action        string   // what the hospital wants done, in its words; in alerts only
 	Version       int64
 }
 
-// TierIDs are the tiers, from calm to worst.
+// TierIDs returns the ids of the tiers, from the lowest to the highest level.
 func TierIDs() []string { return []string{"T1", "T2", "T3"} }
 
-// DefaultTier is a tier as it is until an administrator sets it; our defaults.
-// Without recipients nobody is told. An unknown id has the zero value.
+// DefaultTier returns the settings of a tier before an administrator changes them;
+// they are our defaults. It has no recipients, so nobody is alerted. An unknown id
+// gives the zero value.
 func DefaultTier(hospital, id string) Tier {
 	t := Tier{ID: id, Hospital: hospital, Enabled: true}
 	switch id {
@@ -47,22 +49,22 @@ func DefaultTier(hospital, id string) Tier {
 	return t
 }
 
-// Episode is one time in which a unit was not green, as people were told.
-type Episode struct {
+// AlertRun is one period in which a unit was not green, as people were alerted.
+type AlertRun struct {
 	ID       string
 	Hospital string
-	Tier     string // told last
-	Level    string // of the unit now, or when it was closed
+	Tier     string // of the last alert
+	Level    string // of the unit now, or when the run was closed
 	OpenedAt time.Time
 	ClosedAt time.Time // zero: open
-	ToldAt   time.Time // when people were told last
-	Reason   string    // why then
+	ToldAt   time.Time // of the last alert
+	Reason   string    // of the last alert
 	Round    int       // of escalation
-	AckBy    time.Time // until when somebody must have taken it; zero: nobody need
-	AckedAt  time.Time // zero: nobody has
+	AckBy    time.Time // deadline for an acknowledgement; zero: none is needed
+	AckedAt  time.Time // zero: not acknowledged
 	AckedBy  string
-	Alert    string // "evt_" + 32 hex: the raise that an answer is asked for
-	// Unreached says that no message of the last alert has arrived, or can any more.
+	Alert    string // "evt_" + 32 hex: the raise that waits for an acknowledgement
+	// Unreached says that no message of the last alert has arrived or still can.
 	Unreached bool
 }
 
@@ -70,8 +72,8 @@ type Episode struct {
 type AckLink struct {
 	Hospital string
 	Episode  string
-	Alert    string    // the raise that it answers; "": whichever is open
-	Until    time.Time // it leads nowhere from then on
+	Alert    string    // the raise that it acknowledges; "": the one that is open
+	Until    time.Time // when the link expires
 }
 
 // Recipient is a role on duty, never a person by name.
@@ -79,8 +81,8 @@ type Recipient struct {
 	ID        string // "rcp_" + 16 hex
 	Hospital  string
 	Label     string
-	Email     string // sealed at rest; "" also where the process has no key to open it
-	Phone     string // E.164; as Email
+	Email     string // sealed at rest; "": there is none, or the process has no key to open it
+	Phone     string // E.164; sealed like Email
 	WebhookID string
 
 	EmailShown string // masked, as lists show it

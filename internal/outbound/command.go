@@ -2,21 +2,21 @@ package outbound
 
 import "time"
 
-// Verb is what a command asks for.
+// Verb is the action that a command asks for.
 type Verb string
 
 // The verbs.
 const (
 	VerbTest    Verb = "test"    // send a ping or a sample to an endpoint or a recipient
-	VerbRetry   Verb = "retry"   // one delivery again
-	VerbReplay  Verb = "replay"  // a window of events again
-	VerbAck     Verb = "ack"     // somebody has taken the alert
-	VerbStop    Verb = "stop"    // no more of a replay
+	VerbRetry   Verb = "retry"   // send one delivery again
+	VerbReplay  Verb = "replay"  // send a window of events again
+	VerbAck     Verb = "ack"     // somebody acknowledged the alert
+	VerbStop    Verb = "stop"    // stop a replay
 	VerbReceipt Verb = "receipt" // a provider says what became of an SMS
 )
 
-// Command is what an administrator, a recipient or a provider asked the notifier
-// to do. It travels in the ledger.
+// Command is what an administrator, a recipient or a provider asked the notifier to
+// do. It travels in the ledger.
 type Command struct {
 	ID       string // "cmd_" + 16 hex
 	Hospital string
@@ -24,10 +24,10 @@ type Command struct {
 	At       time.Time
 	By       string // id of a key, "command line", "link" or "provider"
 
-	Endpoint string // of a test or a replay; of a retry, where that delivery went
+	Endpoint string // of a test or a replay; of a retry: the endpoint of that delivery
 	Delivery string // of a retry or a receipt
-	EventID  string // of a retry: the event of that delivery; of an ack: the raise that it answers, "": whichever is open
-	Command  string // of a stop
+	EventID  string // of a retry: the event of that delivery; of an ack: the raise that it acknowledges, "": the one that is open
+	Command  string // of a stop: the id of the replay
 	Episode  string // of an ack
 	Event    string // of a test: "" is ping
 	Channel  Channel
@@ -48,14 +48,14 @@ const (
 	SelectAll     Selection = "all"
 )
 
-// Progress is how far a command is.
+// Progress is how far a command has come.
 type Progress struct {
 	ID        string
 	Hospital  string
 	Verb      Verb
 	Done      bool
 	Stopped   bool
-	Reason    string // of one that could not be done: a stable code
+	Reason    string // stable code of a command that could not be done
 	Count     int    // deliveries asked for
 	Delivered int
 	Failed    int
@@ -63,7 +63,7 @@ type Progress struct {
 	UpdatedAt time.Time
 }
 
-// Query asks for deliveries, newest first.
+// Query selects deliveries, newest first.
 type Query struct {
 	Hospital string
 	Endpoint string // "": all
@@ -82,9 +82,9 @@ type Page struct {
 	Next  string // "": none
 }
 
-// Health is how an endpoint fares, as lists show it.
+// Health is the state of an endpoint, as lists show it.
 type Health struct {
-	Status       string // active, failing or disabled
+	Status       string // "active", "failing" or "disabled"
 	Reason       string
 	FailingSince time.Time
 	Waiting      int

@@ -11,20 +11,20 @@ const (
 	Delivered  State = "delivered"
 	Rejected   State = "rejected" // 400, 409, 413, 415, 422 three times
 	Expired    State = "expired"
-	Poison     State = "poison" // the endpoint takes others, never this one
+	Poison     State = "poison" // the endpoint accepts other events but never this one
 	Cancelled  State = "cancelled"
 	Failed     State = "failed"
 	Suppressed State = "suppressed"
-	Superseded State = "superseded" // a newer alert took its place
+	Superseded State = "superseded" // a newer alert replaced it
 )
 
-// Class is how an attempt ended.
+// Class is the outcome of an attempt.
 type Class string
 
 // The classes.
 const (
 	ClassOK          Class = "ok"
-	ClassStatus      Class = "status" // an HTTP status that is no success
+	ClassStatus      Class = "status" // an HTTP status other than success
 	ClassThrottled   Class = "throttled"
 	ClassGone        Class = "gone"
 	ClassRedirect    Class = "redirect"
@@ -33,9 +33,9 @@ const (
 	ClassReset       Class = "reset"
 	ClassTimeout     Class = "timeout"
 	ClassTLS         Class = "tls"
-	ClassBlocked     Class = "blocked"     // by the guard of egress, before anything was sent
-	ClassSealed      Class = "sealed"      // an address, a secret or the words do not open, before anything was sent
-	ClassInterrupted Class = "interrupted" // by ourselves; not counted
+	ClassBlocked     Class = "blocked"     // by the egress guard, before anything was sent
+	ClassSealed      Class = "sealed"      // an address, a secret or the text does not decrypt; nothing was sent
+	ClassInterrupted Class = "interrupted" // by our own shutdown; does not count as an attempt
 )
 
 // Delivery is one event on its way to one endpoint by one channel.
@@ -47,18 +47,18 @@ type Delivery struct {
 	Channel       Channel
 	EndpointID    string // of a webhook or a recipient
 	State         State
-	Reason        string // of a state that is not Delivered: a stable code
+	Reason        string // stable code; empty if Delivered
 	OccurredAt    time.Time
 	NextAttemptAt time.Time // zero: none
 	Attempts      []Attempt // oldest first, the last [MaxAttemptsKept]
 }
 
-// Attempt is one try.
+// Attempt is one try of a delivery.
 type Attempt struct {
 	N        int // from 1
 	At       time.Time
 	Took     time.Duration
 	Class    Class
-	Status   int    // HTTP or SMTP; 0: none came
-	Response string // what was answered, cut; for administrators only
+	Status   int    // of HTTP or SMTP; 0: no answer
+	Response string // start of the answer; for administrators only
 }

@@ -2,64 +2,64 @@ package outbound
 
 import "time"
 
-// The ledger is the memory of the notifier, a log beside the verdicts. Its
-// entries are these; the last one of a key holds, with two rules: an entry that
-// is final beats an open one, and one of an earlier term never overrides one of
-// a later term. A term is one ownership of a partition; each take-over begins
-// the next.
+// The ledger is the durable memory of the notifier, a log beside the verdicts. The
+// types below are its entries, and the last entry of a key holds. There are two
+// exceptions: a final entry beats an open one, and an entry of an earlier ownership
+// never overrides one of a later. An ownership is the time in which one process owns
+// a partition; its number grows with each take-over.
 
-// Event is one event as it leaves: made once, the same bytes to every endpoint
-// at every attempt.
+// Event is one event as it leaves the service. It is made once: every endpoint gets
+// the same bytes at every attempt.
 type Event struct {
 	ID         string // "evt_" + 32 hex
 	Hospital   string
 	Event      string
-	Version    int64 // of the change it tells of; 0: of none
-	Source     int64 // offset of that change on the verdicts; -1: of none
+	Version    int64 // of the change that it reports; 0: none
+	Source     int64 // offset of that change on the verdicts; -1: none
 	RoomID     int32 // of room.rescored; -1: none
 	OccurredAt time.Time
-	Only       []string // endpoints it is meant for; nil: all who asked for such events
-	Command    string   // of a test: the command, and no lane takes it by itself
+	Only       []string // ids of its endpoints; nil: all that subscribe to such events
+	Command    string   // of a test: its command, the only one that sends the event
 	Body       []byte
-	Term       int64
+	Ownership  int64
 }
 
-// Entry is a delivery in the ledger.
+// Entry is the record of a delivery in the ledger.
 type Entry struct {
-	Delivery Delivery
-	Position int64     // of its event in the ledger; -1: it has none there
-	Command  string    // that asked for it; "": none
-	Expires  time.Time // of mail and SMS; zero: never
-	Sealed   []byte    // what mail and SMS say, encrypted
-	Term     int64
+	Delivery  Delivery
+	Position  int64     // offset of its event in the ledger; -1: it has none
+	Command   string    // id of the command that asked for it; "": none
+	Expires   time.Time // of mail and SMS; zero: never
+	Sealed    []byte    // text of mail and SMS, encrypted
+	Ownership int64
 }
 
-// Lane is where an endpoint stands.
-type Lane struct {
+// EndpointQueue is the stored state of the queue of one endpoint.
+type EndpointQueue struct {
 	Hospital     string
 	Endpoint     string
 	Cursor       int64     // ledger offset up to which no event waits here
-	NextAt       time.Time // no attempt before
+	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // attempts in a row without success
-	Disabled     string    // reason: gone or failing; "": it is not
-	Version      int64     // of the settings that were disabled; later ones enable it again
-	Noticed      int       // notices about this failure that people were sent
-	Term         int64
+	Disabled     string    // reason, gone or failing; "": not disabled
+	Version      int64     // version of the settings that were disabled; a later one enables the queue again
+	Noticed      int       // last notice about this failure that people were sent
+	Ownership    int64
 }
 
-// Unit is what the notifier knows of a hospital beside its lanes.
-type Unit struct {
-	Hospital string
-	Version  int64  // of the last change whose events are in the ledger
-	Policy   []byte // what alerts to people remember, in their own encoding
-	Term     int64
+// HospitalState is what the notifier knows of a hospital besides its endpoint queues.
+type HospitalState struct {
+	Hospital  string
+	Version   int64  // last change whose events are in the ledger
+	Policy    []byte // memory of the alerts to people, in its own encoding
+	Ownership int64
 }
 
-// Order is a command in the ledger with how far it is.
+// Order is a command in the ledger with its progress.
 type Order struct {
-	Command  Command
-	Progress Progress
-	Position int64 // of the last event that a replay is done with
-	Term     int64 // 0: the notifier has not seen it yet
+	Command   Command
+	Progress  Progress
+	Position  int64 // ledger offset of the last event that a replay has finished
+	Ownership int64 // 0: the notifier has not seen it yet
 }

@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// Message is one attempt of a delivery as a channel is given it.
+// Message is one attempt of a delivery, as it is given to a channel.
 type Message struct {
 	Hospital   string
 	DeliveryID string
 	EventID    string
 	Event      string
 	Attempt    int       // from 1
-	Expires    time.Time // after it the message is of no use; zero: never
+	Expires    time.Time // when the message becomes useless; zero: never
 
 	Webhook *Webhook // of ChannelWebhook
 	Body    []byte   // of ChannelWebhook: the same bytes at every attempt
@@ -25,26 +25,26 @@ type Message struct {
 	HTML    string // of mail
 }
 
-// Result is how an attempt ended. Its zero value is no result.
+// Result is the outcome of an attempt. The zero value is no outcome.
 type Result struct {
 	Class      Class
-	Status     int           // HTTP or SMTP; 0: none came
-	RetryAfter time.Duration // what the other side asked for; 0: nothing
+	Status     int           // of HTTP or SMTP; 0: no answer
+	RetryAfter time.Duration // wait that the other side asked for; 0: none
 	Final      bool          // no retry can help: a 410, an SMTP 550, an SMS 4xx
-	Took       time.Duration // from the first byte out to the verdict
+	Took       time.Duration // from the first byte sent to the outcome
 	Response   string        // at most [MaxResponseKept] characters of the answer
 }
 
-// Sender is a channel: one attempt, at most as long as the context allows. It
-// keeps nothing between attempts that a restart would miss.
+// Sender is a channel. Send makes one attempt and ends with the context at the
+// latest. A Sender keeps nothing between attempts that a restart would miss.
 type Sender interface {
 	Send(ctx context.Context, m Message) Result
 }
 
-// Keep returns what is kept of an answer: one line, at most [MaxResponseKept]
-// characters, without the address or number that the message went to, which
-// servers like to repeat.
-func Keep(answer, to string) string {
+// CleanResponse returns the part of an answer that is stored: one line of at most
+// [MaxResponseKept] characters. It blanks the address or number of the recipient,
+// because servers like to repeat it.
+func CleanResponse(answer, to string) string {
 	if to != "" {
 		answer = strings.ReplaceAll(answer, to, "(recipient)")
 	}

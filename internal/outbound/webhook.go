@@ -7,18 +7,18 @@ const (
 	LevelChanged = "surge.level_changed"
 	RoomRescored = "room.rescored"
 	Alert        = "surge.alert"
-	Ping         = "ping" // test
+	Ping         = "ping" // sent by a test
 )
 
-// The bounds of an endpoint's settings.
+// The bounds of an endpoint's settings and of its lists.
 const (
 	MaxWebhooks       = 50 // per hospital
 	DefaultRate       = 50 // deliveries per second
-	DefaultTimeout    = 10 // seconds, all of an attempt
+	DefaultTimeout    = 10 // seconds for a whole attempt
 	LeastSecret       = 24 // characters of a secret that the partner chose
 	MostSecret        = 128
 	MaxBody           = 64 << 10 // bytes of an event
-	MaxAttemptsKept   = 20       // of a delivery
+	MaxAttemptsKept   = 20       // attempts of a delivery that lists show
 	MaxResponseKept   = 512      // characters of an answer, for administrators only
 	RecentPerEndpoint = 10_000   // deliveries that lists show
 )
@@ -29,7 +29,7 @@ type Webhook struct {
 	Hospital       string
 	URL            string
 	Events         []string
-	Rooms          []int32 // of room.rescored; nil: all
+	Rooms          []int32 // filter of room.rescored; nil: all rooms
 	Enabled        bool
 	RatePerSecond  float64
 	TimeoutSeconds int
@@ -42,19 +42,19 @@ type Webhook struct {
 // SecretState is where a secret is in its rotation.
 type SecretState uint8
 
-// The states. While a rotation overlaps, Next signs beside Current until it is
-// promoted, then Previous beside Current until it is retired.
+// The states. During the overlap of a rotation Next signs beside Current until it is
+// promoted. Afterwards Previous signs beside Current until it is retired.
 const (
 	SecretNext SecretState = iota + 1
 	SecretCurrent
 	SecretPrevious
 )
 
-// Secret is one signing secret of an endpoint, in the clear; it is sealed before
-// it is written anywhere.
+// Secret is one signing secret of an endpoint, in the clear. It is sealed before it
+// is written anywhere.
 type Secret struct {
 	ID    string // "sec_" + 8 hex; names it in lists
 	Value string // whsec_ + base64 of 32 bytes, or 24-128 characters of the partner's own
 	State SecretState
-	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: stays
+	Until time.Time // Next: when it is promoted; Previous: when it is retired; zero: no end
 }

@@ -1,5 +1,5 @@
-// Package receiver is a partner's endpoint for webhooks, as svc listen and svc dev
-// have it: it checks the signature of each delivery.
+// Package receiver is a partner's webhook endpoint that checks the signature of each
+// delivery. svc listen and svc dev run it.
 package receiver
 
 import (
@@ -15,38 +15,40 @@ import (
 	"svc/internal/signature"
 )
 
-// Receiver checks deliveries, knows what came before, and hands each one on.
+// Receiver checks deliveries, counts how often each id has come, and passes each one
+// to OnDelivery.
 type Receiver struct {
 	Now func() time.Time
-	// Secrets are those that may have signed a delivery for a hospital. Without any
-	// nothing can be checked: then everything is accepted, or nothing if it is Strict.
-	Secrets func(hospital string) []Secret
-	Strict  bool
-	Took    func(d *Delivery)
-	Answer  int // status of an accepted delivery
+	// Secrets returns the secrets that may have signed a delivery for a hospital.
+	// Without secrets nothing can be checked: then a Strict receiver accepts nothing,
+	// any other accepts everything.
+	Secrets    func(hospital string) []Secret
+	Strict     bool
+	OnDelivery func(d *Delivery)
+	Answer     int // status of an accepted delivery
 
 	mu   sync.Mutex
-	seen map[string]int // by id, how often
-	ids  []string       // in the order in which they came first
+	seen map[string]int // deliveries by id
+	ids  []string       // keys of seen, oldest first
 }
 
-// Secret is a signing secret and whose it is.
+// Secret is a signing secret with the endpoint that it belongs to.
 type Secret struct{ Endpoint, Value string }
 
-// remembered is how many ids are known again.
-const remembered = 10_000
+// maxIDs bounds the ids that a Receiver remembers.
+const maxIDs = 10_000
 
-// Delivery is one delivery as it came.
+// Delivery is one received delivery with the result of its check.
 type Delivery struct {
 	ReceivedAt httpapi.Time      `json:"receivedAt"`
 	Status     int               `json:"status"` // of our answer
 	Verdict    string            `json:"signature"`
 	Body       signature.Outcome `json:"xSvcSignature"`
 	Standard   signature.Outcome `json:"webhookSignature"`
-	Endpoint   string            `json:"endpoint,omitempty"` // whose secret signed it, where that is known
-	Times      int               `json:"times"`              // 1: for the first time
-	Payload    json.RawMessage   `json:"payload"`            // null if it is no JSON
-	Envelope   `json:"-"`        // what of the payload a line shows
+	Endpoint   string            `json:"endpoint,omitempty"` // whose secret signed it; "": unknown
+	Times      int               `json:"times"`              // how often the id has come; 1: the first time
+	Payload    json.RawMessage   `json:"payload"`            // null if it is not JSON
+	Envelope   `json:"-"`        // the part of the payload that a line shows
 }
 
 // Envelope is the part of an envelope that a line shows.
@@ -65,7 +67,7 @@ const (
 	Refused   = "refused"
 )
 
-// Clock is when it came, by the clock on the wall.
+// Clock returns the local time of day at which the delivery came.
 func (d *Delivery) Clock() string { return time.Time(d.ReceivedAt).Format("15:04:05.000") }
 
 // ServeHTTP implements [http.Handler].
@@ -80,7 +82,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		return
 	}
 	d := r.check(request.Header, body)
-	r.Took(d)
+	r.OnDelivery(d)
 	w.WriteHeader(d.Status)
 }
 
@@ -90,7 +92,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	if json.Valid(body) {
 		d.Payload = body
 		if err := json.Unmarshal(body, &d.Envelope); err != nil {
-			d.Envelope = Envelope{} // JSON, but no envelope: shown as it is
+			d.Envelope = Envelope{} // JSON without an envelope: shown as it is
 		}
 	}
 	secrets := r.Secrets(d.HospitalID)
@@ -102,7 +104,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	d.Body, d.Standard = checked.Body, checked.Standard
 	switch {
 	case len(secrets) == 0 && !r.Strict:
-		return d // an id that nobody vouches for is not remembered
+		return d // an unsigned id is not remembered
 	case !checked.Accepted():
 		d.Verdict, d.Status = Refused, http.StatusUnauthorized
 		return d
@@ -112,7 +114,7 @@ func (r *Receiver) check(header http.Header, body []byte) *Delivery {
 	return d
 }
 
-// count remembers an id and says how often it has come.
+// count remembers an id and returns how often it has come.
 func (r *Receiver) count(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -121,7 +123,7 @@ func (r *Receiver) count(id string) int {
 	}
 	if r.seen[id] == 0 {
 		r.ids = append(r.ids, id)
-		if len(r.ids) > remembered {
+		if len(r.ids) > maxIDs {
 			delete(r.seen, r.ids[0])
 			r.ids = r.ids[1:]
 		}

@@ -5,13 +5,13 @@ import (
 	"testing"
 )
 
-// TestReceiverForgets: the oldest ids make place.
+// TestReceiverForgets: the oldest ids are forgotten beyond the bound.
 func TestReceiverForgets(t *testing.T) {
 	r := &Receiver{}
-	for i := range remembered + 1 {
+	for i := range maxIDs + 1 {
 		r.count(fmt.Sprint(i))
 	}
-	if len(r.seen) != remembered || r.count("1") != 2 || r.count("0") != 1 {
+	if len(r.seen) != maxIDs || r.count("1") != 2 || r.count("0") != 1 {
 		t.Errorf("%d ids are known", len(r.seen))
 	}
 }

@@ -1,10 +1,10 @@
-// Package seal keeps what must not lie about in the clear: signing secrets,
-// telephone numbers, addresses, in records that many may read.
+// Package seal encrypts values that must not be stored in the clear: signing secrets,
+// telephone numbers and addresses, in records that many can read.
 //
-// A sealed value is AES-256-GCM under a key of the operator's, bound to the name
-// of the place where it lies: copied to another record or another field it does
-// not open. It names the key it was sealed with, so a [Keyring] seals with the
-// newest key and opens with older ones for as long as they are configured.
+// A sealed value is AES-256-GCM under a key of the operator, bound to the name of its
+// place. A copy in another record or another field does not open. The value names the
+// key that sealed it. A [Keyring] therefore seals with the newest key, and opens
+// values of older keys for as long as these are configured.
 package seal
 
 import (
@@ -19,15 +19,16 @@ import (
 	"sync/atomic"
 )
 
-// What can be wrong with a sealed value. Neither tells a value.
+// The faults of a sealed value. Neither error shows the value.
 var (
-	// ErrKey says that it was sealed with a key that the ring does not have.
+	// ErrKey says that the ring does not have the key that sealed the value.
 	ErrKey = errors.New("sealed with a key that is not configured")
-	// ErrBroken says that it was changed, or lies where it was not put.
+	// ErrBroken says that the value was changed, or is in a place it was not sealed
+	// for.
 	ErrBroken = errors.New("not what was sealed here")
 )
 
-// A sealed value is a version, the mark of the key, the nonce, the ciphertext.
+// The layout of a sealed value: version, mark of the key, nonce, ciphertext.
 const (
 	version  = 1
 	markSize = 4
@@ -36,7 +37,7 @@ const (
 
 // Keyring seals and opens. It is safe for concurrent use.
 type Keyring struct {
-	keys    []key // the newest first
+	keys    []key // newest first
 	sealing atomic.Int32
 }
 
@@ -46,18 +47,18 @@ type key struct {
 	aead        cipher.AEAD
 }
 
-// Fingerprint tells keys apart. It is derived of a key one way, so it may be read by
-// anybody.
+// Fingerprint identifies a key. It is derived from the key one way, so anybody may
+// read it.
 type Fingerprint [16]byte
 
-// String is what operators compare: the first four bytes.
+// String returns the first four bytes in hex, which operators compare.
 func (f Fingerprint) String() string { return hex.EncodeToString(f[:4]) }
 
-// Fingerprint is that of the newest key.
+// Fingerprint returns the fingerprint of the newest key.
 func (r *Keyring) Fingerprint() Fingerprint { return r.keys[0].fingerprint }
 
-// Use has the ring seal with the key of a fingerprint. It reports whether the ring has
-// that key; if not, it goes on as before.
+// Use makes the ring seal with the key of a fingerprint. It reports whether the ring
+// has that key; without it nothing changes.
 func (r *Keyring) Use(f Fingerprint) bool {
 	at := slices.IndexFunc(r.keys, func(k key) bool { return k.fingerprint == f })
 	if at >= 0 {
@@ -67,9 +68,9 @@ func (r *Keyring) Use(f Fingerprint) bool {
 }
 
 // NewKeyring returns a ring that opens with all keys, and seals with the first until
-// [Keyring.Use] says otherwise. A
-// key is any text of at least [LeastKey] characters; what encrypts is derived from
-// it (HKDF-SHA-256, RFC 5869), so a key may be words as well as random bytes.
+// [Keyring.Use] chooses another. A key is any text of at least [LeastKey] characters.
+// The encryption key is derived from it (HKDF-SHA-256, RFC 5869), so words serve as
+// well as random bytes.
 func NewKeyring(keys ...string) (*Keyring, error) {
 	ring := &Keyring{}
 	for _, text := range keys {
@@ -107,15 +108,15 @@ func derive(text string) (k key, err error) {
 	if err != nil {
 		return k, fmt.Errorf("derive a key: %w", err)
 	}
-	// 96 random bits a time: 2^32 values under one key stay far below the bound of
-	// NIST SP 800-38D, and settings are few.
+	// Each nonce is 96 random bits: 2^32 values under one key stay far below the
+	// bound of NIST SP 800-38D, and settings are few.
 	if k.aead, err = cipher.NewGCMWithRandomNonce(block); err != nil {
 		return k, fmt.Errorf("derive a key: %w", err)
 	}
 	return k, nil
 }
 
-// Seal seals a value for the place of a name. Nothing stays nothing.
+// Seal encrypts a value for the place of that name. An empty value stays empty.
 func (r *Keyring) Seal(name string, clear []byte) []byte {
 	if len(clear) == 0 {
 		return nil
@@ -126,8 +127,8 @@ func (r *Keyring) Seal(name string, clear []byte) []byte {
 	return k.aead.Seal(sealed, nil, clear, []byte(name)) //nolint:gosec // no nonce: this AEAD draws its own
 }
 
-// Open returns what was sealed for the place of a name. The errors are ErrKey and
-// ErrBroken.
+// Open decrypts a value that was sealed for the place of that name. The errors are
+// ErrKey and ErrBroken.
 func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	if len(sealed) == 0 {
 		return nil, nil
@@ -143,14 +144,14 @@ func (r *Keyring) Open(name string, sealed []byte) ([]byte, error) {
 	return clear, nil
 }
 
-// Old reports whether a value was sealed with a key that is not the newest, so
-// that this one must stay configured.
+// Old reports whether an older key of the ring sealed the value, so that this key
+// must stay configured.
 func (r *Keyring) Old(sealed []byte) bool {
 	k, err := r.find(sealed)
 	return err == nil && k != &r.keys[0]
 }
 
-// Has reports whether a value was sealed with one of the keys.
+// Has reports whether the ring has the key that sealed the value.
 func (r *Keyring) Has(sealed []byte) bool {
 	_, err := r.find(sealed)
 	return err == nil

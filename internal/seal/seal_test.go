@@ -24,11 +24,12 @@ func ring(t interface{ Fatal(...any) }, keys ...string) *seal.Keyring {
 	return r
 }
 
-// TestOpensWhatItSealed, under its name and no other, and shows nothing of it.
+// TestOpensWhatItSealed: a value opens under its name and no other, and its
+// ciphertext shows nothing of it.
 func TestOpensWhatItSealed(t *testing.T) {
 	r := ring(t, first)
 	rapid.Check(t, func(t *rapid.T) {
-		// Six bytes and more: fewer stand in the ciphertext by chance.
+		// At least six bytes: fewer can occur in the ciphertext by chance.
 		clear := rapid.SliceOfN(rapid.Byte(), 6, 200).Draw(t, "clear")
 		name, other := rapid.String().Draw(t, "name"), rapid.String().Draw(t, "other")
 		sealed := r.Seal(name, clear)
@@ -49,7 +50,8 @@ func TestOpensWhatItSealed(t *testing.T) {
 	})
 }
 
-// TestTampering changes every byte, cuts everywhere and adds one.
+// TestTampering changes each byte, cuts at each length and appends a byte: no result
+// opens.
 func TestTampering(t *testing.T) {
 	r := ring(t, first)
 	clear := []byte("whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY")
@@ -73,8 +75,8 @@ func TestTampering(t *testing.T) {
 	try("longer", 0, append(bytes.Clone(sealed), 0))
 }
 
-// TestKeyMixUps: a ring opens with every key that it has, seals with the newest,
-// and says which values still need an older one.
+// TestKeyMixUps: a ring opens values of all its keys, seals with the newest, and says
+// which values still need an older one.
 func TestKeyMixUps(t *testing.T) {
 	old, both, swapped, other := ring(t, first), ring(t, second, first), ring(t, first, second), ring(t, second)
 	sealed := old.Seal("n", []byte("value"))

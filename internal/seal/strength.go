@@ -5,15 +5,16 @@ import (
 	"fmt"
 )
 
-// LeastKey is how many characters a key has at least.
+// LeastKey is the minimal length of a key in characters.
 const LeastKey = 32
 
-// leastPairs is how many different pairs of neighbors a key has at least. A text that
-// repeats up to 15 characters has fewer; one of 32 random digits has about 27.
+// leastPairs is the minimal number of different pairs of neighboring characters in a
+// key. A text that repeats up to 15 characters has fewer; 32 random digits have about
+// 27.
 const leastPairs = 16
 
-// Check returns why a text is not good enough to be a new key. It knows what repeats
-// itself; it cannot know what somebody else could guess.
+// Check returns an error if a text is too weak to be a new key. It finds repetition,
+// but not what somebody else could guess.
 func Check(key string) error {
 	if err := checkLength(key); err != nil {
 		return err

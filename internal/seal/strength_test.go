@@ -27,7 +27,7 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%.40q: %v", key, err)
 		}
 	}
-	rapid.Check(t, func(t *rapid.T) { // what openssl rand makes
+	rapid.Check(t, func(t *rapid.T) { // like the output of openssl rand
 		bytes := rapid.SliceOfN(rapid.ByteRange(0, 15), 64, 64).Draw(t, "digits")
 		distinct := map[byte]bool{}
 		for i, b := range bytes {

@@ -8,11 +8,11 @@ import (
 	"time"
 )
 
-// Tolerance is how far webhook-timestamp may be from the receiver's clock, as
-// the libraries of Standard Webhooks have it.
+// Tolerance bounds the distance of webhook-timestamp from the receiver's clock, as in
+// the libraries of Standard Webhooks.
 const Tolerance = 5 * time.Minute
 
-// Outcome is what one scheme says of a request.
+// Outcome is the result of one scheme for a request.
 type Outcome string
 
 // The outcomes.
@@ -20,25 +20,26 @@ const (
 	Good    Outcome = "valid"
 	Missing Outcome = "missing"
 	Wrong   Outcome = "wrong"
-	Stale   Outcome = "stale" // rightly signed, but outside [Tolerance]
+	Stale   Outcome = "stale" // correctly signed, but outside [Tolerance]
 )
 
-// Checked is what both schemes say of a request.
+// Checked is the result of both schemes for a request.
 type Checked struct {
 	Body     Outcome // of X-Svc-Signature
 	Standard Outcome // of webhook-signature
-	Secret   int     // index of the secret that made one of them; -1: none
+	Secret   int     // index of the secret that made a valid signature; -1: none
 }
 
-// Accepted says whether the request is ours. Where Standard Webhooks is there it
-// decides: it also covers id and time, and it holds both secrets of a rotation,
-// while X-Svc-Signature may be made by the one that the receiver does not have.
+// Accepted reports whether the request is ours. Where Standard Webhooks is present it
+// decides. It also covers id and time, and it has the signatures of both secrets of a
+// rotation. X-Svc-Signature has one, perhaps of a secret that the receiver does not
+// have.
 func (c Checked) Accepted() bool {
 	return c.Standard == Good || c.Standard == Missing && c.Body == Good
 }
 
-// Check checks the raw body of a request against the secrets that its receiver
-// knows. It takes the same time whichever secret is right, or none.
+// Check checks the raw body of a request against the secrets that its receiver knows.
+// Its duration does not depend on which secret is right, if any.
 func Check(header http.Header, body []byte, now time.Time, secrets ...string) Checked {
 	c := Checked{Body: Missing, Standard: Missing, Secret: -1}
 	if got := header.Get(HeaderBody); got != "" {

@@ -1,14 +1,13 @@
-// Package signature signs what leaves the service so that its receiver can tell
-// that it is ours and unchanged. The same package checks: our own receivers
-// (svc listen, the page of svc dev) and the receipts that a provider sends back.
+// Package signature signs requests so that their receiver can tell that they are ours
+// and unchanged. It also checks signatures, for our own receivers (svc listen, the
+// page of svc dev) and for the receipts that an SMS provider sends back.
 //
-// Two schemes, made of the same secret, stand side by side:
+// Each request carries two schemes, made from the same secret:
 //
-//   - X-Svc-Signature: sha256= and the HMAC-SHA256 of the raw body in lower-case
-//     hex; key = the UTF-8 bytes of the whole secret.
-//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature, of
-//     "id.timestamp.body"; it names the delivery and its time, so a replay of an
-//     old request is found out.
+//   - X-Svc-Signature: "sha256=" and the HMAC-SHA256 of the raw body in lower-case
+//     hex; the key is the UTF-8 bytes of the whole secret.
+//   - Standard Webhooks: webhook-id, webhook-timestamp and webhook-signature over
+//     "id.timestamp.body". It covers id and time, so it exposes a replayed request.
 package signature
 
 import (
@@ -24,7 +23,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// The headers, spelled as they go out.
+// The headers, spelled as they are sent.
 const (
 	HeaderBody      = "X-Svc-Signature"
 	HeaderID        = "webhook-id"
@@ -32,10 +31,10 @@ const (
 	HeaderStandard  = "webhook-signature"
 )
 
-// Prefix marks a secret whose rest is the key in base64.
+// Prefix begins a secret that is a key in base64.
 const Prefix = "whsec_"
 
-// Body is the value of X-Svc-Signature.
+// Body returns the value of X-Svc-Signature.
 func Body(secret string, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(body)
@@ -43,7 +42,7 @@ func Body(secret string, body []byte) string {
 	return "sha256=" + hex.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// Standard is one signature of webhook-signature; at is in seconds since 1970.
+// Standard returns one signature of webhook-signature; at is in seconds since 1970.
 func Standard(secret, id string, at int64, body []byte) string {
 	mac := hmac.New(sha256.New, key(secret))
 	head := make([]byte, 0, len(id)+22)
@@ -57,8 +56,8 @@ func Standard(secret, id string, at int64, body []byte) string {
 	return "v1," + base64.StdEncoding.EncodeToString(mac.Sum(sum[:0]))
 }
 
-// key is the key of Standard Webhooks: what a generated secret encodes, or the
-// bytes of a secret that a partner chose.
+// key returns the key of Standard Webhooks: the decoded bytes of a generated secret,
+// or the bytes of a secret that a partner chose.
 func key(secret string) []byte {
 	if encoded, ok := strings.CutPrefix(secret, Prefix); ok {
 		if decoded, err := base64.StdEncoding.DecodeString(encoded); err == nil && len(decoded) > 0 {
@@ -68,24 +67,24 @@ func key(secret string) []byte {
 	return []byte(secret)
 }
 
-// Signed is what the headers of one attempt say.
+// Signed holds the header values of one attempt.
 type Signed struct {
 	Body      string // of X-Svc-Signature
 	Timestamp string
-	Standard  string // one signature per secret that is valid now, newest first
+	Standard  string // a signature for each secret that is valid now, newest first
 }
 
-// Sign signs one attempt with the secrets of an endpoint as they stand at now; ok
-// is false if there is none, or one that did not open, and then nothing may be sent:
-// anybody can sign with nothing.
+// Sign signs one attempt with the secrets of an endpoint as they stand at now. If
+// there is no secret, or one did not open, ok is false. Then nothing may be sent:
+// anybody can sign with an empty secret.
 //
-// X-Svc-Signature holds one value, so it changes from the old secret to the new
-// one when that is promoted; webhook-signature holds both from the start of a
-// rotation to its end. A receiver that knows either secret accepts throughout by
-// the second, and has half the overlap for each by the first.
+// X-Svc-Signature holds one value. It changes from the old secret to the new one when
+// that is promoted. webhook-signature holds both from the start of a rotation to its
+// end. A receiver that knows either secret therefore accepts by webhook-signature
+// throughout. By X-Svc-Signature it has half the overlap for each.
 func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s Signed, ok bool) {
 	valid := At(secrets, now)
-	if len(valid) == 0 { // a fault of the settings; an endpoint is never unsigned
+	if len(valid) == 0 { // faulty settings; an endpoint is never unsigned
 		valid = secrets[:min(len(secrets), 1)]
 	}
 	closed := func(s outbound.Secret) bool { return s.Value == "" }
@@ -104,9 +103,8 @@ func Sign(secrets []outbound.Secret, id string, now time.Time, body []byte) (s S
 	return Signed{Body(primary.Value, body), strconv.FormatInt(at, 10), strings.Join(all, " ")}, true
 }
 
-// At returns the secrets that sign at now, newest first as they are given, with
-// the state that they have by then. A rotation is one write: what its instants
-// change is computed.
+// At returns the secrets that sign at now, newest first as given, with their state at
+// that instant. A rotation is written once; At computes the effect of its instants.
 func At(secrets []outbound.Secret, now time.Time) []outbound.Secret {
 	valid := make([]outbound.Secret, 0, len(secrets))
 	promoted := false

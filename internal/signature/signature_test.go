@@ -22,7 +22,7 @@ var (
 	noon = time.Unix(1772373900, 0)
 )
 
-// TestVector is the request that docs/webhooks.md prints.
+// TestVector checks the request that docs/webhooks.md prints.
 func TestVector(t *testing.T) {
 	if got, want := Body(generated, body), "sha256=567670cd292942a9e6f297f2820ac7a664b7399092a393fc01e05599c4a32056"; got != want {
 		t.Errorf("%s: %s, want %s", HeaderBody, got, want)
@@ -32,7 +32,7 @@ func TestVector(t *testing.T) {
 	}
 }
 
-// headers are those of a request signed with one secret.
+// headers returns the headers of a request signed with one secret.
 func headers(secret, id string, at time.Time) http.Header {
 	signed, _ := Sign([]outbound.Secret{{Value: secret, State: outbound.SecretCurrent}}, id, at, body)
 	h := http.Header{}
@@ -102,8 +102,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// rotation is a secret replaced at noon with an overlap of two hours, as the
-// settings keep it: written once, at the start.
+// rotation replaces a secret at noon with an overlap of two hours. The settings hold
+// it as it was written at the start.
 var rotation = []outbound.Secret{
 	{ID: "new", Value: generated, State: outbound.SecretNext, Until: noon.Add(time.Hour)},
 	{ID: "old", Value: chosen, State: outbound.SecretCurrent, Until: noon.Add(2 * time.Hour)},
@@ -140,9 +140,8 @@ func TestRotation(t *testing.T) {
 	}
 }
 
-// TestRotationIsSeamless: whatever the states and instants, a request is signed,
-// a receiver with any secret that is valid accepts it, and X-Svc-Signature is
-// made by one of those.
+// TestRotationIsSeamless: at any instant and in any state a request is signed. A
+// receiver with any valid secret accepts it, and one of those made X-Svc-Signature.
 func TestRotationIsSeamless(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secrets := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) outbound.Secret {

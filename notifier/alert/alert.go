@@ -26,15 +26,15 @@ type Alert struct {
 	Unit   string      // the hospital's name
 	At     time.Time   // in the zone of the hospital
 
-	Level   acuity.Level // now
-	Prior   acuity.Level // that people were told before
-	Worst   acuity.Level // of a digest: the highest of its window
-	Effect  acuity.Effect
-	Cause   acuity.Cause
-	Rooms   *Rooms // nil: could not be looked up in time
-	Episode string
-	Action  string // what the hospital wants done, in its words
-	AckURL  string // "": nobody need answer
+	Level    acuity.Level // now
+	Prior    acuity.Level // that people were told before
+	Worst    acuity.Level // of a digest: the highest of its window
+	Effect   acuity.Effect
+	Cause    acuity.Cause
+	Rooms    *Rooms // nil: could not be looked up in time
+	AlertRun string
+	Action   string // what the hospital wants done, in its words
+	AckURL   string // "": nobody need answer
 }
 
 // Rooms is how the unit's rooms stand.
@@ -165,7 +165,7 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
 	}
 	data := event.AlertData{
-		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), EpisodeID: a.Episode, Action: a.Action,
+		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), EpisodeID: a.AlertRun, Action: a.Action,
 	}
 	data.Level, data.PriorLevel = a.Level.String(), a.Prior.String()
 	if a.Reason == policy.Digest {

@@ -38,7 +38,7 @@ func raised() Alert {
 			},
 			Peak: &Peak{At: at.Add(4 * time.Hour), Nurses: 10.5},
 		},
-		Episode: "epi_0123456789abcdef", Action: "Call the float pool;\nhold inductions.", AckURL: "https://svc.example/a/7KQ2M9XW3PTD",
+		AlertRun: "epi_0123456789abcdef", Action: "Call the float pool;\nhold inductions.", AckURL: "https://svc.example/a/7KQ2M9XW3PTD",
 	}
 }
 

@@ -40,7 +40,7 @@ func TestCorpusIsRefused(t *testing.T) {
 		t.Run(c.URL, func(t *testing.T) {
 			names := &egresstest.Names{}
 			g := guard(t, names, false)
-			c.Settle(names, false)
+			c.SetNames(names, false)
 			want := c.Reason
 			if c.Rebinds() {
 				want = ""
@@ -48,7 +48,7 @@ func TestCorpusIsRefused(t *testing.T) {
 			if err := g.Check(t.Context(), egresstest.Hospital, c.URL); reasonOf(err) != want {
 				t.Errorf("the check says %v, want %q", err, want)
 			}
-			c.Settle(names, true)
+			c.SetNames(names, true)
 			if err := dial(t.Context(), g, egresstest.Hospital, c.URL); reasonOf(err) != c.Reason {
 				t.Errorf("the dialer says %v, want %q", err, c.Reason)
 			}

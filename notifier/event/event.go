@@ -75,9 +75,9 @@ type roomData struct {
 	Cause        string   `json:"cause"`
 }
 
-// Of returns the events of a change that lies at an offset of the verdicts: the
+// FromChange returns the events of a change that lies at an offset of the verdicts: the
 // level first, then the rooms by id, as its effects stand.
-func Of(c *acuity.Change, offset int64) ([]outbound.Event, error) {
+func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	if len(c.Effects) == 0 {
 		return nil, nil
 	}

@@ -50,7 +50,7 @@ func TestGolden(t *testing.T) {
 	roomOnly.Version, roomOnly.Effects = 43, roomOnly.Effects[1:2]
 	var got bytes.Buffer
 	for _, c := range []*acuity.Change{change(), byTime, roomOnly} {
-		events, err := event.Of(c, 7)
+		events, err := event.FromChange(c, 7)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,11 +88,11 @@ func TestIDs(t *testing.T) {
 	if got, want := event.ID("h", "h", 1, outbound.LevelChanged, ""), "evt_027cd2ad97ecf983a804fecee245e59b"; got != want {
 		t.Errorf("id %s, want %s", got, want)
 	}
-	a, err := event.Of(change(), 7)
+	a, err := event.FromChange(change(), 7)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := event.Of(change(), 8) // stored at another place
+	b, err := event.FromChange(change(), 8) // stored at another place
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestIDs(t *testing.T) {
 	}
 	next := change()
 	next.Version++
-	c, err := event.Of(next, 9)
+	c, err := event.FromChange(next, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestIDs(t *testing.T) {
 	}
 	other := change()
 	other.Hospital = "north"
-	d, err := event.Of(other, 9)
+	d, err := event.FromChange(other, 9)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestAnyChange(t *testing.T) {
 		c.Effects[0].Ratio = rapid.Int32Range(-1, 100_000).Draw(t, "ratio")
 		c.Effects[1].RoomLabel = rapid.String().Draw(t, "label")
 		c.Effects[1].Score = rapid.Int32().Draw(t, "score")
-		events, err := event.Of(c, 1)
+		events, err := event.FromChange(c, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,13 +171,13 @@ func TestAnyChange(t *testing.T) {
 func TestNothingToTell(t *testing.T) {
 	c := change()
 	c.Effects = nil
-	if events, err := event.Of(c, 1); err != nil || len(events) > 0 {
+	if events, err := event.FromChange(c, 1); err != nil || len(events) > 0 {
 		t.Error(events, err)
 	}
 }
 
 func TestSummaryNamesNoLabel(t *testing.T) {
-	events, err := event.Of(change(), 1)
+	events, err := event.FromChange(change(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestLevelIsReadBack(t *testing.T) {
 			Ratio:   rapid.Int32Range(-1, 100_000).Draw(t, "ratio"), Shortfall: rapid.Int32Range(0, 99).Draw(t, "shortfall"),
 		}
 		cause := rapid.SampledFrom([]acuity.Cause{acuity.CauseIngest, acuity.CauseTime}).Draw(t, "cause")
-		events, err := event.Of(&acuity.Change{Hospital: "h", Version: 1, Cause: cause, Level: want.Level, Effects: []acuity.Effect{want}}, 1)
+		events, err := event.FromChange(&acuity.Change{Hospital: "h", Version: 1, Cause: cause, Level: want.Level, Effects: []acuity.Effect{want}}, 1)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -147,7 +147,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	if message.IsDelivered() { // whatever went wrong after the relay took it
 		response := message.ServerResponse()
 		relay.CloseWithSMTPClient(client) //nolint:errcheck // a QUIT that fails takes nothing back
-		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outbound.Keep(response, m.To)}
+		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outbound.CleanResponse(response, m.To)}
 	}
 	client.Close() //nolint:errcheck // it is given up
 	return failed(ctx, m.To, err)
@@ -180,7 +180,7 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 		return refused(ctx, to, err)
 	}
 	code := refusal.ErrorCode()
-	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outbound.Keep(answer(err), to)}
+	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outbound.CleanResponse(answer(err), to)}
 	switch refusal.Reason { //nolint:exhaustive // the others are not about this message
 	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		r.Final = code >= 500
@@ -205,7 +205,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 	case ctx.Err() != nil:
 		return outbound.Result{Class: outbound.ClassTimeout}
 	case errors.As(err, &reply):
-		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outbound.Keep(reply.Msg, to)}
+		return outbound.Result{Class: outbound.ClassStatus, Status: reply.Code, Response: outbound.CleanResponse(reply.Msg, to)}
 	case errors.As(err, &dns):
 		return outbound.Result{Class: outbound.ClassDNS}
 	case errors.As(err, &record), errors.As(err, &alert), errors.As(err, &certificate):

@@ -43,7 +43,7 @@ func (s *settings) Webhook(_, id string) (*outbound.Webhook, bool) {
 type board struct {
 	mu         sync.Mutex
 	deliveries []outbound.Delivery
-	episodes   map[string]outbound.Episode
+	episodes   map[string]outbound.AlertRun
 	noted      []string        // tokens of links
 	links      map[string]bool // those that were ever to be read
 	followed   int
@@ -66,7 +66,7 @@ func (b *board) Progress(p outbound.Progress) {
 	b.progress = append(b.progress, p)
 }
 
-func (b *board) Episode(e outbound.Episode) {
+func (b *board) AlertRun(e outbound.AlertRun) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.episodes[e.ID] = e
@@ -100,7 +100,7 @@ func (b *board) follow(t *testing.T, message string) {
 	}
 }
 
-func (b *board) open(t *testing.T) outbound.Episode {
+func (b *board) open(t *testing.T) outbound.AlertRun {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,11 +110,11 @@ func (b *board) open(t *testing.T) outbound.Episode {
 		}
 	}
 	t.Fatal("no episode is open")
-	return outbound.Episode{}
+	return outbound.AlertRun{}
 }
 
 // all are the episodes.
-func (b *board) all() []outbound.Episode {
+func (b *board) all() []outbound.AlertRun {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Values(b.episodes))
@@ -124,7 +124,7 @@ func (b *board) all() []outbound.Episode {
 func (b *board) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deliveries, b.episodes = nil, map[string]outbound.Episode{}
+	b.deliveries, b.episodes = nil, map[string]outbound.AlertRun{}
 }
 
 // to is the newest delivery to a recipient by a channel.

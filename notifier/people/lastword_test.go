@@ -88,7 +88,7 @@ func TestLastWordReads(t *testing.T) {
 					moves = append(moves, fmt.Sprint("wait ", d))
 					r.wait(d)
 				case 1:
-					if len(r.board.episodes) > 0 && slices.ContainsFunc(r.board.all(), func(e outbound.Episode) bool { return e.ClosedAt.IsZero() }) {
+					if len(r.board.episodes) > 0 && slices.ContainsFunc(r.board.all(), func(e outbound.AlertRun) bool { return e.ClosedAt.IsZero() }) {
 						moves = append(moves, "ack")
 						e := r.board.open(t)
 						r.order(outbound.Command{ID: fmt.Sprint("cmd_", n), Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: e.Alert})

@@ -29,7 +29,7 @@ type memory struct {
 	Reason policy.Reason `json:"reason,omitempty"`
 	// Alert is what people were told last, Raise the event of the raise that an
 	// answer is asked for, RaiseTier its tier.
-	Alert     told        `json:"alert,omitzero"`
+	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`
 	// Sent are the messages of that alert, and those of the alerts before it of which
@@ -44,8 +44,8 @@ type memory struct {
 // level that people were told nor the messages of digests and of what lowers.
 const memoryFormat = 1
 
-// told is what an alert has said: a message in place of one that failed says it again.
-type told struct {
+// sentAlert is what an alert has said: a message in place of one that failed says it again.
+type sentAlert struct {
 	Event   string        `json:"event"`
 	Episode string        `json:"episode"`
 	Reason  policy.Reason `json:"reason"`
@@ -96,8 +96,8 @@ const (
 	responseKept = 80 // characters: the id that the provider gave it
 )
 
-// taken remembers the attempts of an SMS that its provider took, the last few.
-func (s *sent) taken(d *outbound.Delivery) {
+// rememberAttempts remembers the attempts of an SMS that its provider took, the last few.
+func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
 		return
 	}
@@ -134,7 +134,7 @@ func (m *memory) upgrade() {
 	for i := range h.Before {
 		h.Before[i] = h.Said
 	}
-	m.Alert = told{Episode: h.Episode, Reason: m.Told, Tier: h.Told, Level: h.Said, Prior: h.Said, Worst: h.Said}
+	m.Alert = sentAlert{Episode: h.Episode, Reason: m.Told, Tier: h.Told, Level: h.Said, Prior: h.Said, Worst: h.Said}
 	if n := len(m.Sent); n > 0 {
 		m.Alert.Event, m.Alert.Reason = m.Sent[n-1].Event, m.Asked
 	}
@@ -180,9 +180,9 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// shut reports whether nobody was reached since the raise, and of whom a message did
+// reopens reports whether nobody was reached since the raise, and of whom a message did
 // not open somebody could be reached now.
-func (m *memory) shut(opens func(*sent) bool) bool {
+func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {
 		one := &m.Sent[i]
@@ -197,10 +197,10 @@ func (m *memory) shut(opens func(*sent) bool) bool {
 	return could
 }
 
-// episode is what is listed of the episode that the history is in.
-func (m *memory) episode(hospital string, p *policy.Policy) outbound.Episode {
+// alertRun is what is listed of the episode that the history is in.
+func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	h := &m.History
-	e := outbound.Episode{
+	e := outbound.AlertRun{
 		ID: h.Episode, Hospital: hospital, Tier: cmp.Or(h.Told, m.RaiseTier).String(), Level: h.Level.String(), OpenedAt: h.StartedAt,
 		ToldAt: h.ToldAt, Reason: string(m.Alert.Reason), Round: h.Round, AckedAt: h.AckedAt, AckedBy: h.AckedBy,
 		Alert: m.Raise, Unreached: m.unreached(),

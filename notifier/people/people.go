@@ -37,11 +37,11 @@ type Seals interface {
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// EpisodeList is where the episodes are listed and where the page of the link finds its
+// AlertRunList is where the episodes are listed and where the page of the link finds its
 // own. What it is told it notes at once; what it cannot write it may lose until the
 // next step.
-type EpisodeList interface {
-	Episode(e outbound.Episode)
+type AlertRunList interface {
+	AlertRun(e outbound.AlertRun)
 	// Link says of which episode a token is.
 	Link(token string, l outbound.AckLink)
 	// Written returns once what it noted is to be read, or ctx has ended.
@@ -52,7 +52,7 @@ type EpisodeList interface {
 type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no messages, only surge.alert
-	Lists    EpisodeList
+	Lists    AlertRunList
 	// Rooms looks up how the rooms stand at a version of the verdict or a later one,
 	// and waits for that; nil, an error or slowness: alerts do without.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)

@@ -252,7 +252,7 @@ func TestListsLost(t *testing.T) {
 		r.level(orange)
 		before := maps.Clone(r.board.links)
 		r.board.lose()
-		if err := r.n.Tell(t.Context(), 0); err != nil {
+		if err := r.n.RefillLists(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		r.wait(time.Second)

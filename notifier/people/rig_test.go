@@ -50,7 +50,7 @@ func run(t *testing.T, play func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
-			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.Episode{}, links: map[string]bool{}},
+			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.AlertRun{}, links: map[string]bool{}},
 			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
 			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
 		}

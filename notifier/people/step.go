@@ -15,7 +15,7 @@ import (
 
 // step is one step under way.
 type step struct {
-	desk     *Alerting
+	alerting *Alerting
 	ctx      context.Context //nolint:containedctx // of the one call that makes the step
 	now      time.Time
 	hospital string
@@ -35,7 +35,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	// one that is not told.
 	m, err := decode(in.Memory)
 	s := step{
-		desk: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
+		alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
 		policy: policy.New(d.config.Settings.Tiers(in.Hospital)), memory: m,
 	}
 	if err != nil {
@@ -43,7 +43,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	}
 	s.rooms = sync.OnceValue(func() *alert.Rooms { return d.rooms(ctx, in.Hospital, m.Version) })
 	s.observe(&in)
-	s.hear(&in)
+	s.takeOutcomes(&in)
 	for i := range in.Notices {
 		letters, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
@@ -54,7 +54,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l notifier.Message) bool { return l.Delivery.ID == id })
 	})
-	s.show()
+	s.listAlertRun()
 	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // who gets one may open its link at once
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
@@ -92,17 +92,19 @@ func (s *step) decide() {
 		if !d.Reason.Tells() {
 			return
 		}
-		s.tell(d)
+		s.sendAlert(d)
 	}
 }
 
-// tell makes the messages and the event of a decision.
-func (s *step) tell(d policy.Decision) {
+// sendAlert makes the messages and the event of a decision.
+func (s *step) sendAlert(d policy.Decision) {
 	m := s.memory
 	h, before := &m.History, m.History
-	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) { return s.desk.config.Settings.Recipient(s.hospital, id) })
-	h.Tell(s.hospital, d, to, s.now)
-	m.Alert = told{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.Said, Worst: before.Worst()}
+	to := policy.Route(&s.policy, h, d, func(id string) (outbound.Recipient, bool) {
+		return s.alerting.config.Settings.Recipient(s.hospital, id)
+	})
+	h.ApplyDecision(s.hospital, d, to, s.now)
+	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.Said, Worst: before.Worst()}
 	if before.Unheard { // there was nobody to tell
 		m.Alert.Prior = acuity.LevelGreen
 	}
@@ -116,7 +118,7 @@ func (s *step) tell(d policy.Decision) {
 	case policy.Raised:
 		m.Raise, m.RaiseTier = id, d.Tier
 	case policy.Cleared:
-		s.closed(&before)
+		s.listClosed(&before)
 		m.Raise, m.RaiseTier = "", 0
 	}
 	s.supersede(d.Reason, to)
@@ -124,19 +126,19 @@ func (s *step) tell(d policy.Decision) {
 	var hooks []string
 	for _, one := range to {
 		if one.Channel == outbound.ChannelWebhook {
-			if r, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient); known && one.State == outbound.Pending {
+			if r, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient); known && one.State == outbound.Pending {
 				hooks = append(hooks, r.WebhookID)
 			}
 			continue
 		}
-		s.letter(&a, h.Decisions, one, tier)
+		s.writeMessage(&a, h.Decisions, one, tier)
 	}
 	s.event(&a, h.Decisions, hooks)
 }
 
-// letter writes the alert that is remembered to one addressee, or notes that it is
+// writeMessage writes the alert that is remembered to one addressee, or notes that it is
 // not sent.
-func (s *step) letter(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
+func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
 	words := alert.Message{}
 	if to.State == outbound.Pending {
 		if to.Channel == outbound.ChannelSMS {
@@ -149,7 +151,7 @@ func (s *step) letter(a *alert.Alert, decision int64, to policy.Addressee, tier 
 		}
 	}
 	id := s.memory.Alert.Event
-	l, err := s.desk.message(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
+	l, err := s.alerting.message(s.hospital, id, outbound.Alert, to.Recipient, to.Channel, words, s.now, expires(tier))
 	if err != nil {
 		return
 	}
@@ -174,7 +176,7 @@ func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
 	}
 	slices.Sort(hooks)
 	hooks = slices.DeleteFunc(slices.Compact(hooks), func(id string) bool {
-		w, known := s.desk.config.Settings.Webhook(s.hospital, id)
+		w, known := s.alerting.config.Settings.Webhook(s.hospital, id)
 		return !known || slices.Contains(w.Events, outbound.Alert)
 	})
 	if len(hooks) == 0 {
@@ -202,12 +204,12 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 }
 
 // alert is the alert that says what people are told, or were.
-func (s *step) alert(t *told) alert.Alert {
-	name, zone := s.desk.config.Settings.Unit(s.hospital)
+func (s *step) alert(t *sentAlert) alert.Alert {
+	name, zone := s.alerting.config.Settings.Unit(s.hospital)
 	a := alert.Alert{
 		Reason: t.Reason, Tier: t.Tier, Unit: name, At: s.now.In(zone),
 		Level: t.Level, Prior: t.Prior, Worst: t.Worst, Effect: effect(t.Level), Cause: s.memory.Cause,
-		Rooms: s.rooms(), Episode: t.Episode,
+		Rooms: s.rooms(), AlertRun: t.Episode,
 	}
 	if last := s.memory.Last; last != nil && last.Level == t.Level {
 		a.Effect = *last
@@ -221,7 +223,7 @@ func (s *step) alert(t *told) alert.Alert {
 
 // ackURL is the link that answers an alert; "" where nobody need, or did.
 func (s *step) ackURL(of policy.Rank) string {
-	h, c := &s.memory.History, &s.desk.config
+	h, c := &s.memory.History, &s.alerting.config
 	tier := s.policy.Tier(of)
 	if h.Episode == "" || !h.AckedAt.IsZero() || tier.AckMinutes == 0 && tier.RepeatMinutes == 0 || c.PublicURL == "" || len(c.TokenKey) == 0 {
 		return ""
@@ -229,25 +231,25 @@ func (s *step) ackURL(of policy.Rank) string {
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
 }
 
-// show lists the episode, and where its link leads.
-func (s *step) show() {
-	h, c := &s.memory.History, &s.desk.config
+// listAlertRun lists the episode, and where its link leads.
+func (s *step) listAlertRun() {
+	h, c := &s.memory.History, &s.alerting.config
 	if h.Episode == "" || c.Lists == nil {
 		return
 	}
-	c.Lists.Episode(s.memory.episode(s.hospital, &s.policy))
+	c.Lists.AlertRun(s.memory.alertRun(s.hospital, &s.policy))
 	if until := h.ToldAt.Add(policy.TokenLifetime); len(c.TokenKey) > 0 && until.After(s.now) {
 		c.Lists.Link(token(c.TokenKey, s.hospital, h.Episode, h.Raise), outbound.AckLink{Hospital: s.hospital, Episode: h.Episode, Alert: s.memory.Raise, Until: until})
 	}
 }
 
-// closed lists the episode that has ended.
-func (s *step) closed(before *policy.History) {
-	if s.desk.config.Lists == nil {
+// listClosed lists the episode that has ended.
+func (s *step) listClosed(before *policy.History) {
+	if s.alerting.config.Lists == nil {
 		return
 	}
-	m := memory{History: *before, Alert: told{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
-	e := m.episode(s.hospital, &s.policy)
+	m := memory{History: *before, Alert: sentAlert{Reason: policy.Cleared}, RaiseTier: s.memory.RaiseTier}
+	e := m.alertRun(s.hospital, &s.policy)
 	e.Level, e.ClosedAt, e.AckBy, e.ToldAt = s.memory.History.Level.String(), s.now, time.Time{}, s.now
-	s.desk.config.Lists.Episode(e)
+	s.alerting.config.Lists.AlertRun(e)
 }

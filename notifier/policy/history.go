@@ -62,7 +62,7 @@ func (h *History) Observe(level acuity.Level, at time.Time) bool {
 		}
 	}
 	if n := len(h.Changes); !h.DigestAt.IsZero() && n > 0 && !at.Before(h.Changes[n-1].Add(QuietAfter)) {
-		h.quiet()
+		h.closeDigest()
 	}
 	if len(h.Changes) == FlapChanges {
 		h.Changes, h.Before = slices.Clone(h.Changes[1:]), slices.Clone(h.Before[1:])
@@ -97,28 +97,28 @@ func (h *History) below(level acuity.Level, now time.Time) bool {
 // step by step is no digest. One that is open goes on until it is quiet.
 func (h *History) forgetOld(now time.Time) {
 	if !h.flapping(now) {
-		h.quiet()
+		h.closeDigest()
 	}
 }
 
-// quiet closes the digest.
-func (h *History) quiet() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
+// closeDigest closes the digest.
+func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
 // flapping reports whether the digest is open: told, and no quiet since.
 func (h *History) flapping(now time.Time) bool {
 	return !h.DigestAt.IsZero() && now.Before(h.Changes[len(h.Changes)-1].Add(QuietAfter))
 }
 
-// Tell makes a decision that tells somebody part of the history: who was told
+// ApplyDecision makes a decision that tells somebody part of the history: who was told
 // are the addressees that are to be sent to.
-func (h *History) Tell(hospital string, d Decision, to []Addressee, now time.Time) {
+func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now time.Time) {
 	if d.Reason.Tells() {
 		h.Decisions++
 	}
 	switch d.Reason {
 	case Raised:
 		if h.Episode == "" {
-			h.Episode, h.StartedAt, h.Reached = episode(hospital, h.Decisions), now, nil
+			h.Episode, h.StartedAt, h.Reached = alertRunID(hospital, h.Decisions), now, nil
 		}
 		h.Raise, h.Round = h.Decisions, 0
 		h.AckedAt, h.AckedBy = time.Time{}, ""
@@ -178,9 +178,9 @@ func (h *History) Ack(episode, by string, at time.Time) bool {
 	return true
 }
 
-// episode names an episode by the decision that began it: after a crash the same
+// alertRunID names an episode by the decision that began it: after a crash the same
 // decision begins the same episode.
-func episode(hospital string, decision int64) string {
+func alertRunID(hospital string, decision int64) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"svc.v1", hospital, "episode", strconv.FormatInt(decision, 10)}, "\x00")))
 	return "epi_" + hex.EncodeToString(sum[:8])
 }

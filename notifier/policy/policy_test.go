@@ -56,7 +56,7 @@ func (u *unit) step() {
 			return
 		}
 		u.told = append(u.told, told{d, u.now, u.history.Level, u.history.Worst()})
-		u.history.Tell("mercy", d, Route(&u.policy, &u.history, d, anyone), u.now)
+		u.history.ApplyDecision("mercy", d, Route(&u.policy, &u.history, d, anyone), u.now)
 	}
 	u.t.Fatalf("it never falls silent: %v", u.told)
 }

@@ -56,7 +56,7 @@ func (g *generic) send(ctx context.Context, m *outbound.Message) outbound.Result
 		return failure
 	}
 	r := judge(status, header)
-	r.Response = outbound.Keep(string(answer), m.To)
+	r.Response = outbound.CleanResponse(string(answer), m.To)
 	return r
 }
 

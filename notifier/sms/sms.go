@@ -99,7 +99,7 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two drivers
 	case DriverHTTP:
 		return &generic{shared}, nil
 	case DriverTwilio:
-		return &twilio{provider: shared, settled: settleAfter}, nil
+		return &twilio{provider: shared, listDelay: defaultListDelay}, nil
 	}
 	return nil, fmt.Errorf("driver: must be %s or %s", DriverHTTP, DriverTwilio)
 }

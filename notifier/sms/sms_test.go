@@ -231,7 +231,7 @@ func TestTwilioLooksUp(t *testing.T) {
 			provider := httptest.NewServer(f)
 			defer provider.Close()
 			first := gateway(t, DriverTwilio, provider.URL).Send(t.Context(), text)
-			if tt.lose != nil && (first.Class == outbound.ClassOK || first.Final || first.RetryAfter != settleAfter) {
+			if tt.lose != nil && (first.Class == outbound.ClassOK || first.Final || first.RetryAfter != defaultListDelay) {
 				t.Fatalf("first = %+v", first)
 			}
 			again := text

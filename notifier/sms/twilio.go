@@ -16,9 +16,9 @@ import (
 	"svc/internal/outbound"
 )
 
-// settleAfter is how long a message may take to show in the provider's list
+// defaultListDelay is how long a message may take to show in the provider's list
 // after a request whose outcome is not known.
-const settleAfter = 30 * time.Second
+const defaultListDelay = 30 * time.Second
 
 // twilio speaks the Messages resource of Twilio's API of 2010-04-01, which other
 // providers offer too.
@@ -30,7 +30,7 @@ const settleAfter = 30 * time.Second
 // message would be in the list, and is not made without the list.
 type twilio struct {
 	provider
-	settled time.Duration
+	listDelay time.Duration
 }
 
 // sameWithin is how far back a message with the same text is ours: texts tell the
@@ -100,7 +100,7 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	case r.Class == outbound.ClassOK:
 		r.Response = got.SID
 	case err == nil:
-		r.Response = outbound.Keep(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
+		r.Response = outbound.CleanResponse(strings.TrimSpace(strconv.Itoa(got.Code)+" "+got.Message), m.To)
 	}
 	if status >= 500 {
 		r = w.unclear(r)
@@ -114,7 +114,7 @@ func (w *twilio) unclear(r outbound.Result) outbound.Result {
 	switch r.Class { //nolint:exhaustive // the others may have arrived
 	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
 	default:
-		r.RetryAfter = max(r.RetryAfter, w.settled)
+		r.RetryAfter = max(r.RetryAfter, w.listDelay)
 	}
 	return r
 }
@@ -138,7 +138,7 @@ func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r
 	}
 	var list struct{ Messages []twilioMessage }
 	if err := json.Unmarshal(body, &list); err != nil {
-		return false, outbound.Result{Class: outbound.ClassStatus, Status: status, RetryAfter: w.settled}
+		return false, outbound.Result{Class: outbound.ClassStatus, Status: status, RetryAfter: w.listDelay}
 	}
 	at := slices.IndexFunc(list.Messages, func(one twilioMessage) bool {
 		created, err := time.Parse(time.RFC1123Z, one.Created)

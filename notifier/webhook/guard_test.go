@@ -50,7 +50,7 @@ func TestCorpusIsBlocked(t *testing.T) {
 		t.Run(c.URL, func(t *testing.T) {
 			names := &egresstest.Names{}
 			guard := egress.New(egress.Config{Allow: allow, Resolver: names.Resolver()})
-			c.Settle(names, true)
+			c.SetNames(names, true)
 			s := New(Config{Guard: guard, Now: time.Now})
 			neverConnect(s)
 			want, word := outbound.ClassBlocked, string(c.Reason)

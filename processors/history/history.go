@@ -173,7 +173,7 @@ func (t *task) Apply(r stream.Record) error {
 		return nil
 	}
 	h := t.hospital(string(r.Key))
-	if !h.takes(c.Snapshot) {
+	if !h.acceptSnapshot(c.Snapshot) {
 		return nil
 	}
 	h.model.Offset = t.next
@@ -191,8 +191,8 @@ func (t *task) Apply(r stream.Record) error {
 	return nil
 }
 
-// takes reports whether a snapshot is one that was not copied yet, and notes it.
-func (h *hospital) takes(s *acuity.Snapshot) bool {
+// acceptSnapshot reports whether a snapshot is one that was not copied yet, and notes it.
+func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
 	if s.Backfill == 0 {
 		if s.Hour <= h.copied {
 			return false

@@ -11,9 +11,9 @@ import (
 	"svc/schemas"
 )
 
-// relearnt is how far back hours are learnt when a model is made anew: what is
+// relearnSpan is how far back hours are learnt when a model is made anew: what is
 // older counts for less than half, and is deleted a week later.
-const relearnt = 56 * 24 * time.Hour
+const relearnSpan = 56 * 24 * time.Hour
 
 // relearn makes the models of hospitals anew from what was copied: of each hour
 // the snapshot of the latest generation.
@@ -27,7 +27,7 @@ func (t *task) relearn(list ...*hospital) error {
 		newest = max(newest, h.copied, h.past)
 		hours[h.id] = map[int32]*acuity.Snapshot{}
 	}
-	since := time.Unix(int64(newest)*3600, 0).Add(-relearnt)
+	since := time.Unix(int64(newest)*3600, 0).Add(-relearnSpan)
 	oldest := acuity.At(since).Hour()
 	take := func(s *schemas.Snapshot) {
 		of, wanted := hours[s.Hospital]

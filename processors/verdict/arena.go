@@ -20,8 +20,8 @@ var spare = sync.Pool{New: func() any {
 	return &piece
 }}
 
-// free returns an empty slice to append one record to.
-func (a *arena) free() []byte {
+// freeSlice returns an empty slice to append one record to.
+func (a *arena) freeSlice() []byte {
 	if last := len(a.pieces) - 1; last >= 0 {
 		if piece := *a.pieces[last]; cap(piece)-len(piece) >= pieceSize/16 {
 			return piece[len(piece):]
@@ -32,8 +32,8 @@ func (a *arena) free() []byte {
 	return *piece
 }
 
-// take keeps what was appended to the last free slice.
-func (a *arena) take(record []byte) []byte {
+// keepRecord keeps what was appended to the last free slice.
+func (a *arena) keepRecord(record []byte) []byte {
 	piece := a.pieces[len(a.pieces)-1]
 	if n := len(*piece) + len(record); n <= cap(*piece) {
 		*piece = (*piece)[:n] // a record that outgrew the piece moved away and is its own

@@ -19,11 +19,11 @@ func TestArenaKeepsWhatItHandsOut(t *testing.T) {
 			a := rapid.IntRange(0, len(arenas)-1).Draw(t, "arena")
 			if rapid.IntRange(0, 9).Draw(t, "what") > 0 {
 				size := sizes.Draw(t, "size")
-				record := arenas[a].free()
+				record := arenas[a].freeSlice()
 				for range size {
 					record = append(record, fill(a, len(taken[a])))
 				}
-				taken[a] = append(taken[a], arenas[a].take(record))
+				taken[a] = append(taken[a], arenas[a].keepRecord(record))
 				continue
 			}
 			for i, record := range taken[a] {
@@ -42,7 +42,7 @@ func TestArenaServesAgain(t *testing.T) {
 	var a arena
 	transaction := func() {
 		for range 100 {
-			a.take(append(a.free(), make([]byte, 4000)...))
+			a.keepRecord(append(a.freeSlice(), make([]byte, 4000)...))
 		}
 		a.reset()
 	}

@@ -8,8 +8,8 @@ import (
 	"svc/schemas"
 )
 
-// whole encodes the whole chart of a hospital.
-func whole(h *hospital) (Chart, error) {
+// fullChart encodes the whole chart of a hospital.
+func fullChart(h *hospital) (Chart, error) {
 	chart := h.unit.Chart()
 	encoded, err := encodeUnit(h, &chart.Unit)
 	if err != nil {
@@ -22,21 +22,21 @@ func whole(h *hospital) (Chart, error) {
 		}
 	}
 	h.unit.View(func(int32, *acuity.RoomChart) {}) // the whole holds what changed
-	err = h.all()
-	encoded.Site = h.site.take()
+	err = h.addAllRecords()
+	encoded.LocalSettings = h.local.takeChanged()
 	return encoded, err
 }
 
-// changed encodes what changed of the chart of a hospital since the last call.
-func changed(h *hospital) (Chart, error) {
+// changedChart encodes what changed of the chart of a hospital since the last call.
+func changedChart(h *hospital) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
-	for _, id := range h.site.rooms {
-		err = errors.Join(err, h.room(id))
+	for _, id := range h.local.rooms {
+		err = errors.Join(err, h.updateUnknownRoom(id))
 	}
-	h.site.rooms = h.site.rooms[:0]
+	h.local.rooms = h.local.rooms[:0]
 	h.unit.View(func(id int32, room *acuity.RoomChart) {
 		if err == nil {
-			err = h.room(id)
+			err = h.updateUnknownRoom(id)
 		}
 		if room == nil || err != nil {
 			encoded.Rooms[id] = nil
@@ -44,7 +44,7 @@ func changed(h *hospital) (Chart, error) {
 		}
 		encoded.Rooms[id], err = h.roomChart(room)
 	})
-	encoded.Site = h.site.take()
+	encoded.LocalSettings = h.local.takeChanged()
 	return encoded, err
 }
 

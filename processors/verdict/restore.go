@@ -39,7 +39,7 @@ func (t *task) Restored() (int64, error) {
 	next := make([]int64, len(hospitals))
 	err := stream.Parallel(len(hospitals), func(i int) (err error) {
 		if next[i], err = hospitals[i].restore(); err == nil {
-			charts[i], err = whole(hospitals[i])
+			charts[i], err = fullChart(hospitals[i])
 		}
 		return err
 	})

@@ -64,9 +64,9 @@ type Chart struct {
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room is gone
-	// Site is what administrators see in lists, by key without the hospital; nil
+	// LocalSettings is what administrators see in lists, by key without the hospital; nil
 	// value: the record is gone.
-	Site map[string][]byte
+	LocalSettings map[string][]byte
 }
 
 // Tasks returns what makes the task of a partition. The view may be nil.
@@ -122,7 +122,7 @@ type hospital struct {
 	touched bool
 	unshown bool
 	scratch []byte // for charts
-	site    site
+	local   localSettings
 
 	restoring []restoring // until Restored
 }
@@ -132,7 +132,7 @@ type output struct{ key, value []byte }
 func (t *task) hospital(id string) *hospital {
 	h := t.hospitals[id]
 	if h == nil {
-		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, site: site{unknown: map[int32]bool{}}}
+		h = &hospital{id: id, key: []byte(id), unit: acuity.NewUnit(id), index: -1, local: localSettings{unknown: map[int32]bool{}}}
 		t.hospitals[id] = h
 	}
 	return h
@@ -157,16 +157,16 @@ func (t *task) Apply(r stream.Record) error {
 		return err
 	}
 	h := t.hospital(o.Hospital)
-	if err := t.fire(h, o.ReceivedAt, -1); err != nil {
+	if err := t.fireDue(h, o.ReceivedAt, -1); err != nil {
 		return err
 	}
-	return t.took(h, h.unit.Apply(o, r.Offset))
+	return t.recordChange(h, h.unit.Apply(o, r.Offset))
 }
 
 func (t *task) Reject(r stream.Record, reason string) error {
 	id := schemas.InputHospital(r.Key)
 	h := t.hospital(id)
-	if err := t.fire(h, acuity.At(r.Timestamp), -1); err != nil {
+	if err := t.fireDue(h, acuity.At(r.Timestamp), -1); err != nil {
 		return err
 	}
 	change := h.unit.Reject(reason, acuity.At(r.Timestamp), r.Offset)
@@ -182,7 +182,7 @@ func (t *task) Reject(r stream.Record, reason string) error {
 		return fmt.Errorf("encode dead letter: %w", err)
 	}
 	t.changes = append(t.changes, output{DeadLetterKey(id, change.Version), value})
-	return t.took(h, change)
+	return t.recordChange(h, change)
 }
 
 func (t *task) Due() time.Time {
@@ -201,7 +201,7 @@ func (t *task) Advance(now time.Time) error {
 		if !there {
 			continue
 		}
-		if err := t.fire(h, at, 1); err != nil {
+		if err := t.fireDue(h, at, 1); err != nil {
 			return err
 		}
 	}
@@ -220,9 +220,9 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fire takes what is due at a hospital up to an instant: at most so many, or
+// fireDue takes what is due at a hospital up to an instant: at most so many, or
 // all if most is negative.
-func (t *task) fire(h *hospital, upTo acuity.Instant, most int) error {
+func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
 		change, ok := h.unit.Advance(upTo)
 		if !ok {
@@ -230,20 +230,20 @@ func (t *task) fire(h *hospital, upTo acuity.Instant, most int) error {
 			return nil
 		}
 		t.weight += weigh(&change)
-		if err := t.took(h, change); err != nil {
+		if err := t.recordChange(h, change); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// took notes one change of a hospital.
-func (t *task) took(h *hospital, change acuity.Change) error {
-	value, err := schemas.EncodeChange(t.bytes.free(), &change)
+// recordChange notes one change of a hospital.
+func (t *task) recordChange(h *hospital, change acuity.Change) error {
+	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &change)
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
-	value = t.bytes.take(value)
+	value = t.bytes.keepRecord(value)
 	h.head = append(h.head[:0], value...) // apart: it outlives the arena
 	t.changes = append(t.changes, output{h.key, value})
 	if change.Cause == acuity.CauseIngest {
@@ -266,7 +266,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	for _, h := range t.touched {
 		h.touched = false
 		var current acuity.State
-		if err := states(&t.bytes, func(write func([]byte, acuity.State)) {
+		if err := emitStates(&t.bytes, func(write func([]byte, acuity.State)) {
 			h.unit.Dirty(func(key []byte, s acuity.State) {
 				current = s
 				write(key, s)
@@ -274,7 +274,7 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 		}, func(key, value []byte) {
 			emit(key, value)
 			if t.view != nil {
-				h.site.note(h.id, key, current, value)
+				h.local.addRecord(h.id, key, current, value)
 			}
 		}); err != nil {
 			return err
@@ -288,18 +288,18 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	if t.hold {
 		return nil
 	}
-	return t.chart()
+	return t.encodeCharts()
 }
 
 // Hold implements [stream.Holder]: charts are a sixth of the bytes that a task
 // allocates, and while it catches up most are replaced before anybody reads them.
 func (t *task) Hold(hold bool) { t.hold = hold }
 
-// chart encodes what changed since the view last heard of it.
-func (t *task) chart() error {
+// encodeCharts encodes what changed since the view last heard of it.
+func (t *task) encodeCharts() error {
 	for _, h := range t.unshown {
 		h.unshown = false
-		chart, err := changed(h)
+		chart, err := changedChart(h)
 		if err != nil {
 			return err
 		}
@@ -309,20 +309,20 @@ func (t *task) chart() error {
 	return nil
 }
 
-// states emits the state records of a hospital that each yields.
-func states(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, value []byte)) (err error) {
+// emitStates emits the state records of a hospital that each yields.
+func emitStates(bytes *arena, each func(func([]byte, acuity.State)), emit func(key, value []byte)) (err error) {
 	each(func(key []byte, s acuity.State) {
-		key = bytes.take(append(bytes.free(), key...))
+		key = bytes.keepRecord(append(bytes.freeSlice(), key...))
 		if s == nil {
 			emit(key, nil)
 			return
 		}
-		value, fault := schemas.EncodeState(bytes.free(), s)
+		value, fault := schemas.EncodeState(bytes.freeSlice(), s)
 		if fault != nil {
 			err = errors.Join(err, fmt.Errorf("encode state: %w", fault))
 			return
 		}
-		emit(key, bytes.take(value))
+		emit(key, bytes.keepRecord(value))
 	})
 	return err
 }
@@ -346,7 +346,7 @@ func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) 
 				continue
 			}
 			emit(h.key, slices.Clone(h.head))
-			return len(left) > 0, states(new(arena), h.unit.States, emit)
+			return len(left) > 0, emitStates(new(arena), h.unit.States, emit)
 		}
 		return false, nil
 	}

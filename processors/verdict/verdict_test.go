@@ -138,23 +138,23 @@ func (v *seenView) take(charts []Chart) {
 				delete(rooms, id)
 			}
 		}
-		site := maps.Clone(v.charts[c.Hospital].Site)
+		site := maps.Clone(v.charts[c.Hospital].LocalSettings)
 		if site == nil {
 			site = map[string][]byte{}
 		}
-		for name, record := range c.Site {
+		for name, record := range c.LocalSettings {
 			if site[name] = record; record == nil {
 				delete(site, name)
 			}
 		}
-		c.Rooms, c.Site = rooms, site
+		c.Rooms, c.LocalSettings = rooms, site
 		v.charts[c.Hospital] = c
 	}
 }
 
 func sameChart(a, b Chart) bool {
 	return a.Version == b.Version && bytes.Equal(a.Unit, b.Unit) && maps.EqualFunc(a.Rooms, b.Rooms, bytes.Equal) &&
-		maps.EqualFunc(a.Site, b.Site, bytes.Equal)
+		maps.EqualFunc(a.LocalSettings, b.LocalSettings, bytes.Equal)
 }
 
 // TestRestartsChangeNothing restores the task at random commits: the changes

@@ -70,7 +70,7 @@ func (s *server) listEpisodes(w http.ResponseWriter, r *http.Request) {
 		s.away(w, r, err)
 		return
 	}
-	slices.SortStableFunc(all, func(a, b outbound.Episode) int { return b.OpenedAt.Compare(a.OpenedAt) })
+	slices.SortStableFunc(all, func(a, b outbound.AlertRun) int { return b.OpenedAt.Compare(a.OpenedAt) })
 	list := episodeList{Items: make([]episodeRow, len(all))}
 	for i := range all {
 		e := &all[i]
@@ -96,7 +96,7 @@ func (s *server) acknowledge(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	all, err := s.Lists.Episodes(r.Context(), hospitalOf(r))
-	at := slices.IndexFunc(all, func(e outbound.Episode) bool { return e.ID == pathID(r) })
+	at := slices.IndexFunc(all, func(e outbound.AlertRun) bool { return e.ID == pathID(r) })
 	switch {
 	case at < 0 && err != nil:
 		s.away(w, r, err)

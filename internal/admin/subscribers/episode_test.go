@@ -11,7 +11,7 @@ import (
 func TestEpisodes(t *testing.T) {
 	h := open(t)
 	const path = "/api/admin/alerts/episodes"
-	h.board.episodes = []outbound.Episode{
+	h.board.episodes = []outbound.AlertRun{
 		{ID: "epi_1", Hospital: "north", Tier: "T1", OpenedAt: h.now.Add(-2 * time.Hour), ClosedAt: h.now.Add(-time.Hour)},
 		{ID: "epi_2", Hospital: "north", Tier: "T3", OpenedAt: h.now, Alert: "evt_2", Unreached: true},
 		{ID: "epi_3", Hospital: "south", Tier: "T2", OpenedAt: h.now},

@@ -46,7 +46,7 @@ type board struct {
 	asked      outbound.Query
 	progress   map[string]outbound.Progress
 	health     map[string]outbound.Health
-	episodes   []outbound.Episode
+	episodes   []outbound.AlertRun
 	away       error
 	looks      int // how often it was asked anything
 }
@@ -88,7 +88,7 @@ func (b *board) Progress(_ context.Context, hospital, id string) (outbound.Progr
 	return p, ok && p.Hospital == hospital, b.away
 }
 
-func (b *board) Episodes(_ context.Context, hospital string) (all []outbound.Episode, err error) {
+func (b *board) Episodes(_ context.Context, hospital string) (all []outbound.AlertRun, err error) {
 	b.looks++
 	for _, e := range b.episodes {
 		if e.Hospital == hospital {

@@ -52,7 +52,7 @@ type Lists interface {
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
 	Health(ctx context.Context, hospital, endpoint string) (h outbound.Health, ok bool, err error)
 	Progresses
-	Episodes(ctx context.Context, hospital string) ([]outbound.Episode, error)
+	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 }
 
 // Progresses tells how far commands are.

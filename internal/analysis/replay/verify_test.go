@@ -95,7 +95,7 @@ func (l *lived) Show(_ int64, charts []verdict.Chart) {
 				delete(v.Rooms, id)
 			}
 		}
-		for name, record := range c.Site {
+		for name, record := range c.LocalSettings {
 			if v.Site[name] = string(record); record == nil {
 				delete(v.Site, name)
 			}

@@ -32,8 +32,8 @@ type Case struct {
 // Rebinds says whether the check cannot know.
 func (c *Case) Rebinds() bool { return len(c.Then) > 0 }
 
-// Settle puts the name of the endpoint into names, as it is at first or later.
-func (c *Case) Settle(names *Names, later bool) {
+// SetNames puts the name of the endpoint into names, as it is at first or later.
+func (c *Case) SetNames(names *Names, later bool) {
 	u, err := url.Parse(c.URL)
 	if err != nil || c.First == nil {
 		return

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// Tally adds up what comes in between two times that it is handed on. It is safe
+// Counter sums what feeds receive between two calls of [Counter.Drain]. It is safe
 // for concurrent use.
-type Tally struct {
+type Counter struct {
 	mu      sync.Mutex
 	sums    map[Feed]*Sum
 	notices int // of all feeds
 }
 
-// tallyAtMost bounds the feeds of a tally that nobody takes.
-const tallyAtMost = 10_000
+// maxFeeds bounds the feeds of a Counter that nobody drains.
+const maxFeeds = 10_000
 
-// Add adds to a feed.
-func (t *Tally) Add(f Feed, sum *Sum) {
+func (t *Counter) Add(f Feed, sum *Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.sums == nil {
@@ -25,7 +24,7 @@ func (t *Tally) Add(f Feed, sum *Sum) {
 	}
 	s := t.sums[f]
 	if s == nil {
-		if len(t.sums) >= tallyAtMost {
+		if len(t.sums) >= maxFeeds {
 			return
 		}
 		s = &Sum{}
@@ -45,9 +44,9 @@ func (t *Tally) Add(f Feed, sum *Sum) {
 	}
 }
 
-// Take returns what was added since the last time. What could not be handed on is
-// added again.
-func (t *Tally) Take() map[Feed]*Sum {
+// Drain returns what was added since the last call. A caller that cannot hand a sum
+// on adds it again.
+func (t *Counter) Drain() map[Feed]*Sum {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	sums := t.sums

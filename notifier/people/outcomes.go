@@ -9,18 +9,18 @@ import (
 	"svc/notifier/policy"
 )
 
-// hear takes in what became of messages, who has answered and what receipts say, and
+// takeOutcomes takes in what became of messages, who has answered and what receipts say, and
 // decides. After a crash a decision is taken again of which there is news already:
 // what was of nothing before the decision is taken in behind it.
-func (s *step) hear(in *notifier.Happening) {
-	s.look(in.Waiting)
-	messages, commands := s.settle(in.Ended, in.Commands)
-	s.reach()
+func (s *step) takeOutcomes(in *notifier.Happening) {
+	s.noteUnopened(in.Waiting)
+	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
+	s.updateReach()
 	s.decide()
 	if n := len(messages) + len(commands); n > 0 {
-		_, commands = s.settle(messages, commands)
+		_, commands = s.applyOutcomes(messages, commands)
 	}
-	if s.reach() {
+	if s.updateReach() {
 		s.decide()
 	}
 	for i := range in.Commands {
@@ -35,9 +35,9 @@ func (s *step) hear(in *notifier.Happening) {
 	}
 }
 
-// look takes in which of the messages that wait did not open: who they are for is
+// noteUnopened takes in which of the messages that wait did not open: who they are for is
 // told by another way, and they are tried again.
-func (s *step) look(waiting []outbound.Entry) {
+func (s *step) noteUnopened(waiting []outbound.Entry) {
 	for i := range waiting {
 		d := &waiting[i].Delivery
 		one := s.memory.find(d.ID)
@@ -51,9 +51,9 @@ func (s *step) look(waiting []outbound.Entry) {
 	}
 }
 
-// reach takes in whether the alert has reached nobody, and whether it now could. It
+// updateReach takes in whether the alert has reached nobody, and whether it now could. It
 // reports whether that is news.
-func (s *step) reach() bool {
+func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
 		return false
@@ -61,14 +61,14 @@ func (s *step) reach() bool {
 	if s.memory.Alert.Reason != policy.Escalated && s.memory.unreached() {
 		h.Unreached = true
 	}
-	if s.memory.shut(s.desk.opens(s.hospital)) {
+	if s.memory.reopens(s.alerting.opens(s.hospital)) {
 		h.Unheard = true
 	}
 	return h.Unreached != before.Unreached || h.Unheard != before.Unheard
 }
 
-// settle returns what is of nothing that is remembered.
-func (s *step) settle(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
+// applyOutcomes returns what is of nothing that is remembered.
+func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
 		if c.Verb == outbound.VerbReceipt {
@@ -124,7 +124,7 @@ func (s *step) ended(d *outbound.Delivery) bool {
 		return one != nil
 	}
 	one.State = d.State
-	one.taken(d)
+	one.rememberAttempts(d)
 	switch {
 	case d.State == outbound.Delivered && one.Refused:
 		one.Refused = false
@@ -147,7 +147,7 @@ func (s *step) missed(one *sent) {
 	}) {
 		h.Missed(one.Recipient, one.Channel)
 	}
-	to, known := s.desk.config.Settings.Recipient(s.hospital, one.Recipient)
+	to, known := s.alerting.config.Settings.Recipient(s.hospital, one.Recipient)
 	if !known || one.Event != m.Alert.Event {
 		return
 	}
@@ -158,7 +158,7 @@ func (s *step) missed(one *sent) {
 	}
 	recipient, decision := one.Recipient, one.Decision // what one points to moves
 	a := s.alert(&m.Alert)
-	s.letter(&a, decision, policy.Addressee{Recipient: recipient, Channel: channel, State: outbound.Pending}, tier)
+	s.writeMessage(&a, decision, policy.Addressee{Recipient: recipient, Channel: channel, State: outbound.Pending}, tier)
 	if m.Alert.Reason != policy.Cleared {
 		h.Reached = append(slices.Clip(h.Reached), policy.Reached{Recipient: recipient, Channel: channel})
 	}

@@ -9,17 +9,17 @@ import (
 	"svc/schemas"
 )
 
-// site gathers the records that administrators see in lists, encoded, by their
+// localSettings gathers the records that administrators see in lists, encoded, by their
 // keys without the hospital: rows of the terminology map, rules, locations,
 // switches, the codes of the worklist and the rooms that nobody has confirmed.
-type site struct {
+type localSettings struct {
 	changed map[string][]byte // since the last take; nil value: the record is gone
 	unknown map[int32]bool    // rooms that are listed
 	rooms   []int32           // whose records were written since
 }
 
-// note takes a record that was written, if it is one of those.
-func (l *site) note(hospital string, key []byte, s acuity.State, value []byte) {
+// addRecord takes a record that was written, if it is one of those.
+func (l *localSettings) addRecord(hospital string, key []byte, s acuity.State, value []byte) {
 	rest := key[len(hospital)+1:]
 	switch s := s.(type) {
 	case *acuity.MappingState, *acuity.RuleState, *acuity.PlaceState, *acuity.SwitchesState, *acuity.CodeState:
@@ -30,32 +30,32 @@ func (l *site) note(hospital string, key []byte, s acuity.State, value []byte) {
 		return
 	case nil:
 		kind, _, _ := bytes.Cut(rest, []byte("/"))
-		if !slices.Contains(siteKinds, string(kind)) {
+		if !slices.Contains(removableKinds, string(kind)) {
 			return
 		}
 	default:
 		return // nearly all: so no text is made of the key before
 	}
-	l.put(string(rest), value)
+	l.setRecord(string(rest), value)
 }
 
-func (l *site) put(name string, value []byte) {
+func (l *localSettings) setRecord(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
 	l.changed[name] = slices.Clone(value) // apart: the view keeps it
 }
 
-// room brings the list of unknown rooms in line with what the unit says of one.
-func (h *hospital) room(id int32) error {
+// updateUnknownRoom brings the list of unknown rooms in line with what the unit says of one.
+func (h *hospital) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
-	if s == nil && !h.site.unknown[id] {
+	if s == nil && !h.local.unknown[id] {
 		return nil // nearly all
 	}
 	name := schemas.RoomKey(h.id, id).String()[len(h.id)+1:]
 	if s == nil {
-		delete(h.site.unknown, id)
-		h.site.put(name, nil)
+		delete(h.local.unknown, id)
+		h.local.setRecord(name, nil)
 		return nil
 	}
 	value, err := schemas.EncodeState(h.scratch[:0], s)
@@ -63,28 +63,28 @@ func (h *hospital) room(id int32) error {
 		return err //nolint:wrapcheck // says what and why
 	}
 	h.scratch = value
-	h.site.unknown[id] = true
-	h.site.put(name, value)
+	h.local.unknown[id] = true
+	h.local.setRecord(name, value)
 	return nil
 }
 
-// siteKinds are the kinds of record that can go.
-var siteKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
+// removableKinds are the kinds of record that can go.
+var removableKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
 
-// take returns what changed since the last call.
-func (l *site) take() map[string][]byte {
+// takeChanged returns what changed since the last call.
+func (l *localSettings) takeChanged() map[string][]byte {
 	changed := l.changed
 	l.changed = nil
 	return changed
 }
 
-// all notes every record there is.
-func (h *hospital) all() error {
-	h.site = site{unknown: map[int32]bool{}}
+// addAllRecords notes every record there is.
+func (h *hospital) addAllRecords() error {
+	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error
 	h.unit.Site(func(key []byte, s acuity.State) {
 		if r, ok := s.(*acuity.RoomState); ok {
-			fault = errors.Join(fault, h.room(r.ID))
+			fault = errors.Join(fault, h.updateUnknownRoom(r.ID))
 			return
 		}
 		value, err := schemas.EncodeState(h.scratch[:0], s)
@@ -93,7 +93,7 @@ func (h *hospital) all() error {
 			return
 		}
 		h.scratch = value
-		h.site.note(h.id, key, s, value)
+		h.local.addRecord(h.id, key, s, value)
 	})
 	return fault
 }
