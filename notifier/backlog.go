@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// after returns the first event behind another one that is for this lane; nil:
-// there is none, or it is being read.
+// after returns the first event behind another one that is for this queue. It returns
+// nil if there is none or it is still being read.
 func (r *runner) after(before *waiting) *waiting {
 	if r.second() {
 		return r.nextOfJob(before)
@@ -52,13 +52,13 @@ func (r *runner) after(before *waiting) *waiting {
 	return pass(h.after(from))
 }
 
-// idle says that no event of the hospital lies behind the cursor. Those on their
-// way to the ledger will lie behind its end.
+// idle reports whether no event of the hospital lies behind the cursor. Events not
+// acknowledged by the ledger yet will lie behind its end.
 func (r *runner) idle() bool {
 	return r.head == nil && !r.busy && r.queue.Cursor+1 >= r.e.h.floor && len(r.e.h.after(r.queue.Cursor)) == 0
 }
 
-// forget drops what was read back and is done with.
+// forget drops the events read back up to an offset; they are done.
 func (r *runner) forget(at int64) {
 	for len(r.own) > 0 && r.own[0].at <= at {
 		r.e.h.t.n.memory -= r.own[0].size()
@@ -69,7 +69,7 @@ func (r *runner) forget(at int64) {
 	}
 }
 
-// read gets the events of the hospital from an offset of the ledger on, a few.
+// read reads a few events of the hospital from an offset of the ledger on.
 func (r *runner) read(from int64) {
 	if r.reading {
 		return
@@ -99,8 +99,9 @@ func (r *runner) read(from int64) {
 	})
 }
 
-// readAside has the ledger read beside the loop, by few at once: each takes a reader of
-// its own, and after a restart every lane that is far behind wants one.
+// readAside runs a read of the ledger in its own goroutine, a few at a time. Each
+// needs a reader of its own, and after a restart every queue that is far behind wants
+// one.
 func (n *Notifier) readAside(read func()) {
 	if n.reads == readsAtOnce {
 		n.toRead = append(n.toRead, read)
@@ -120,8 +121,8 @@ func (n *Notifier) readAside(read func()) {
 	}()
 }
 
-// trimRead cuts what was read back up to an offset to what a lane that fails needs:
-// its head, and one to probe with. Thousands may be down for hours.
+// trimRead cuts events that were read back to what a failing queue needs: its head,
+// and one event to probe with. Thousands of endpoints may be down for hours.
 func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	if r.queue.FailingSince.IsZero() {
 		return list, to
@@ -129,7 +130,7 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	wanted := 0
 	for i, w := range list {
 		if !wants(r.hook, w) {
-			continue // kept: filters hold when an event is sent
+			continue // stays in the list: filters apply when an event is sent
 		}
 		if wanted++; wanted == 2 { //nolint:mnd // a head and a probe
 			return slices.Clone(list[:i+1]), w.at + 1
@@ -138,8 +139,8 @@ func (r *runner) trimRead(list []*waiting, to int64) ([]*waiting, int64) {
 	return list, to
 }
 
-// events reads those of a hospital from an offset of the ledger on, for as long
-// as more says so. It returns the offset up to which that is all.
+// events reads the events of a hospital from an offset of the ledger on, while more
+// returns true. The list is complete up to the offset that it returns.
 func (n *Notifier) events(ctx context.Context, partition int32, hospital string, from int64, more func(at int64, found int) bool) (list []*waiting, to int64, err error) {
 	ids, term := map[string]bool{}, int64(0)
 	to = -1
@@ -149,7 +150,7 @@ func (n *Notifier) events(ctx context.Context, partition int32, hospital string,
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		if !ok || e.Hospital != hospital || e.Ownership < term || ids[e.ID] { // the last two: of an owner that was stopped and went on
+		if !ok || e.Hospital != hospital || e.Ownership < term || ids[e.ID] { // the last two conditions: written by an earlier owner that was frozen and went on
 			return true
 		}
 		term, ids[e.ID] = e.Ownership, true

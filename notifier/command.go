@@ -7,7 +7,7 @@ import (
 	"svc/notifier/event"
 )
 
-// The reasons for which a command could not be done.
+// The reasons why a command could not be done.
 const (
 	reasonEndpoint = "no_endpoint"
 	reasonDelivery = "no_delivery"
@@ -17,19 +17,19 @@ const (
 	reasonStopped  = "stopped"
 )
 
-// progressEvery is how often a long command says how far it is.
+// progressEvery is how often a long command reports its progress.
 const progressEvery = time.Second
 
-// command is one that is not done yet.
+// command is a command that is not finished.
 type command struct {
 	h       *hospital
 	order   outbound.Order
-	at      int64 // in the ledger
+	at      int64 // ledger offset of its record
 	written time.Time
 	over    bool
 }
 
-// addCommand takes a command that is new.
+// addCommand starts a new command.
 func (h *hospital) addCommand(at int64, o *outbound.Order) {
 	id := o.Command.ID
 	if h.orders[id] != nil || h.done[id] {
@@ -65,7 +65,7 @@ func (c *command) run() {
 	}
 }
 
-// write stores how far the command is.
+// write stores the progress of the command.
 func (c *command) write() {
 	n := c.h.t.n
 	c.written = n.clock.readTime()
@@ -80,7 +80,7 @@ func (c *command) write() {
 	})
 }
 
-// finish ends the command; a reason says why it was not done.
+// finish ends the command; a reason says why it could not be done.
 func (c *command) finish(reason string) {
 	if c.over {
 		return
@@ -115,7 +115,7 @@ func (c *command) test() {
 	}
 	e := h.endpoints[o.Endpoint]
 	if e == nil {
-		h.reconcile() // the settings may have come after the command
+		h.reconcile() // the settings may arrive after the command
 		if e = h.endpoints[o.Endpoint]; e == nil {
 			c.finish(reasonEndpoint)
 			return
@@ -147,7 +147,7 @@ func (c *command) retry() {
 			}
 		case *outbound.Entry:
 			if e.Delivery.ID == o.Delivery && e.Delivery.Hospital == o.Hospital {
-				if found != nil && len(e.Sealed) == 0 { // of a receipt, which does not know the words
+				if found != nil && len(e.Sealed) == 0 { // a receipt's record has no text
 					e.Sealed = found.Sealed
 				}
 				found = e
@@ -177,7 +177,8 @@ func (c *command) retry() {
 	})
 }
 
-// scan reads the ledger from a little before an instant on, beside the loop.
+// scan reads the hospital's ledger entries from a minute before since, in its own
+// goroutine. Then the loop calls done.
 func (c *command) scan(since time.Time, each func(at int64, entry any), done func()) {
 	t := c.h.t
 	go func() {

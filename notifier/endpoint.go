@@ -9,16 +9,16 @@ import (
 	"svc/notifier/endpointqueue"
 )
 
-// deleted is the reason in the last record of a lane whose endpoint is gone.
+// deleted is the reason in the last record of a queue whose endpoint was removed.
 const deleted = "deleted"
 
-// endpoint is one webhook of a hospital: the lane that every endpoint has, and a
-// second one while a command needs it.
+// endpoint is one webhook of a hospital. It has a main queue, and a second one while
+// a command needs it.
 type endpoint struct {
 	h       *hospital
 	id      string
 	host    string
-	version int64 // of the settings we know
+	version int64 // version of the settings in use
 	gone    bool
 	enabled bool
 
@@ -26,18 +26,20 @@ type endpoint struct {
 	second *runner
 
 	recordAt  int64 // ledger offset of the queue's record
-	openAt    int64 // of its open head; -1: none
+	openAt    int64 // ledger offset of the record of its open head; -1: none
 	recordSet time.Time
 	reported  outbound.Health
 }
 
-// newEndpoint makes one, as the ledger has it or at the end of what there is.
+// newEndpoint returns an endpoint with its state in the ledger. A new one begins at
+// the end of the ledger.
 func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *endpoint {
 	now := h.t.n.clock.readTime()
 	e := &endpoint{h: h, id: hook.ID, recordAt: h.t.end, openAt: -1}
 	e.main.e = e
 	if known == nil {
-		// Events of before its creation are not for it, whenever we hear of it.
+		// An event from before its creation is not for it, however late we learn of
+		// the endpoint.
 		e.main.queue.Cursor = h.floor - 1
 		e.write()
 		return e
@@ -48,7 +50,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 		Disabled: r.Disabled, Noticed: endpointqueue.Notice(r.Noticed), //nolint:gosec // one of four
 	}
 	e.version = r.Version
-	if e.recordAt = known.at; known.at < 0 { // its record is older than the fold: written anew
+	if e.recordAt = known.at; known.at < 0 { // its record is older than the fold, so it is written again
 		e.write()
 	}
 	e.recordSet = now
@@ -69,7 +71,7 @@ func newEndpoint(h *hospital, hook *outbound.Webhook, known *foldedEndpoint) *en
 	return e
 }
 
-// updateSettings takes new settings.
+// updateSettings applies new settings.
 func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 	was := e.paused()
 	e.host = ""
@@ -86,16 +88,17 @@ func (e *endpoint) updateSettings(hook *outbound.Webhook) {
 		e.version = hook.Version
 	}
 	if r := &e.main; e.paused() != was && !r.busy && r.head != nil && len(r.tries) > 0 {
-		r.open(r.head, r.tries) // its next attempt is at another time
+		r.open(r.head, r.tries) // the time of its next attempt has changed
 	}
 	e.main.schedule()
 	e.report()
 }
 
-// paused says that nothing goes to it by itself.
+// paused reports whether the main queue sends nothing.
 func (e *endpoint) paused() bool { return !e.enabled || e.main.queue.Disabled != "" }
 
-// remove ends a lane for good: what is in flight ends, the rest is cancelled.
+// remove ends the queues for good: the attempt in flight finishes, the rest is
+// cancelled.
 func (e *endpoint) remove() {
 	e.gone = true
 	for _, r := range []*runner{&e.main, e.second} {
@@ -121,9 +124,9 @@ func (e *endpoint) remove() {
 	e.write()
 }
 
-// write stores the state of the lane. One for which nothing waits stands at the end
-// of the ledger as we know it, so that a restore that begins there finds it whole;
-// else each would read what lies between by itself.
+// write stores the state of the main queue. The cursor of an idle queue moves to the
+// known end of the ledger. A restore that begins there then has all its events;
+// otherwise each queue would read the gap by itself.
 func (e *endpoint) write() {
 	l := &e.main.queue
 	from := int64(1<<63 - 1)
@@ -145,7 +148,7 @@ func (e *endpoint) low() int64 {
 	return e.recordAt
 }
 
-// report tells the lists how the endpoint fares.
+// report updates the health of the endpoint in the lists.
 func (e *endpoint) report() {
 	l := &e.main.queue
 	h := outbound.Health{Status: "active", FailingSince: l.FailingSince, Waiting: e.main.backlog}
@@ -163,7 +166,7 @@ func (e *endpoint) report() {
 	}
 }
 
-// notice tells the log, and People, what has become of the endpoint.
+// notice reports the new state of the endpoint to the log and to People.
 func (e *endpoint) notice(now time.Time, v endpointqueue.Verdict) {
 	kind := map[endpointqueue.Notice]NoticeKind{
 		endpointqueue.FailingHour: NoticeFailing1h, endpointqueue.FailingDay: NoticeFailing24h, endpointqueue.Disabled: NoticeDisabled, endpointqueue.Recovered: NoticeRecovered,
@@ -193,7 +196,7 @@ func (e *endpoint) close() {
 	e.main.count(-e.main.backlog)
 }
 
-// wants says whether an endpoint asked for an event.
+// wants reports whether an event is for an endpoint.
 func wants(hook *outbound.Webhook, w *waiting) bool {
 	switch {
 	case hook == nil || w.Command != "":
@@ -206,7 +209,8 @@ func wants(hook *outbound.Webhook, w *waiting) bool {
 	return subscribed(hook, hook.Events, w)
 }
 
-// subscribed says whether an event is one of some, in a room that the endpoint has.
+// subscribed reports whether an event is one of events, and in a room that the
+// endpoint wants.
 func subscribed(hook *outbound.Webhook, events []string, w *waiting) bool {
 	if !slices.Contains(events, w.Event.Event) {
 		return false

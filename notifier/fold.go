@@ -9,18 +9,18 @@ import (
 	"svc/notifier/event"
 )
 
-// fold makes the hospitals of a term of its ledger. What is final beats what is
-// open, and nothing of an earlier term overrides a later one: a process that was
-// stopped and goes on may still write for a moment.
+// fold rebuilds the hospitals of an ownership from its ledger. A final entry beats an
+// open one, and an entry of an earlier ownership never overrides one of a later: a
+// frozen process that goes on may still write for a moment.
 type fold struct {
 	ownership *ownership
-	source    int64 // highest offset of the verdicts that an event is of
+	source    int64 // highest offset in the verdicts that an event was made from
 	ids       map[string]bool
-	over      map[*hospital]map[string]ended // messages that are final, by id
+	over      map[*hospital]map[string]ended // final messages, by id
 	entries   int
 }
 
-// end hands on what takes the whole fold to know.
+// end sets the state that is known only after the last entry.
 func (f *fold) end() {
 	for h, letters := range f.over {
 		h.ended = slices.SortedFunc(maps.Values(letters), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
@@ -42,7 +42,7 @@ func (f *fold) apply(offset int64, entry any) {
 	case *outbound.EndpointQueue:
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
-		cursor := max(l.record.Cursor, e.Cursor) // what is final is so whoever wrote it
+		cursor := max(l.record.Cursor, e.Cursor) // a final state holds, whoever wrote it
 		if !f.late(e.Ownership) {
 			l.record, l.at = *e, offset
 		}
@@ -57,8 +57,8 @@ func (f *fold) apply(offset int64, entry any) {
 	}
 }
 
-// late says that an entry is of a term that another had followed when it was
-// written: of a process that was frozen, and goes on.
+// late reports whether an entry is of an earlier ownership than one before it in the
+// ledger: a frozen process went on and wrote it.
 func (f *fold) late(term int64) bool {
 	if term < f.ownership.number {
 		return true
@@ -101,7 +101,7 @@ func (f *fold) event(offset int64, e *outbound.Event) {
 	}
 }
 
-// endpoint returns what is known of an endpoint.
+// endpoint returns the state of an endpoint, which may be new.
 func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 	l := h.folded[endpoint]
 	if l == nil {
@@ -136,21 +136,21 @@ func (f *fold) delivery(offset int64, e *outbound.Entry) {
 		l.record.Cursor = max(l.record.Cursor, e.Position)
 		return
 	}
-	// The open one that counts is the head: the first that is not final.
+	// Among the open entries the head counts, the first that is not final.
 	if l.open == nil || l.open.Position <= l.record.Cursor || e.Position <= l.open.Position {
 		l.open, l.openAt = e, offset
 	}
 }
 
-// messageEnded notes a message that is final. Whether People have heard of it is not
-// known, so they hear of it again. Of two records of one the later counts: a receipt
-// may say that what was delivered did not arrive.
+// messageEnded records a final message. Whether People have seen its end is unknown,
+// so they get it again. The later of two records counts: a receipt may say that a
+// delivered message did not arrive.
 func (f *fold) messageEnded(h *hospital, offset int64, e *outbound.Entry) {
 	if f.over[h] == nil {
 		f.over[h] = map[string]ended{}
 	}
 	one := *e
-	one.Sealed = nil // its words are of no use any more
+	one.Sealed = nil // its text is not needed any more
 	f.over[h][e.Delivery.ID] = ended{offset, one}
 }
 

@@ -10,14 +10,14 @@ import (
 	"svc/internal/outbound"
 )
 
-// waiting is an event in memory, of which there is one for all endpoints.
+// waiting is an event in memory. All endpoints share it.
 type waiting struct {
 	*outbound.Event
-	at    int64     // in the ledger
-	since time.Time // when it came there; zero: before our ownership
+	at    int64     // ledger offset
+	since time.Time // when it was stored; zero: before our ownership
 }
 
-// size is what it takes in memory, about.
+// size returns the approximate bytes of memory that it takes.
 func (w *waiting) size() int { return len(w.Body) + 256 }
 
 // unseenChange is a change of the level that People have not seen yet.
@@ -26,24 +26,24 @@ type unseenChange struct {
 	change LevelChange
 }
 
-// ended is a letter that became final and that People have not seen since.
+// ended is a message that became final and that People have not seen since.
 type ended struct {
-	at    int64 // of what the ledger knows of it, or older
+	at    int64 // ledger offset of its record before it ended, or older
 	entry outbound.Entry
 }
 
-// hospital is one tenant of a term.
+// hospital is one tenant of an ownership.
 type hospital struct {
 	t  *ownership
 	id string
 
-	log   []*waiting // from floor on, in the order of the ledger
+	log   []*waiting // events from floor on, in the order of the ledger
 	floor int64
-	bytes int // of log
+	bytes int // bytes of log
 
-	version int64           // of the last change whose events are in the ledger
-	whole   int64           // version up to which we know that all events are
-	ids     map[string]bool // of that change's events
+	version int64           // last change whose events are in the ledger
+	whole   int64           // all events up to this version are in the ledger
+	ids     map[string]bool // event ids of the change at version
 	level   acuity.Level
 	known   bool
 
@@ -51,27 +51,27 @@ type hospital struct {
 	folded    map[string]*foldedEndpoint // until resume
 
 	messages map[string]*message
-	sent     map[string]bool // messages that are final, and alerts: not sent again by a step that is repeated
+	sent     map[string]bool // ids of final messages and of alerts: a repeated step does not send them again
 	orders   map[string]*command
-	done     map[string]bool // orders likewise
+	done     map[string]bool // ids of finished commands: not done again
 
-	unitAt  int64     // ledger offset of its record, or of its first event; -1: has none
-	unitSet time.Time // when that was given to the ledger
+	unitAt  int64     // ledger offset of its HospitalState, or of its first event; -1: none
+	unitSet time.Time // when that record was passed to the ledger
 
-	policy    []byte  // what People remember
-	storing   []int64 // versions whose change of the level is on its way to the ledger
+	policy    []byte  // memory of People
+	storing   []int64 // versions whose change of the level is not acknowledged by the ledger yet
 	unseen    []unseenChange
 	commands  []outbound.Command
 	ended     []ended
 	notices   []Notice
-	handed    int64   // oldest entry of the ledger that the step under way is about
-	unsaved   []int64 // the same of steps whose outcome is on its way to the ledger
+	handed    int64   // oldest ledger entry that the running step handles
+	unsaved   []int64 // handed of each step whose outcome the ledger has not acknowledged
 	stepping  bool
-	askPeople bool // People are asked even if nothing happened
+	askPeople bool // a step is due even if nothing happened
 	wake      timer
 }
 
-// foldedEndpoint is an endpoint as the ledger has it.
+// foldedEndpoint is the state of an endpoint in the ledger.
 type foldedEndpoint struct {
 	record outbound.EndpointQueue
 	at     int64
@@ -87,14 +87,14 @@ func newHospital(t *ownership, id string) *hospital {
 	}
 }
 
-// resume begins the work on what the fold has found.
+// resume starts the work on the restored state.
 func (h *hospital) resume() {
 	h.t.n.memory += h.bytes
 	h.unseen = slices.DeleteFunc(h.unseen, func(u unseenChange) bool { return u.change.Version <= h.whole })
 	if h.t.n.cfg.People == nil {
 		h.unseen, h.ended = nil, nil
 	}
-	h.askPeople = h.policy != nil // its timers are not in the ledger
+	h.askPeople = h.policy != nil // the timers of People are not in the ledger
 	h.reconcile()
 	h.folded = map[string]*foldedEndpoint{}
 	for _, l := range h.messages {
@@ -106,7 +106,7 @@ func (h *hospital) resume() {
 	h.trim(h.t.n.clock.readTime())
 }
 
-// reconcile brings the endpoints in line with the settings.
+// reconcile makes the endpoints match the settings.
 func (h *hospital) reconcile() {
 	n := h.t.n
 	hooks := n.cfg.Settings.Webhooks(h.id)
@@ -134,9 +134,9 @@ func (h *hospital) reconcile() {
 	}
 }
 
-// addChange makes the events of a change durable, and then sends them on their way. A
-// checkpoint of the verdicts repeats the last change of each hospital: what is
-// known is not told again.
+// addChange stores the events of a change and then sends them. A checkpoint of the
+// verdicts repeats the last change of each hospital: its events are known and are not
+// sent again.
 func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 	if c.Version < h.version || c.Version <= h.whole {
 		return
@@ -204,14 +204,14 @@ func (h *hospital) add(w *waiting) {
 	}
 }
 
-// after returns the events in memory behind an offset.
+// after returns the events in memory behind a ledger offset.
 func (h *hospital) after(at int64) []*waiting {
 	i := sort.Search(len(h.log), func(i int) bool { return h.log[i].at > at })
 	return h.log[i:]
 }
 
-// trim drops the events that no endpoint waits for. One that is disabled, or
-// behind what is in memory, reads the ledger.
+// trim drops the events that no endpoint waits for. An endpoint that is disabled or
+// further behind reads the ledger.
 func (h *hospital) trim(now time.Time) {
 	least := int64(1<<63 - 1)
 	for _, e := range h.endpoints {
@@ -226,7 +226,7 @@ func (h *hospital) trim(now time.Time) {
 	h.dropEvents(k)
 }
 
-// dropEvents forgets the first k events.
+// dropEvents drops the first k events from memory.
 func (h *hospital) dropEvents(k int) {
 	if k == 0 {
 		return
@@ -241,10 +241,10 @@ func (h *hospital) dropEvents(k int) {
 	h.log = append(make([]*waiting, 0, len(h.log)-k), h.log[k:]...)
 }
 
-// nothing is behind every entry of the ledger.
+// nothing is an offset behind every entry of the ledger.
 const nothing = int64(1<<63 - 1)
 
-// low is the oldest entry of the ledger that a restore needs of this hospital.
+// low returns the oldest ledger offset that a restore needs for this hospital.
 func (h *hospital) low() int64 {
 	low := min(h.oldestAsked(), h.handed)
 	if h.unitAt >= 0 {
@@ -265,7 +265,7 @@ func (h *hospital) low() int64 {
 	return low
 }
 
-// oldestAsked is the oldest entry of what the next step will be about.
+// oldestAsked returns the oldest ledger offset that the next step will handle.
 func (h *hospital) oldestAsked() int64 {
 	low := nothing
 	if len(h.unseen) > 0 {
@@ -277,12 +277,13 @@ func (h *hospital) oldestAsked() int64 {
 	return low
 }
 
-// write stores what we know of the hospital.
+// write stores the HospitalState.
 func (h *hospital) write() { h.writeThen(func() {}) }
 
 func (h *hospital) writeThen(stored func()) {
 	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Ownership: h.t.number}
-	// Of those from here on a restore makes changes that People have not seen.
+	// A restore passes the changes after this version to People, so it must not
+	// exceed the first that they have not seen.
 	if len(h.unseen) > 0 {
 		u.Version = min(u.Version, h.unseen[0].change.Version-1)
 	}
@@ -296,13 +297,13 @@ func (h *hospital) writeThen(stored func()) {
 	})
 }
 
-// rewrite stores anew what would make a restore begin far back.
+// rewrite writes old records again, so that a restore need not begin far back.
 func (h *hospital) rewrite(now time.Time) {
 	if h.t.stopping {
 		return
 	}
 	if len(h.sent) > keepSent && !h.stepping {
-		clear(h.sent) // a step is repeated after a restart at most
+		clear(h.sent) // only a restart repeats a step
 	}
 	if h.unitAt >= 0 && now.Sub(h.unitSet) >= rewriteAge {
 		h.write()

@@ -10,14 +10,14 @@ import (
 	"svc/notifier/event"
 )
 
-// Change is one committed change with its place on the verdicts.
+// Change is one committed change with its offset in the verdicts.
 type Change struct {
 	Offset int64
 	Change *acuity.Change
 }
 
-// Changes takes committed changes of a partition, in order, maybe none, up to an
-// offset; behind says that more lie in the log.
+// Changes accepts committed changes of a partition in order, maybe none, up to the
+// offset through. With behind more lie in the log.
 func (n *Notifier) Changes(partition int32, changes []Change, through int64, behind bool) error {
 	all := make([]changeEvents, 0, len(changes))
 	for _, c := range changes {
@@ -27,7 +27,7 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 		}
 		all = append(all, changeEvents{c.Change, events})
 	}
-	n.saves.Add(1) // until the loop has seen them
+	n.saves.Add(1) // until the loop has handled them
 	n.post(func() {
 		n.saved()
 		if t := n.owned[partition]; t != nil {
@@ -37,16 +37,16 @@ func (n *Notifier) Changes(partition int32, changes []Change, through int64, beh
 	return nil
 }
 
-// changeEvents is a change with the events that it is told by.
+// changeEvents is a change with the events made from it.
 type changeEvents struct {
 	change *acuity.Change
 	events []outbound.Event
 }
 
-// Order takes a command that somebody wrote into the ledger.
+// Order accepts a command that somebody wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
 	if o.Ownership != 0 || o.Progress.Done {
-		return // our own writing
+		return // our own record
 	}
 	n.post(func() {
 		if t := n.owned[partition]; t != nil {
@@ -56,7 +56,7 @@ func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
 	})
 }
 
-// SettingsChanged says that the endpoints of a hospital are others now.
+// SettingsChanged applies new settings of a hospital.
 func (n *Notifier) SettingsChanged(hospital string) {
 	n.post(func() {
 		if t := n.owned[n.cfg.Partition(hospital)]; t != nil {
@@ -75,8 +75,8 @@ func (n *Notifier) SettingsChanged(hospital string) {
 	})
 }
 
-// Room waits until more changes are wanted: the ledger is not far behind. It is
-// false if ctx ends before.
+// Room waits until the notifier accepts more changes, because the ledger is not far
+// behind. It returns false if ctx ends before.
 func (n *Notifier) Room(ctx context.Context) bool {
 	for n.saves.Load() >= saveAtOnce {
 		select {
@@ -88,21 +88,21 @@ func (n *Notifier) Room(ctx context.Context) bool {
 	return true
 }
 
-// saved counts off an entry that is on its way no more.
+// saved counts an acknowledged entry.
 func (n *Notifier) saved() {
 	if n.saves.Add(-1) == saveAtOnce-1 {
 		select {
 		case n.capacity <- struct{}{}:
-		default: // who waits has not looked yet
+		default: // the signal before was not taken yet
 		}
 	}
 }
 
-// refillSpan is how far back lists are made anew from the ledger.
+// refillSpan is how far back lists are rebuilt from the ledger.
 const refillSpan = 7 * 24 * time.Hour
 
-// RefillLists gives the board all that the ledger of a partition knows of the last week:
-// the lists were lost.
+// RefillLists writes the last week of a partition's ledger to the lists, because they
+// were lost.
 func (n *Notifier) RefillLists(ctx context.Context, partition int32) error {
 	from, err := n.cfg.Ledger.At(ctx, partition, n.clock.readTime().Add(-refillSpan))
 	if err != nil {
@@ -126,7 +126,7 @@ func (n *Notifier) RefillLists(ctx context.Context, partition int32) error {
 					e.reported = outbound.Health{}
 					e.report()
 				}
-				h.askPeople = true // People list the episode, and where its link leads
+				h.askPeople = true // the step lists the alert run and the target of its link
 				h.consider()
 			}
 		}

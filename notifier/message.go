@@ -10,14 +10,14 @@ import (
 type message struct {
 	h     *hospital
 	entry outbound.Entry
-	at    int64 // in the ledger
+	at    int64 // ledger offset of its record
 	timer timer
 	busy  bool
 	over  bool
 }
 
-// post stores a letter and sends it. One that the ledger knows is left as it is:
-// a step that a crash interrupted is taken again, and writes the same again.
+// post stores a message and sends it. A message that the ledger has is left as it is:
+// a step that a crash interrupted is repeated, and writes the same messages again.
 func (h *hospital) post(l Message, command string) {
 	d := l.Delivery
 	if h.messages[d.ID] != nil || h.sent[d.ID] && d.State == outbound.Pending {
@@ -34,7 +34,7 @@ func (h *hospital) post(l Message, command string) {
 	one.save(one.schedule)
 }
 
-// resend sends a letter once more, for a command.
+// resend sends a message once more for a command.
 func (h *hospital) resend(e *outbound.Entry, c *command) {
 	if old := h.messages[e.Delivery.ID]; old != nil {
 		old.entry.Delivery.NextAttemptAt = time.Time{}
@@ -52,34 +52,34 @@ func (h *hospital) resend(e *outbound.Entry, c *command) {
 	one.save(one.schedule)
 }
 
-// retryWindow is how long a letter that is sent again by hand is tried.
+// retryWindow is how long a message that is sent again by command is tried.
 const retryWindow = 30 * time.Minute
 
-// resume goes on with a letter of the ledger.
+// resume continues a message that the ledger has.
 func (l *message) resume() {
 	l.h.t.n.cfg.Metrics.Waiting(l.entry.Delivery.Channel, 1)
 	if most := l.h.t.n.clock.readTime().Add(retryWindow); l.entry.Delivery.NextAttemptAt.After(most) {
-		l.entry.Delivery.NextAttemptAt = most // a clock of the past
+		l.entry.Delivery.NextAttemptAt = most // the clock had run ahead when it was set
 	}
 	l.reopen()
 	l.schedule()
 }
 
-// reopen has a letter that did not open tried at once: this process may have the
-// key, or the address was set anew.
+// reopen makes a message that did not decrypt due at once: this process may have the
+// key, or the address was changed.
 func (l *message) reopen() {
 	if l.closed() {
 		l.entry.Delivery.NextAttemptAt = time.Time{}
 	}
 }
 
-// closed reports whether the letter did not open when it was tried last.
+// closed reports whether the message did not decrypt at its last attempt.
 func (l *message) closed() bool {
 	all := l.entry.Delivery.Attempts
 	return len(all) > 0 && all[len(all)-1].Class == outbound.ClassSealed
 }
 
-// schedule sends the letter, now or when it is due.
+// schedule sends the message now, or sets a timer for when it is due.
 func (l *message) schedule() {
 	t := l.h.t
 	n := t.n
@@ -163,7 +163,7 @@ func (l *message) ended(began time.Time, r outbound.Result) {
 		"hospital", d.Hospital, "endpoint", d.EndpointID, "channel", d.Channel, "delivery", d.ID, "event", d.Event, "attempt", a.N,
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", d.NextAttemptAt)
 	switch {
-	case l.over: // superseded meanwhile; what was accepted has gone
+	case l.over: // superseded meanwhile; an accepted message cannot be taken back
 	case r.Class == outbound.ClassInterrupted:
 		l.schedule()
 	case r.Class == outbound.ClassOK:
@@ -174,14 +174,14 @@ func (l *message) ended(began time.Time, r outbound.Result) {
 		l.end(outbound.Expired, string(r.Class))
 	default:
 		l.save(l.schedule)
-		if l.closed() != wasClosed { // People call somebody else meanwhile
+		if l.closed() != wasClosed { // People may alert somebody else meanwhile
 			l.h.askPeople = true
 			l.h.consider()
 		}
 	}
 }
 
-// end makes the letter final, and has People look at it.
+// end makes the message final and asks People for a step.
 func (l *message) end(state outbound.State, reason string) {
 	h := l.h
 	n := h.t.n

@@ -1,21 +1,21 @@
-// Package notifier tells those who asked of every committed change of a verdict:
-// machines each change in order, people damped alerts.
+// Package notifier turns committed changes of verdicts into messages: webhooks get
+// each change in order, people get damped alerts.
 //
-//   - An [outbound.Event] is made of each effect of a change and stored in the
-//     ledger before anything is sent of it.
-//   - A lane is one endpoint: the events of its hospital in the order of the
-//     ledger, one under way, the next when the one before is final. Beside it a
-//     second lane takes what commands ask for.
-//   - A letter is a mail or an SMS, which [People] wrote.
-//   - A term is one ownership of a partition: the fold of its ledger, the work,
-//     and the end, after which nothing is written any more.
+//   - An [outbound.Event] is made for each effect of a change. It is stored in the
+//     ledger before any request is sent for it.
+//   - An endpoint queue sends the events of its hospital to one endpoint in the order
+//     of the ledger. One is in flight; the next is sent when it is final. A second
+//     queue of the endpoint sends what commands ask for.
+//   - A message is a mail or an SMS, which [People] wrote.
+//   - An ownership is the time in which this process owns a partition. It begins with
+//     the fold of the partition's ledger. After its end nothing is written any more.
 //
-// Nothing is lost: the position in the verdicts is committed only behind events
-// that are in the ledger. What was accepted and not yet noted is sent again: the
-// same id, the same bytes.
+// Nothing is lost: a position in the verdicts is committed only when the events
+// before it are in the ledger. A request that was accepted but not recorded is sent
+// again with the same id and the same bytes.
 //
-// One goroutine owns all terms; attempts, reads of the ledger and steps of
-// [People] run beside it and come back as messages.
+// One goroutine, the loop, owns all ownerships. Attempts, reads of the ledger and
+// steps of [People] run in their own goroutines and post their results to the loop.
 package notifier
 
 import (
@@ -31,11 +31,11 @@ import (
 	"svc/internal/outbound"
 )
 
-// Config is what a notifier works with. People may be nil: nobody is alerted.
+// Config holds the dependencies of a notifier. Without People nobody is alerted.
 type Config struct {
 	Settings  Settings
 	Ledger    Ledger
-	LedgerID  string // of the topic: a position in another one says nothing
+	LedgerID  string // of the topic; a position in another ledger is ignored
 	Partition func(hospital string) int32
 	Lists     DeliveryList
 	People    People
@@ -44,31 +44,31 @@ type Config struct {
 	Log       *slog.Logger
 
 	Now    func() time.Time // nil: the clock of the machine
-	Drain  time.Duration    // for requests in flight when a partition goes; 0: 5 s
+	Drain  time.Duration    // wait for requests in flight when a partition is revoked; 0: 5 s
 	Limits Limits
 }
 
-// Limits bound what is under way. A zero field is the default.
+// Limits bound the work in progress. A zero field is the default.
 type Limits struct {
-	InFlight int // requests at once; 512
-	PerHost  int // of them to one host; 32
-	Slow     int // of them to endpoints that failed or took > 2 s last; 128
-	Memory   int // bytes of events that wait; 64 MiB
-	Unsaved  int // outcomes of a queue that the ledger has not acknowledged; 8
+	InFlight int // requests in flight; 512
+	PerHost  int // requests in flight to one host; 32
+	Slow     int // requests in flight to endpoints whose last attempt failed or took > 2 s; 128
+	Memory   int // bytes of waiting events; 64 MiB
+	Unsaved  int // outcomes of one queue that the ledger has not acknowledged; 8
 }
 
 const (
-	keepBacklog = 64              // events of a long backlog in memory
-	keepRecent  = 5 * time.Second // every event stays so long: a new endpoint may ask for it
+	keepBacklog = 64              // events of a long backlog that stay in memory
+	keepRecent  = 5 * time.Second // each event stays in memory so long: a new endpoint may want it
 	sweepEvery  = 10 * time.Second
-	rewriteAge  = time.Hour // of the record of a queue or a unit: the restore begins at the oldest
-	keepSent    = 4096      // ids
-	readsAtOnce = 8         // of the ledger, by queues that are far behind
-	saveAtOnce  = 5000      // entries on their way to the ledger before no more changes are wanted
+	rewriteAge  = time.Hour // age at which the record of a queue or a hospital is written again: a restore begins at the oldest record
+	keepSent    = 4096      // message ids that a hospital remembers as sent
+	readsAtOnce = 8         // concurrent reads of the ledger by queues that are far behind
+	saveAtOnce  = 5000      // unacknowledged ledger entries beyond which no more changes are accepted
 )
 
-// Notifier is the work of one process. Take to Fault are called by a member of a
-// consumer group, in the order that internal/stream promises.
+// Notifier is the work of one process. A member of a consumer group calls its methods
+// in the order that internal/stream promises.
 type Notifier struct {
 	cfg   Config
 	log   *slog.Logger
@@ -77,22 +77,22 @@ type Notifier struct {
 	mail       mailbox
 	ended      chan struct{} // closed when Run has returned
 	fault      atomic.Pointer[error]
-	saves      atomic.Int64  // entries on their way to the ledger
-	capacity   chan struct{} // they are fewer than too many again
-	ownedCount atomic.Int64  // ownerships, for who looks
+	saves      atomic.Int64  // ledger entries not acknowledged yet
+	capacity   chan struct{} // signals that saves has fallen below saveAtOnce
+	ownedCount atomic.Int64  // current ownerships, for readers outside the loop
 	everOwned  atomic.Int64  // ownerships ever begun
 
 	// Only the loop touches these.
 	owned   map[int32]*ownership
 	timers  timers
 	queue   queue
-	memory  int // bytes of events
-	reads   int // of the ledger, under way
+	memory  int // bytes of events in memory
+	reads   int // reads of the ledger in progress
 	toRead  []func()
 	sweepAt time.Time
 }
 
-// New returns a notifier; Run makes it work.
+// New returns a notifier. It works while Run runs.
 func New(cfg Config) *Notifier {
 	if cfg.Now == nil {
 		cfg.Now = time.Now //nolint:forbidigo // the loop keeps the clock: what it asks, the wall or how long it slept, is its work
@@ -109,7 +109,8 @@ func New(cfg Config) *Notifier {
 	return n
 }
 
-// Run works until ctx ends. It must outlive the member that feeds it.
+// Run is the loop; it returns when ctx ends. It must outlive the member that feeds
+// it.
 func (n *Notifier) Run(ctx context.Context) error {
 	defer close(n.ended)
 	timer := time.NewTimer(time.Hour) //nolint:forbidigo // the timer of the loop
@@ -142,10 +143,11 @@ func (n *Notifier) Run(ctx context.Context) error {
 	}
 }
 
-// post has do called by the loop.
+// post makes the loop call do.
 func (n *Notifier) post(do func()) { n.mail.put(do) }
 
-// call has do called by the loop and waits for it; false: the loop has ended.
+// call makes the loop call do and waits for it. It returns false if the loop has
+// ended.
 func (n *Notifier) call(do func()) bool {
 	done := make(chan struct{})
 	n.post(func() { do(); close(done) })
@@ -157,13 +159,14 @@ func (n *Notifier) call(do func()) bool {
 	}
 }
 
-// fail has all partitions taken anew: what the ledger knows is not known any more.
+// fail makes the caller assign all partitions anew after a ledger error, because the
+// state of the ledger is unknown then.
 func (n *Notifier) fail(err error) {
 	err = fmt.Errorf("ledger: %w", err)
 	n.fault.CompareAndSwap(nil, &err)
 }
 
-// sweep does what is due now and then: memory, hourly records, figures.
+// sweep does the periodic work: memory, hourly records, metrics.
 func (n *Notifier) sweep(now time.Time) {
 	for _, t := range n.owned {
 		for _, h := range t.hospitals {
@@ -175,8 +178,8 @@ func (n *Notifier) sweep(now time.Time) {
 	n.relieve()
 }
 
-// relieve keeps the events in memory within their bound: of the longest logs the
-// last few stay, and a lane that is further behind reads the ledger again.
+// relieve keeps the events in memory within their bound. It drops all but the last
+// few of the longest log. A queue that is further behind reads the ledger again.
 func (n *Notifier) relieve() {
 	for n.memory > n.cfg.Limits.Memory {
 		var longest *hospital
@@ -194,12 +197,12 @@ func (n *Notifier) relieve() {
 	}
 }
 
-// clock never falls, whatever the one of the machine does.
+// clock is a wall clock that never goes back, whatever the clock of the machine does.
 type clock struct {
 	now  func() time.Time
 	mu   sync.Mutex
 	last time.Time // wall clock
-	mono time.Time // when that was told
+	mono time.Time // monotonic time of that reading
 }
 
 func (c *clock) readTime() time.Time {
@@ -215,8 +218,8 @@ func (c *clock) readTime() time.Time {
 	return wall
 }
 
-// mailbox takes what others have the loop do. It is never full, so that nobody
-// who answers the loop waits for it; who asks is bounded.
+// mailbox queues functions for the loop. It is never full, so no goroutine that
+// answers the loop waits for it; the number of requests is bounded elsewhere.
 type mailbox struct {
 	mu    sync.Mutex
 	do    []func()

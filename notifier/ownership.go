@@ -4,34 +4,34 @@ import (
 	"context"
 )
 
-// ownership is one ownership of a partition.
+// ownership is the state of one partition while this process owns it.
 type ownership struct {
 	n         *Notifier
 	partition int32
-	number    int64 // above all of the ledger's
+	number    int64 // greater than all in the ledger
 	hospitals map[string]*hospital
 
-	next     int64  // position in the verdicts: all before is in the ledger
-	marks    []mark // positions that wait for entries on their way
+	next     int64  // position in the verdicts; all events before it are in the ledger
+	marks    []mark // positions that wait for acknowledgements
 	waiters  []waiter
-	begun    int64 // entries given to the ledger
-	saved    int64 // of them, acknowledged
-	floor    int64 // ledger offset from which on the hospitals know their events
-	end      int64 // behind the last entry of the ledger that we know of
+	begun    int64 // entries passed to the ledger
+	saved    int64 // entries that the ledger has acknowledged
+	floor    int64 // ledger offset from which the hospitals have their events in memory
+	end      int64 // offset behind the last known entry of the ledger
 	catching bool  // more changes lie in the log
 
-	saving   context.Context // of entries on their way; ends when the ownership is lost
+	saving   context.Context // context of unacknowledged entries; ends when the ownership is lost
 	lost     context.CancelFunc
-	attempts context.Context // ends with the patience for those in flight
+	attempts context.Context // context of attempts; cancelled when the drain time is over
 	cut      context.CancelFunc
 	inFlight int
-	stopping bool // nothing new begins
+	stopping bool // no new attempts or steps
 	gone     bool
 	idle     func() // called once when stopping and nothing is in flight
 }
 
-// mark is a position that holds once so many entries are stored, waiter what is
-// done then.
+// mark is a position that becomes valid once after entries are stored; waiter is
+// called then.
 type (
 	mark   struct{ after, next int64 }
 	waiter struct {
@@ -56,8 +56,9 @@ func (t *ownership) changes(all []changeEvents, through int64, behind bool) {
 	})
 }
 
-// low is where a restore may begin: at the oldest record of a lane or a unit,
-// the oldest open message or command, whichever is first.
+// low returns the ledger offset at which a restore may begin. It is the oldest record
+// of a queue or a hospital, or the oldest open message or command, whichever is
+// first.
 func (t *ownership) low() int64 {
 	low := t.end
 	for _, h := range t.hospitals {
@@ -66,7 +67,7 @@ func (t *ownership) low() int64 {
 	return low
 }
 
-// append gives an entry to the ledger; then is called when it is stored.
+// append passes an entry to the ledger and calls then when it is stored.
 func (t *ownership) append(entry any, then func(at int64)) {
 	t.begun++
 	t.n.saves.Add(1)
@@ -101,8 +102,8 @@ func (t *ownership) stored(at int64, err error, then func(int64)) {
 	t.drained()
 }
 
-// passed notes a position in the verdicts: it holds once all that was given to
-// the ledger so far is stored.
+// passed records a position in the verdicts. It becomes valid once all entries passed
+// to the ledger so far are stored.
 func (t *ownership) passed(next int64) {
 	if t.begun == t.saved {
 		t.next = max(t.next, next)
@@ -115,7 +116,7 @@ func (t *ownership) passed(next int64) {
 	t.marks = append(t.marks, mark{after: t.begun, next: next})
 }
 
-// whenSaved has do called when all that was given to the ledger so far is stored.
+// whenSaved calls do when all entries passed to the ledger so far are stored.
 func (t *ownership) whenSaved(do func()) {
 	if t.begun == t.saved {
 		do()
@@ -124,7 +125,7 @@ func (t *ownership) whenSaved(do func()) {
 	t.waiters = append(t.waiters, waiter{t.begun, do})
 }
 
-// drained ends the wait for what is under way.
+// drained ends the wait of Revoke if nothing is in flight any more.
 func (t *ownership) drained() {
 	if t.idle != nil && t.stopping && t.inFlight == 0 && t.begun == t.saved {
 		t.idle()

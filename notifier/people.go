@@ -9,11 +9,11 @@ import (
 	"svc/internal/outbound"
 )
 
-// stepWithin bounds what a step may look up.
+// stepWithin bounds the duration of a step.
 const stepWithin = 2 * time.Second
 
-// consider asks People about the hospital, if something has happened. While a
-// step is under way what happens waits for the next one.
+// consider starts a step of People for the hospital if something happened. What
+// happens during a step waits for the next one.
 func (h *hospital) consider() {
 	t := h.t
 	n := t.n
@@ -48,10 +48,10 @@ func (h *hospital) consider() {
 	}()
 }
 
-// applyStep does what People decided. What they remember is stored behind what they
-// want sent: after a crash between the two they decide the same again, and what
-// has the same id is not sent twice. Until it is stored a restore finds what they
-// decided about.
+// applyStep carries out a step. The memory of People is stored after the messages.
+// After a crash between the two the step is repeated, and messages with the same id
+// are not sent twice. Until the memory is stored, a restore still finds the input of
+// the step.
 func (h *hospital) applyStep(s Step, told int) {
 	t := h.t
 	n := t.n
@@ -99,6 +99,6 @@ func (h *hospital) applyStep(s Step, told int) {
 			h.consider()
 		})
 	}
-	h.stepping = false // what ended above waits for the next step
+	h.stepping = false // messages that ended above wait for the next step
 	h.consider()
 }

@@ -6,28 +6,28 @@ import (
 	"svc/internal/outbound"
 )
 
-// task is one attempt that is ready to go.
+// task is one attempt that is ready to begin.
 type task struct {
 	ownership *ownership
 	host      string
 	slow      bool
 	channel   outbound.Channel
-	// message is made when the attempt begins, so that it has the settings of
-	// then; false: there is nothing to send any more.
+	// message returns the message when the attempt begins, with the settings of that
+	// time. It returns false if there is nothing to send any more.
 	message func() (outbound.Message, bool)
 	ended   func(outbound.Result)
-	dropped func() // it did not begin
+	dropped func() // called if the attempt did not begin
 }
 
-// host is how busy one is.
+// host counts the attempts to one host.
 type host struct {
 	inFlight int
 	parked   []*task
 }
 
-// queue gives attempts their turn: so many at once, so many to one host, and no
-// more than a share of them to endpoints that are slow, so that these cannot
-// take the place of the others.
+// queue starts attempts within the limits: in total, to one host, and to slow
+// endpoints. Slow endpoints have a limit of their own so that they cannot take the
+// place of the others.
 type queue struct {
 	notifier   *Notifier
 	fast, slow []*task
@@ -44,7 +44,7 @@ func (q *queue) add(t *task) {
 	}
 }
 
-// dispatch begins what may begin.
+// dispatch begins the attempts that the limits allow.
 func (q *queue) dispatch() {
 	limits := &q.notifier.cfg.Limits
 	for len(q.fast) > 0 && q.inFlight < limits.InFlight {
@@ -97,8 +97,8 @@ func (q *queue) begin(t *task) {
 	}()
 }
 
-// send makes one attempt. One that we cut short ourselves says so, unless it was
-// accepted before.
+// send makes one attempt. If we cut it short before it was accepted, the result is
+// ClassInterrupted.
 func send(ctx context.Context, sender outbound.Sender, m outbound.Message) outbound.Result {
 	if sender == nil {
 		return outbound.Result{Class: outbound.ClassBlocked, Final: true}
@@ -122,8 +122,8 @@ func (q *queue) end(t *task, h *host, r outbound.Result) {
 	t.ownership.drained()
 }
 
-// release lets one that waits for its host into the queue, and forgets a host
-// that nothing goes to.
+// release returns one parked task of a host to the queue, and forgets a host without
+// attempts.
 func (q *queue) release(name string, h *host) {
 	switch {
 	case len(h.parked) > 0:

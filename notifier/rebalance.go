@@ -7,21 +7,21 @@ import (
 	"strings"
 )
 
-// Mark is a position in the verdicts that may be committed, with the note that
-// goes with it: where in the ledger a restore may begin.
+// Mark is a position in the verdicts that may be committed. Its note says where in
+// the ledger a restore may begin.
 type Mark struct {
 	Offset int64
 	Note   string
 }
 
-// note is written beside a position.
+// notePrefix begins the note that is committed with a position.
 const notePrefix = "ledger "
 
 func (n *Notifier) note(low int64) string {
 	return notePrefix + strconv.FormatInt(low, 10) + " " + n.cfg.LedgerID
 }
 
-// lowOf reads a note; one of another ledger is none.
+// lowOf returns the ledger offset in a note, or 0 if the note is of another ledger.
 func (n *Notifier) lowOf(note string) int64 {
 	text, id, _ := strings.Cut(strings.TrimPrefix(note, notePrefix), " ")
 	low, err := strconv.ParseInt(text, 10, 64)
@@ -31,8 +31,8 @@ func (n *Notifier) lowOf(note string) int64 {
 	return low
 }
 
-// Take folds the ledger of a partition and begins a term. It returns where the
-// changes and the commands go on.
+// Assign folds the ledger of a partition and begins an ownership. It returns the
+// offsets from which to read the changes and the commands.
 func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64, note string) (next, side int64, err error) {
 	began := n.clock.readTime()
 	t := &ownership{n: n, partition: partition, hospitals: map[string]*hospital{}, floor: n.lowOf(note)}
@@ -46,8 +46,8 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	}
 	f.end()
 	t.number++
-	// Not the one after: a change has several events, and the last of them may
-	// not have been written.
+	// Not source + 1: a change has several events, and the last of them may not have
+	// been written.
 	t.next = max(committed, f.source, 0)
 	life := context.WithoutCancel(ctx)
 	t.saving, t.lost = context.WithCancel(life)
@@ -55,7 +55,7 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	t.catching = true
 	number, hospitals := t.number, len(t.hospitals)
 	ok := n.call(func() { //nolint:contextcheck // the loop's own work, beyond the call
-		next, side = t.next, t.end // from then on they move
+		next, side = t.next, t.end // later the loop changes them
 		if old := n.owned[partition]; old != nil {
 			old.lose()
 		}
@@ -75,11 +75,11 @@ func (n *Notifier) Assign(ctx context.Context, partition int32, committed int64,
 	return next, side, nil
 }
 
-// Give ends terms in order: nothing new begins, what is in flight has a few
-// seconds, and what the ledger was given is stored. Positions may then be asked
-// once more.
+// Revoke ends ownerships in order. No new attempt begins, requests in flight get a
+// few seconds, and all entries passed to the ledger are stored. The caller may ask
+// for the positions once more afterwards.
 func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
-	for _, p := range partitions { // all of them at once
+	for _, p := range partitions { // all stop at the same time
 		n.call(func() {
 			if t := n.owned[p]; t != nil {
 				t.stopping = true
@@ -110,7 +110,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 		}
 		n.call(func() {
 			if t := n.owned[p]; t != nil {
-				t.cut() // what is in flight is interrupted, which counts nothing
+				t.cut() // interrupts attempts in flight, which do not count
 			}
 		})
 		select {
@@ -122,7 +122,7 @@ func (n *Notifier) Revoke(ctx context.Context, partitions []int32) {
 	}
 }
 
-// Lost ends terms that are another's already: nothing is written any more.
+// Lost ends ownerships that another process already has: nothing is written any more.
 func (n *Notifier) Lost(partitions []int32) {
 	n.call(func() {
 		for _, p := range partitions {
@@ -133,7 +133,7 @@ func (n *Notifier) Lost(partitions []int32) {
 	})
 }
 
-// Fault is why all partitions must be taken anew, once.
+// Fault returns, once, why all partitions must be assigned anew; nil: they need not.
 func (n *Notifier) Fault() error {
 	if err := n.fault.Swap(nil); err != nil {
 		return *err
@@ -141,13 +141,15 @@ func (n *Notifier) Fault() error {
 	return nil
 }
 
-// Fail has all partitions taken anew, for a reason that is not the ledger's.
+// Fail makes the caller assign all partitions anew for a reason other than the
+// ledger.
 func (n *Notifier) Fail(err error) { n.fault.CompareAndSwap(nil, &err) }
 
-// Owned is how many partitions are ours, and how many ever were.
+// Owned returns how many partitions this process owns now, and how many ownerships
+// ever began.
 func (n *Notifier) Owned() (now, ever int64) { return n.ownedCount.Load(), n.everOwned.Load() }
 
-// Positions are what may be committed.
+// Positions returns what may be committed, by partition.
 func (n *Notifier) Positions() map[int32]Mark {
 	all := map[int32]Mark{}
 	n.call(func() {

@@ -8,15 +8,15 @@ import (
 	"svc/notifier/event"
 )
 
-// job is the part of a command that a second lane does: some events again.
+// job is the part of a command that a second queue does: it sends some events again.
 type job struct {
 	command *command
 	once    bool                         // one attempt each
-	tries   map[int64][]outbound.Attempt // that its events had before, by their places in the ledger
+	tries   map[int64][]outbound.Attempt // earlier attempts of its events, by ledger offset of the event
 	stopped bool
 
 	events  []*waiting // in memory
-	list    []int64    // places in the ledger of those behind them
+	list    []int64    // ledger offsets of the events behind those
 	reading bool
 }
 
@@ -43,7 +43,7 @@ func (c *command) replay() {
 		case *outbound.Event:
 			w := &waiting{Event: x, at: offset}
 			in := !x.OccurredAt.Before(o.Since) && (o.Until.IsZero() || x.OccurredAt.Before(o.Until))
-			// What is behind the cursor's place waits in the main queue anyway.
+			// Events behind the cursor wait in the main queue anyway.
 			if x.Hospital == h.id && x.Command == "" && in && offset <= cursor && !ids[x.ID] && offset > c.order.Position &&
 				(x.Only == nil || slices.Contains(x.Only, hook.ID)) && subscribed(hook, wanted, w) {
 				ids[x.ID] = true
@@ -86,7 +86,7 @@ func (c *command) replay() {
 	})
 }
 
-// addJob gives a job to the second lane.
+// addJob gives a job to the second queue.
 func (e *endpoint) addJob(j *job) {
 	if e.gone {
 		j.command.finish(deleted)
@@ -101,7 +101,7 @@ func (e *endpoint) addJob(j *job) {
 	}
 }
 
-// nextOfJob returns the event behind another one of the jobs' lists.
+// nextOfJob returns the event behind another one in the jobs' lists.
 func (r *runner) nextOfJob(before *waiting) *waiting {
 	for len(r.jobs) > 0 {
 		j := r.jobs[0]
@@ -130,7 +130,7 @@ func (r *runner) nextOfJob(before *waiting) *waiting {
 	return nil
 }
 
-// read gets the next few events of the job.
+// read reads the next few events of the job from the ledger.
 func (j *job) read(r *runner) {
 	if j.reading {
 		return
@@ -162,7 +162,7 @@ func (j *job) read(r *runner) {
 	})
 }
 
-// ended takes the end of one of the job's deliveries.
+// ended counts a finished delivery of the job.
 func (j *job) ended(w *waiting, state outbound.State) {
 	j.events = slices.DeleteFunc(j.events, func(x *waiting) bool { return x == w })
 	delete(j.tries, w.at)

@@ -8,39 +8,39 @@ import (
 	"svc/notifier/event"
 )
 
-// runner sends the events of one lane, one after the other: the main one those of
-// the hospital behind its cursor, a second one those of its jobs.
+// runner sends the events of one queue, one after the other. The main runner sends
+// the events of the hospital behind its cursor, a second one the events of its jobs.
 type runner struct {
 	e     *endpoint
-	hook  *outbound.Webhook // as of the last look
+	hook  *outbound.Webhook // settings at the last attempt
 	queue endpointqueue.Queue
 	timer timer
 
 	busy    bool // an attempt is in flight
-	queued  bool // or waits for its turn
-	unsaved int  // outcomes on their way to the ledger
+	queued  bool // the attempt waits in notifier.queue
+	unsaved int  // outcomes that the ledger has not acknowledged
 
-	head       *waiting // nil: to be looked for
+	head       *waiting // the next event to finish; nil: not picked yet
 	tries      []outbound.Attempt
-	probe      *waiting // the event behind the head
+	probe      *waiting // the event behind the head, sent while the head fails
 	probeTries []outbound.Attempt
-	named      *waiting // the event whose delivery id is known
+	named      *waiting // the event that name belongs to
 	name       string
 
-	resumed   []outbound.Attempt // of the head, from the ledger
+	resumed   []outbound.Attempt // attempts of the head before the restart
 	resumedAt int64
 
-	own     []*waiting // read back, when behind what is in memory
-	readTo  int64      // up to which own has all
+	own     []*waiting // events read back from the ledger, older than those in memory
+	readTo  int64      // own is complete up to this ledger offset
 	reading bool
-	backlog int // events that wait, about
+	backlog int // number of waiting events, approximate
 
-	jobs []*job // of a second queue
+	jobs []*job // of the second runner
 }
 
 func (r *runner) second() bool { return r != &r.e.main }
 
-// count keeps the figure of those that wait.
+// count updates the number of waiting events.
 func (r *runner) count(more int) {
 	more = max(more, -r.backlog)
 	r.backlog += more
@@ -49,7 +49,7 @@ func (r *runner) count(more int) {
 	}
 }
 
-// offered looks at an event that came.
+// offered handles a new event of the hospital.
 func (r *runner) offered(w *waiting) {
 	hook, ok := r.e.h.t.n.cfg.Settings.Webhook(r.e.h.id, r.e.id)
 	if ok && wants(hook, w) {
@@ -58,7 +58,7 @@ func (r *runner) offered(w *waiting) {
 	r.schedule()
 }
 
-// schedule begins the next attempt, now or when it is due.
+// schedule begins the next attempt now, or sets a timer for when it is due.
 func (r *runner) schedule() {
 	t := r.e.h.t
 	n := t.n
@@ -94,8 +94,8 @@ func (r *runner) schedule() {
 	}
 }
 
-// pick returns the event of the next attempt: the head, or a probe of the one
-// behind it.
+// pick returns the event of the next attempt: the head, or the event behind it as a
+// probe.
 func (r *runner) pick() *waiting {
 	if r.head == nil {
 		if r.head = r.after(nil); r.head == nil {
@@ -125,12 +125,12 @@ func (r *runner) pick() *waiting {
 
 func (r *runner) rate() float64 {
 	if r.second() {
-		return r.hook.RatePerSecond / 2 //nolint:mnd // beside the main lane
+		return r.hook.RatePerSecond / 2 //nolint:mnd // the main queue gets the rest
 	}
 	return r.hook.RatePerSecond
 }
 
-// until is when an event is of no use any more.
+// until returns when an event becomes useless.
 func (r *runner) until(w *waiting) time.Time {
 	if r.second() {
 		return r.jobs[0].command.order.Command.At.Add(endpointqueue.Expiry)
@@ -138,7 +138,7 @@ func (r *runner) until(w *waiting) time.Time {
 	return w.OccurredAt.Add(endpointqueue.Expiry)
 }
 
-// attempt makes the task of sending an event.
+// attempt returns the task that sends an event.
 func (r *runner) attempt(w *waiting) *task {
 	probe := w != r.head
 	var began time.Time
@@ -167,7 +167,7 @@ func (r *runner) attempt(w *waiting) *task {
 	return t
 }
 
-// number is that of the next attempt.
+// number returns the number of the next attempt.
 func (r *runner) number(probe bool) int {
 	tries := r.tries
 	if probe {
@@ -179,7 +179,7 @@ func (r *runner) number(probe bool) int {
 	return tries[len(tries)-1].N + 1
 }
 
-// ended takes the result of an attempt.
+// ended handles the result of an attempt.
 func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.Result) {
 	r.busy = false
 	t := r.e.h.t
@@ -233,7 +233,7 @@ func (r *runner) ended(w *waiting, probe bool, began time.Time, result outbound.
 	r.schedule()
 }
 
-// kept are the last attempts that are kept.
+// kept returns the last attempts, at most MaxAttemptsKept.
 func kept(all []outbound.Attempt) []outbound.Attempt {
 	return all[max(0, len(all)-outbound.MaxAttemptsKept):]
 }
@@ -246,8 +246,8 @@ func (r *runner) line(w *waiting, a *outbound.Attempt) {
 		"class", a.Class, "status", a.Status, "ms", a.Took.Milliseconds(), "next_at", r.queue.NextAt)
 }
 
-// end makes the state of an event final and goes on to the next: the one that was
-// sent as a probe, if one was.
+// end stores the final state of an event and goes on to the next: the probe, if there
+// was one.
 func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	r.final(w, tries, state, reason)
 	r.head, r.tries = r.probe, r.probeTries
@@ -260,7 +260,7 @@ func (r *runner) end(w *waiting, tries []outbound.Attempt, state outbound.State,
 	}
 }
 
-// final stores that a delivery has ended.
+// final stores the final state of a delivery.
 func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.State, reason string) {
 	d := r.delivery(w)
 	d.State, d.Reason, d.Attempts = state, reason, tries
@@ -272,12 +272,12 @@ func (r *runner) final(w *waiting, tries []outbound.Attempt, state outbound.Stat
 	r.save(&outbound.Entry{Delivery: d, Position: w.at}, nil)
 }
 
-// open stores that a delivery goes on.
+// open stores a delivery that is not final.
 func (r *runner) open(w *waiting, tries []outbound.Attempt) {
 	d := r.delivery(w)
 	d.State, d.NextAttemptAt, d.Attempts = outbound.Pending, r.queue.NextAt, tries
 	if !r.second() && r.e.paused() {
-		d.NextAttemptAt = time.Time{} // nobody knows
+		d.NextAttemptAt = time.Time{} // unknown while the endpoint is paused
 	}
 	head := w == r.head
 	r.save(&outbound.Entry{Delivery: d, Position: w.at}, func(at int64) {
@@ -287,7 +287,7 @@ func (r *runner) open(w *waiting, tries []outbound.Attempt) {
 	})
 }
 
-// delivery is that of an event to the endpoint.
+// delivery returns the delivery of an event to the endpoint.
 func (r *runner) delivery(w *waiting) outbound.Delivery {
 	return outbound.Delivery{
 		ID: r.deliveryID(w), Hospital: w.Hospital, EventID: w.ID, Event: w.Event.Event, Channel: outbound.ChannelWebhook,
@@ -296,7 +296,7 @@ func (r *runner) delivery(w *waiting) outbound.Delivery {
 }
 
 func (r *runner) deliveryID(w *waiting) string {
-	if r.named != w { // asked for several times an attempt
+	if r.named != w { // computed once, used several times an attempt
 		r.named, r.name = w, event.DeliveryID(w.ID, r.e.id, outbound.ChannelWebhook)
 	}
 	return r.name

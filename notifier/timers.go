@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// timer has something done at an instant. The one who has it sets it anew or
-// stops it; its zero value is not set.
+// timer calls a function at an instant. Its owner sets it again or stops it; the zero
+// value is not set.
 type timer struct {
 	at    time.Time
 	do    func()
 	index int // in the heap, from 1; 0: not set
 }
 
-// timers is a heap, the earliest first.
+// timers is a heap, earliest first.
 type timers []*timer
 
 func (t *timers) set(x *timer, at time.Time, do func()) {
@@ -43,7 +43,7 @@ func (t *timers) next() (at time.Time, any bool) {
 	return (*t)[0].at, true
 }
 
-// fire does what is due.
+// fire calls the functions that are due.
 func (t *timers) fire(now time.Time) {
 	for len(*t) > 0 && !(*t)[0].at.After(now) {
 		x := (*t)[0]

@@ -1,10 +1,9 @@
-// Package history learns what the forecast of each hospital is made of. It is
-// the work on one partition of the verdicts: it copies the snapshots of full
-// hours that the changes carry, each once, and teaches them to the model of
-// their hospital.
+// Package history learns the forecast model of each hospital. It is the work on one
+// partition of the verdicts: it copies each hourly snapshot that the changes carry
+// once, and trains the model of the hospital with it.
 //
-// A backfill tells of hours that lie before those that were learnt, so it is
-// learnt by starting anew, from what was copied.
+// A backfill brings hours before those that the model has learnt. The model is then
+// learnt anew from the copied snapshots.
 package history
 
 import (
@@ -36,67 +35,68 @@ func IsSnapshot(key []byte) bool {
 	return bytes.HasPrefix(kind, []byte(kindSnapshot+"/"))
 }
 
-// Config is what the work needs.
+// Config holds the dependencies of the tasks.
 type Config struct {
 	// Zone returns the time zone of a hospital.
 	Zone func(hospital string) *time.Location
-	// Past hands to each the values of the snapshots of a partition that were
-	// committed, from those written at an instant on.
+	// Past calls each with the value of every committed snapshot of a partition that
+	// was written at since or later.
 	Past func(partition int32, since time.Time, each func(value []byte) error) error
-	// View takes the models; nil: nobody looks.
+	// View receives the models; nil: there is none.
 	View View
 }
 
-// View takes the models of the hospitals as they become durable. Its methods
+// View receives the models of the hospitals as they become durable. Its methods
 // return at once.
 type View interface {
-	// Own says that a partition is now the task's, with all its models. A task that
-	// owned it before may still be closing: what that one says through its own
-	// OwnedView has no effect any more.
+	// Own gives a partition with all its models to the calling task. The task that
+	// owned it before may still be closing: calls of its own OwnedView have no effect
+	// any more.
 	Own(partition int32, applied int64, models []Model) OwnedView
 }
 
-// OwnedView is a partition of the view in the hands of one task.
+// OwnedView is a partition of the view that one task owns.
 type OwnedView interface {
-	// Show gives those that one transaction changed.
+	// Show replaces the models that one transaction changed.
 	Show(applied int64, models []Model)
-	// Disown says that the partition is no longer the task's.
+	// Disown ends the ownership.
 	Disown()
 }
 
-// Model is the model of one hospital, encoded, without what only learning needs.
+// Model is the encoded model of one hospital, without the fields that only learning
+// needs.
 type Model struct {
 	Hospital string
-	Version  int64 // grows with each
+	Version  int64 // grows with each model
 	Value    []byte
 }
 
-// Tasks returns what makes the task of a partition.
+// Tasks returns the function that makes the task of a partition.
 func Tasks(cfg Config) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
 		return &task{Config: cfg, partition: partition, hospitals: map[string]*hospital{}}
 	}
 }
 
-// task is the work on one partition; see [stream.Task] for who calls what when.
+// task is the work on one partition. [stream.Task] says who calls which method when.
 type task struct {
 	Config
 	partition int32
-	owned     OwnedView // from Restored on, if somebody looks
+	owned     OwnedView // from Restored on; nil without a View
 	hospitals map[string]*hospital
 	next      int64 // input offset not yet applied
 
 	snapshots []schemas.Snapshot // of this transaction, in order
 	touched   []*hospital        // in this transaction
-	shown     []Model            // of the last Outputs, until it is durable
+	shown     []Model            // models of the last Outputs, until they are durable
 }
 
 // hospital is one tenant of the partition.
 type hospital struct {
 	id      string
 	model   *forecast.Model
-	copied  int32 // hour of the last snapshot that was copied, of those cut when they came
-	past    int32 // the same of the last backfill
+	copied  int32 // hour of the last copied snapshot that is not of a backfill
+	past    int32 // hour of the last copied snapshot of the last backfill
 	backed  int32 // generation of the last backfill
 	touched bool
 }
@@ -112,7 +112,7 @@ func (t *task) hospital(id string) *hospital {
 
 func (t *task) Restore(r stream.Record) error {
 	if !schemas.IsChange(r.Key) || r.Value == nil {
-		return nil // nothing of ours
+		return nil // not a model
 	}
 	m, err := schemas.DecodeModel(r.Value)
 	if err != nil {
@@ -122,7 +122,7 @@ func (t *task) Restore(r stream.Record) error {
 	h.copied, h.past, h.backed = m.Copied, m.PastHour, m.PastGeneration
 	var same bool
 	if h.model, same = m.Forecast(); !same {
-		h.model.Version = 0 // learnt anew by Restored
+		h.model.Version = 0 // Restored learns it anew
 	}
 	h.model.Offset = m.Offset
 	return nil
@@ -163,7 +163,7 @@ func (t *task) Apply(r stream.Record) error {
 		return nil
 	}
 	if head, err := schemas.PeekChange(r.Value); err == nil && head.Cause != acuity.CauseTime {
-		return nil // nearly all: no input carries a snapshot
+		return nil // the common case: only changes by time carry a snapshot
 	}
 	c, err := schemas.DecodeChange(r.Value)
 	if err != nil {
@@ -185,13 +185,14 @@ func (t *task) Apply(r stream.Record) error {
 	switch c.Snapshot.Backfill {
 	case 0:
 		forecast.Learn(h.model, c.Snapshot, t.Zone(h.id))
-	case 1: // the last hour of it
+	case 1: // the last hour of the backfill
 		return t.relearn(h)
 	}
 	return nil
 }
 
-// acceptSnapshot reports whether a snapshot is one that was not copied yet, and notes it.
+// acceptSnapshot reports whether a snapshot was not copied yet, and marks it as
+// copied.
 func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
 	if s.Backfill == 0 {
 		if s.Hour <= h.copied {
@@ -207,7 +208,7 @@ func (h *hospital) acceptSnapshot(s *acuity.Snapshot) bool {
 	return true
 }
 
-// Reject leaves a change out that cannot be read; the loop counts it.
+// Reject skips a change that cannot be read; the loop counts it.
 func (t *task) Reject(stream.Record, string) error { return nil }
 
 func (t *task) Due() time.Time          { return time.Time{} }
@@ -246,13 +247,13 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return nil
 }
 
-// models is the memory in which a model is made what is written of it, some 40 kB.
-// There is no such memory for what is encoded: of a processor that catches up it was
-// one piece for each hospital, which the collector counted as live for the seconds
-// until the next transaction.
+// models pools the records that models are converted to for encoding, some 40 kB
+// each. The encoded bytes have no pool. On a processor that catches up it held one
+// buffer for each hospital, which stayed live for the seconds until the next
+// transaction.
 var models = sync.Pool{New: func() any { return new(schemas.Model) }}
 
-// record returns what is written of the hospital, in the memory of m.
+// record fills m with the stored record of the hospital and returns it.
 func (h *hospital) record(m *schemas.Model) *schemas.Model {
 	m.CopyFrom(h.model)
 	m.Copied, m.PastHour, m.PastGeneration = h.copied, h.past, h.backed
@@ -267,7 +268,7 @@ func encode(m *schemas.Model) ([]byte, error) {
 	return value, nil
 }
 
-// show returns what is written as a reader needs it.
+// show returns the stored record without the fields that readers do not need.
 func (h *hospital) show(written *schemas.Model) (Model, error) {
 	m := *written
 	m.Copied, m.PastHour, m.PastGeneration, m.Pending = 0, 0, 0, nil
@@ -282,7 +283,7 @@ func (t *task) Committed() {
 	}
 }
 
-// Live hands out one hospital at a time.
+// Live emits one hospital at a time.
 func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	all := t.sorted()
 	return func(emit func(key, value []byte)) (bool, error) {

@@ -29,7 +29,7 @@ var zurich = func() *time.Location {
 	return zone
 }()
 
-// log drives a task as the loop does, with slices in the place of topics.
+// log drives a task as the loop does, with slices in place of topics.
 type log struct {
 	t         *testing.T
 	view      *seenView
@@ -83,7 +83,7 @@ func (l *log) start() {
 	}
 }
 
-// apply takes a change of the verdicts.
+// apply feeds the task a change of the verdicts.
 func (l *log) apply(offset int64, c acuity.Change) {
 	l.t.Helper()
 	value, err := schemas.EncodeChange(nil, &c)
@@ -94,7 +94,7 @@ func (l *log) apply(offset int64, c acuity.Change) {
 	if err := l.task.Apply(stream.Record{Offset: offset, Key: key, Value: value}); err != nil {
 		l.t.Fatal(err)
 	}
-	clear(key) // the loop uses the bytes again
+	clear(key) // the loop reuses the bytes
 	clear(value)
 	l.next = offset + 1
 }
@@ -105,7 +105,7 @@ func (l *log) commit() {
 		if history.IsSnapshot(key) {
 			l.snapshots = append(l.snapshots, value)
 		} else {
-			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // ours until Committed only
+			l.models = append(l.models, stream.Record{Key: key, Value: slices.Clone(value)}) // valid until Committed only
 		}
 	}); err != nil {
 		l.t.Fatal(err)
@@ -129,7 +129,7 @@ func (l *log) model(hospital string) *schemas.Model {
 	return nil
 }
 
-// hours are those of the snapshots of a hospital in their order.
+// hours returns the hours of a hospital's snapshots in their order.
 func (l *log) hours(hospital string) (hours []string) {
 	l.t.Helper()
 	for _, value := range l.snapshots {
@@ -161,7 +161,7 @@ func (v *seenView) Show(applied int64, models []history.Model) {
 	}
 }
 
-// hour is the change of a full hour of a made-up unit.
+// hour returns the change of a full hour of a made-up unit.
 func hour(hospital string, version int64, n int32) acuity.Change {
 	random := rand.New(rand.NewPCG(uint64(n), 3))
 	s := &acuity.Snapshot{Hour: start + n, Observed: true, Nurses: 8, RulesVersion: "test"}
@@ -181,14 +181,14 @@ func hour(hospital string, version int64, n int32) acuity.Change {
 	}
 }
 
-// past is the same of an hour of a backfill.
+// past returns the change of a full hour of a backfill.
 func past(hospital string, n, generation, left int32) acuity.Change {
 	c := hour(hospital, int64(1000+n), n)
 	c.Snapshot.Generation, c.Snapshot.Backfill = generation, left
 	return c
 }
 
-// learnt is the model of hours that were learnt in one go.
+// learnt returns the model that learnt all these hours in one go.
 func learnt(hospital string, offset int64, changes ...acuity.Change) *forecast.Model {
 	m := forecast.NewModel(hospital)
 	for _, c := range changes {
@@ -217,7 +217,7 @@ func wantModel(t *testing.T, got *schemas.Model, want *forecast.Model) {
 }
 
 // TestRestartsChangeNothing stops the task at random places, before and after a
-// commit: each hour is copied once and learnt once.
+// commit. Each hour is copied once and learnt once.
 func TestRestartsChangeNothing(t *testing.T) {
 	const n = 120
 	random := rand.New(rand.NewPCG(5, 6))
@@ -256,9 +256,9 @@ func TestRestartsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestBackfillIsLearntInOrder copies hours that lie before those that were
-// learnt, and learns all of them in order once the last one is there; a backfill
-// that is cut short by another one does not count.
+// TestBackfillIsLearntInOrder copies hours that lie before those already learnt. Once
+// the last one is there all hours are learnt in order. A backfill that another one
+// cuts short does not count.
 func TestBackfillIsLearntInOrder(t *testing.T) {
 	for name, everyCommit := range map[string]bool{"one transaction": false, "many": true} {
 		t.Run(name, func(t *testing.T) {
@@ -299,8 +299,8 @@ func TestBackfillIsLearntInOrder(t *testing.T) {
 	}
 }
 
-// TestAnotherVersionIsLearntAnew learns from the snapshots if the model is one
-// that this release cannot read.
+// TestAnotherVersionIsLearntAnew learns from the snapshots if this release cannot
+// read the model.
 func TestAnotherVersionIsLearntAnew(t *testing.T) {
 	l := newLog(t)
 	var all []acuity.Change
@@ -348,7 +348,7 @@ func TestCheckpointIsEnough(t *testing.T) {
 	}
 }
 
-// TestPoison leaves out what cannot be read.
+// TestPoison: a change that cannot be read is skipped.
 func TestPoison(t *testing.T) {
 	l := newLog(t)
 	if err := l.task.Apply(stream.Record{Offset: 0, Key: []byte("north"), Value: []byte("no record")}); err == nil {
@@ -365,7 +365,7 @@ func TestPoison(t *testing.T) {
 	}
 }
 
-// BenchmarkHour learns an hour of a hospital and writes what it taught.
+// BenchmarkHour learns an hour of a hospital and writes its outputs.
 func BenchmarkHour(b *testing.B) {
 	l := newLog(&testing.T{})
 	n := int32(0)

@@ -21,8 +21,8 @@ import (
 )
 
 // TestHoursPassByThemselves runs both processors through two thirds of a day on a
-// fake Kafka: the wall clock cuts each full hour ten seconds late, an input before
-// that; a hospital of which nothing is heard is cut once more and then sleeps.
+// fake Kafka. The wall clock cuts each full hour ten seconds late, an input cuts it
+// before that. A hospital without inputs is cut once more and then sleeps.
 func TestHoursPassByThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := &kfake.VirtualNetwork{}
@@ -78,7 +78,7 @@ func TestHoursPassByThemselves(t *testing.T) {
 		say("north")
 		say("south")
 		pass(time.Hour + 4*time.Second)
-		say("north") // cuts the first hour of its own
+		say("north") // this input cuts the first hour of north
 		pass(16 * time.Hour)
 		cancel()
 		for range 2 {

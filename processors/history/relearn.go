@@ -11,12 +11,12 @@ import (
 	"svc/schemas"
 )
 
-// relearnSpan is how far back hours are learnt when a model is made anew: what is
-// older counts for less than half, and is deleted a week later.
+// relearnSpan is how far back a model is learnt anew. Older hours weigh less than
+// half, and are deleted a week later.
 const relearnSpan = 56 * 24 * time.Hour
 
-// relearn makes the models of hospitals anew from what was copied: of each hour
-// the snapshot of the latest generation.
+// relearn learns the models of hospitals anew from the copied snapshots. For each
+// hour it takes the snapshot of the latest generation.
 func (t *task) relearn(list ...*hospital) error {
 	if len(list) == 0 {
 		return nil

@@ -5,12 +5,12 @@ import (
 	"sync"
 )
 
-// arena hands out the bytes of one transaction from few large pieces: a
-// transaction of a busy partition writes thousands of small records, which the
-// client holds until they are durable. Then the pieces serve another one, of any
-// partition: a processor has dozens, few of which are busy at once.
+// arena allocates the records of one transaction from few large pieces. A transaction
+// of a busy partition writes thousands of small records, which the client holds until
+// they are durable. Afterwards any partition reuses the pieces: a processor has
+// dozens of partitions, and few are busy at once.
 type arena struct {
-	pieces []*[]byte // the last of them is the one in use
+	pieces []*[]byte // the last one is in use
 }
 
 const pieceSize = 64 << 10
@@ -32,16 +32,16 @@ func (a *arena) freeSlice() []byte {
 	return *piece
 }
 
-// keepRecord keeps what was appended to the last free slice.
+// keepRecord keeps a record that was appended to the last free slice.
 func (a *arena) keepRecord(record []byte) []byte {
 	piece := a.pieces[len(a.pieces)-1]
 	if n := len(*piece) + len(record); n <= cap(*piece) {
-		*piece = (*piece)[:n] // a record that outgrew the piece moved away and is its own
+		*piece = (*piece)[:n] // a record that outgrew the piece has memory of its own
 	}
 	return slices.Clip(record)
 }
 
-// reset gives all bytes back: those who were given them are done.
+// reset frees all pieces. Nobody may use their records any more.
 func (a *arena) reset() {
 	for _, piece := range a.pieces {
 		*piece = (*piece)[:0]

@@ -7,8 +7,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// What an arena hands out stays as it was written until it is reset, whatever is
-// written after it and by others; and what was reset serves again.
+// TestArenaKeepsWhatItHandsOut: a record stays as it was written until the arena is
+// reset, whatever this or another arena writes later. A piece that was reset is used
+// again.
 func TestArenaKeepsWhatItHandsOut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var arenas [3]arena
@@ -37,7 +38,7 @@ func TestArenaKeepsWhatItHandsOut(t *testing.T) {
 	})
 }
 
-// A transaction needs no new pieces after another one of its size.
+// TestArenaServesAgain: a transaction needs no new pieces after one of its size.
 func TestArenaServesAgain(t *testing.T) {
 	var a arena
 	transaction := func() {
@@ -46,8 +47,8 @@ func TestArenaServesAgain(t *testing.T) {
 		}
 		a.reset()
 	}
-	// Made anew they would be 14. The collector may empty the pool, and under the race
-	// detector a pool loses a part of what it is given.
+	// New pieces would make 14 allocations. The collector may empty the pool, and
+	// under the race detector a pool drops a part of what it is given.
 	if got := testing.AllocsPerRun(50, transaction); got > 7 {
 		t.Errorf("%v allocations, want none", got)
 	}

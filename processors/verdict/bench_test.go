@@ -12,7 +12,7 @@ import (
 	"svc/schemas"
 )
 
-// quiet is a view that takes charts and shows them to nobody.
+// quiet is a view that ignores its charts.
 type quiet struct{}
 
 func (q quiet) Own(int32, int64, []Chart) OwnedView { return q }
@@ -21,7 +21,7 @@ func (quiet) Disown()                               {}
 
 var morning = acuity.At(time.Date(2026, 3, 2, 7, 0, 0, 0, time.UTC))
 
-// inputs are n records of the observations of one partition.
+// inputs returns n records of the observations of one partition.
 func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record {
 	tb.Helper()
 	feeds := shift.New(hospitals, 20, morning, step)
@@ -37,8 +37,8 @@ func inputs(tb testing.TB, n, hospitals int, step time.Duration) []stream.Record
 	return records
 }
 
-// cpu is the processor time that the process has taken. Beside wall time it
-// tells what the work costs on a machine that others use too.
+// cpu returns the processor time that the process has used. Unlike wall time it shows
+// the cost of the work on a machine that others use too.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -48,7 +48,7 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// live is how many bytes of the heap are in use.
+// live returns the bytes of the heap in use after a collection.
 func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
@@ -56,10 +56,10 @@ func live() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// BenchmarkTask is the work of the processor without Kafka: what one record
-// costs from its bytes to those of its change, the state that it touched and
-// the charts for the view. A transaction takes in the share that 5,000 records
-// of 24 partitions have of one.
+// BenchmarkTask measures the processor without Kafka: one record from its bytes to
+// those of its change, of the state it touched and of the charts for the view. A
+// transaction has 208 records, the share of one partition if 24 partitions have
+// 5,000.
 func BenchmarkTask(b *testing.B) {
 	const n, hospitals, perCommit = 21_667, 13, 208
 	records := inputs(b, n, hospitals, 12*time.Hour/n)
@@ -84,7 +84,7 @@ func BenchmarkTask(b *testing.B) {
 		task.Committed()
 	}
 	spent = cpu(b) - spent
-	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with what they have of the shift by then
+	b.ReportMetric(float64(live()-before)/hospitals, "live-B/hospital") // with the part of the shift that they have had
 	runtime.KeepAlive(task)
 	runtime.KeepAlive(records)
 	b.ReportMetric(float64(spent.Nanoseconds())/float64(b.N), "cpu-ns/op")
@@ -93,8 +93,8 @@ func BenchmarkTask(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "records/s")
 }
 
-// BenchmarkCheckpoint walks through the live state of a partition. What senders
-// feel is the longest piece, not the whole.
+// BenchmarkCheckpoint walks through the live state of a partition. Senders wait for
+// the longest piece, not for the whole.
 func BenchmarkCheckpoint(b *testing.B) {
 	const n, hospitals = 20_000, 25
 	task := Tasks(nil)(0)

@@ -21,13 +21,13 @@ func fullChart(h *hospital) (Chart, error) {
 			return encoded, err
 		}
 	}
-	h.unit.View(func(int32, *acuity.RoomChart) {}) // the whole holds what changed
+	h.unit.View(func(int32, *acuity.RoomChart) {}) // clears the changes: the full chart has them
 	err = h.addAllRecords()
 	encoded.LocalSettings = h.local.takeChanged()
 	return encoded, err
 }
 
-// changedChart encodes what changed of the chart of a hospital since the last call.
+// changedChart encodes the changes of a hospital's chart since the last call.
 func changedChart(h *hospital) (Chart, error) {
 	encoded, err := encodeUnit(h, &h.unit.Chart().Unit)
 	for _, id := range h.local.rooms {
@@ -54,8 +54,8 @@ func encodeUnit(h *hospital, unit *acuity.UnitChart) (Chart, error) {
 	return Chart{Hospital: h.id, Version: unit.Version, Unit: slices.Clone(value), Rooms: map[int32][]byte{}}, err
 }
 
-// roomChart encodes the chart of a room into bytes of its own, no more than it
-// needs: the view keeps them.
+// roomChart encodes the chart of a room into bytes of its own without spare capacity,
+// because the view keeps them.
 func (h *hospital) roomChart(room *acuity.RoomChart) ([]byte, error) {
 	value, err := schemas.EncodeRoomChart(h.scratch[:0], room)
 	h.scratch = value

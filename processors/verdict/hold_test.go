@@ -8,8 +8,9 @@ import (
 	"svc/internal/stream"
 )
 
-// TestTheViewHearsLater holds charts back at random: meanwhile the view stays what
-// it was, its position too, and then it is that of a task that held nothing.
+// TestTheViewHearsLater holds charts back at random. Meanwhile the view keeps its
+// charts and its position. Afterwards it equals the view of a task that held nothing
+// back.
 func TestTheViewHearsLater(t *testing.T) {
 	records := inputs(t, 900, 3, 20*time.Second)
 	steady, held := newLog(t), newLog(t)

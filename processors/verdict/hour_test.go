@@ -10,7 +10,7 @@ import (
 	"svc/schemas"
 )
 
-// wards are census records of many hospitals with so many rooms each.
+// wards returns census records of many hospitals with so many rooms each.
 func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	t.Helper()
 	labor, _ := acuity.FactorByID("labor-standard")
@@ -30,8 +30,8 @@ func wards(t testing.TB, hospitals, rooms int) (records []stream.Record) {
 	return records
 }
 
-// TestHourIsCutInSlices: the hour of many hospitals is due at once, but is not
-// cut at once; none is forgotten, and each is cut once.
+// TestHourIsCutInSlices: the hour of many hospitals is due at once but is cut in
+// slices. Each hospital is cut exactly once.
 func TestHourIsCutInSlices(t *testing.T) {
 	const hospitals = 100
 	l := newLog(t)
@@ -68,8 +68,8 @@ func TestHourIsCutInSlices(t *testing.T) {
 	}
 }
 
-// BenchmarkHour cuts the hour of 60 hospitals of 40 rooms, as one partition of
-// 2,700 hospitals has them; a slice is what happens between two polls.
+// BenchmarkHour cuts the hour of 60 hospitals of 40 rooms, the share of one partition
+// of 2,700 hospitals. A slice is the work between two polls.
 func BenchmarkHour(b *testing.B) {
 	t := &testing.T{}
 	b.ReportAllocs()

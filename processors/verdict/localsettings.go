@@ -9,16 +9,16 @@ import (
 	"svc/schemas"
 )
 
-// localSettings gathers the records that administrators see in lists, encoded, by their
-// keys without the hospital: rows of the terminology map, rules, locations,
-// switches, the codes of the worklist and the rooms that nobody has confirmed.
+// localSettings collects the encoded records that administrators see in lists, by key
+// without the hospital. These are rows of the terminology map, rules, locations,
+// switches, codes of the worklist, and rooms that nobody has confirmed.
 type localSettings struct {
-	changed map[string][]byte // since the last take; nil value: the record is gone
-	unknown map[int32]bool    // rooms that are listed
-	rooms   []int32           // whose records were written since
+	changed map[string][]byte // since the last takeChanged; nil value: the record is gone
+	unknown map[int32]bool    // unconfirmed rooms in the lists
+	rooms   []int32           // rooms whose records were written since
 }
 
-// addRecord takes a record that was written, if it is one of those.
+// addRecord adds a written record, if administrators see its kind.
 func (l *localSettings) addRecord(hospital string, key []byte, s acuity.State, value []byte) {
 	rest := key[len(hospital)+1:]
 	switch s := s.(type) {
@@ -34,7 +34,7 @@ func (l *localSettings) addRecord(hospital string, key []byte, s acuity.State, v
 			return
 		}
 	default:
-		return // nearly all: so no text is made of the key before
+		return // the common case, decided before the key is converted to a string
 	}
 	l.setRecord(string(rest), value)
 }
@@ -43,14 +43,15 @@ func (l *localSettings) setRecord(name string, value []byte) {
 	if l.changed == nil {
 		l.changed = map[string][]byte{}
 	}
-	l.changed[name] = slices.Clone(value) // apart: the view keeps it
+	l.changed[name] = slices.Clone(value) // a copy: the view keeps it
 }
 
-// updateUnknownRoom brings the list of unknown rooms in line with what the unit says of one.
+// updateUnknownRoom lists a room that nobody has confirmed, and removes any other
+// from the list.
 func (h *hospital) updateUnknownRoom(id int32) error {
 	s := h.unit.Unknown(id)
 	if s == nil && !h.local.unknown[id] {
-		return nil // nearly all
+		return nil // the common case
 	}
 	name := schemas.RoomKey(h.id, id).String()[len(h.id)+1:]
 	if s == nil {
@@ -68,17 +69,17 @@ func (h *hospital) updateUnknownRoom(id int32) error {
 	return nil
 }
 
-// removableKinds are the kinds of record that can go.
+// removableKinds are the kinds of record that can be deleted.
 var removableKinds = []string{schemas.KindMapping, schemas.KindRule, schemas.KindPlace, schemas.KindCode}
 
-// takeChanged returns what changed since the last call.
+// takeChanged returns the records that changed since the last call.
 func (l *localSettings) takeChanged() map[string][]byte {
 	changed := l.changed
 	l.changed = nil
 	return changed
 }
 
-// addAllRecords notes every record there is.
+// addAllRecords starts over with every record of the hospital.
 func (h *hospital) addAllRecords() error {
 	h.local = localSettings{unknown: map[int32]bool{}}
 	var fault error

@@ -12,19 +12,19 @@ import (
 	"svc/schemas"
 )
 
-// restoring is what a restore needs of a record: a partition has hundreds of
-// thousands at once.
+// restoring holds the parts of a record that a restore needs: a partition has
+// hundreds of thousands at once.
 type restoring struct {
 	key, value []byte
 	offset     int64
 }
 
-// Restore keeps the record for Restored, which takes the hospitals in parallel.
+// Restore keeps the record for Restored, which restores the hospitals in parallel.
 func (t *task) Restore(r stream.Record) error {
 	id := schemas.HospitalOf(r.Key)
 	h := t.hospitals[string(id)]
 	if h == nil {
-		if !schemas.IsChange(id) { // a barrier of the loop: not ours
+		if !schemas.IsChange(id) { // a barrier record of the loop
 			return nil
 		}
 		h = t.hospital(string(id))
@@ -56,8 +56,8 @@ func (t *task) Restored() (int64, error) {
 	return t.next, nil
 }
 
-// restore makes the hospital what its records say, and returns the input offset
-// after the last that they have seen.
+// restore rebuilds the hospital from its records. It returns the offset of the first
+// input that they do not contain.
 func (h *hospital) restore() (next int64, err error) {
 	var in schemas.StateIntake
 	for _, r := range h.restoring {
@@ -82,6 +82,6 @@ func (h *hospital) restore() (next int64, err error) {
 	}
 	h.restoring = nil
 	h.unit.Restored()
-	h.unit.Recall(math.MaxInt64, math.MaxInt) // here, where nobody waits for other hospitals
+	h.unit.Recall(math.MaxInt64, math.MaxInt) // now, while restores run in parallel
 	return next, nil
 }

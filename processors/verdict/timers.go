@@ -2,7 +2,7 @@ package verdict
 
 import "container/heap"
 
-// timers is a heap of hospitals by due instant.
+// timers is a heap of hospitals by due instant, earliest first.
 type timers []*hospital
 
 func (t timers) Len() int           { return len(t) }
@@ -16,7 +16,7 @@ func (t *timers) Pop() any {
 	return last
 }
 
-// schedule brings the timer of a hospital in line with what its unit says.
+// schedule sets the timer of a hospital to the due instant of its unit.
 func (t *task) schedule(h *hospital) {
 	due := h.unit.Due()
 	switch {

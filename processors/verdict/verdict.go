@@ -1,11 +1,10 @@
-// Package verdict is the heart of the service: the work on one partition of the
-// observations. It keeps the facts of each hospital of the partition, turns
-// every observation and every due instant into one change, and hands what
-// changed of the charts to the view once the changes are durable.
+// Package verdict turns observations into changes. It is the work on one partition of
+// the observations: it keeps the facts of each hospital of the partition, and turns
+// every observation and every due instant into one change. Once the changes are
+// durable it gives the changed charts to the view.
 //
-// Its memory is a function of the changelog. What is judged, and how, is the
-// business of package acuity; how inputs become exactly-once outputs is that of
-// internal/stream.
+// Its memory is a function of the changelog. Package acuity decides what is judged
+// and how. Package internal/stream makes exactly-once outputs of the inputs.
 package verdict
 
 import (
@@ -29,85 +28,87 @@ const Group = "svc-verdict"
 // kindDeadLetter marks the key of an output that is a dead letter.
 const kindDeadLetter = "dead-letter"
 
-// DeadLetterKey is the key of the dead letter that a change of a hospital made.
+// DeadLetterKey returns the key of the dead letter that a change of a hospital made.
 func DeadLetterKey(hospital string, version int64) []byte {
 	return []byte(schemas.Key{Hospital: hospital, Kind: kindDeadLetter, ID: strconv.FormatInt(version, 10)}.String())
 }
 
-// IsDeadLetter reports whether an output with this key is a dead letter, which
-// goes to the topic of those and not to the changelog.
+// IsDeadLetter reports whether an output with this key is a dead letter. It goes to
+// the dead-letter topic and not to the changelog.
 func IsDeadLetter(key []byte) bool {
 	_, rest, _ := bytes.Cut(key, []byte("/"))
 	return bytes.HasPrefix(rest, []byte(kindDeadLetter+"/"))
 }
 
-// View takes the charts of the hospitals as they become durable. Its methods
-// return at once; what it cannot write it keeps, the latest of each hospital.
+// View receives the charts of the hospitals as they become durable. Its methods
+// return at once. It keeps a chart that it cannot write yet, the latest of each
+// hospital.
 type View interface {
-	// Own says that a partition is now the task's, with the charts of all its
-	// hospitals. A task that owned it before may still be closing: what that one
-	// says through its own OwnedView has no effect any more.
+	// Own gives a partition with the charts of all its hospitals to the calling task.
+	// The task that owned it before may still be closing: calls of its own OwnedView
+	// have no effect any more.
 	Own(partition int32, applied int64, charts []Chart) OwnedView
 }
 
-// OwnedView is a partition of the view in the hands of one task.
+// OwnedView is a partition of the view that one task owns.
 type OwnedView interface {
-	// Show gives what one transaction changed.
+	// Show passes the charts that one transaction changed.
 	Show(applied int64, charts []Chart)
-	// Disown says that the partition is no longer the task's.
+	// Disown ends the ownership.
 	Disown()
 }
 
-// Chart is the chart of one hospital, or what changed of it, encoded.
+// Chart is the encoded chart of one hospital, or its changes.
 type Chart struct {
 	Hospital string
 	Version  int64
 	Unit     []byte
 	Rooms    map[int32][]byte // nil value: the room is gone
-	// LocalSettings is what administrators see in lists, by key without the hospital; nil
-	// value: the record is gone.
+	// LocalSettings holds the records that administrators see in lists, by key
+	// without the hospital; nil value: the record is gone.
 	LocalSettings map[string][]byte
 }
 
-// Tasks returns what makes the task of a partition. The view may be nil.
+// Tasks returns the function that makes the task of a partition. The view may be nil.
 func Tasks(view View) func(partition int32) stream.Task {
 	return func(partition int32) stream.Task {
 		return &task{partition: partition, view: view, hospitals: map[string]*hospital{}}
 	}
 }
 
-// advanceAtMost bounds the due instants that fire between two polls, so that
-// overdue timers of many hospitals do not starve the input: 200 take about 10 ms.
-// A full hour, which is due at all hospitals at once, takes as long as some, and
-// as one more for each few visits; a past one is judged a second time.
+// advanceAtMost bounds the due instants that fire between two polls, so that overdue
+// timers of many hospitals do not starve the input: 200 take about 10 ms. A full hour
+// is due at all hospitals at once. It counts as hourWeight instants, and one more for
+// each visitsPerWeight visits. An hour of a backfill counts pastWeight more, because
+// it is judged a second time.
 const (
 	advanceAtMost   = 200
 	hourWeight      = 4
 	pastWeight      = 4
 	visitsPerWeight = 8
 
-	// The past of a backfill is told again in pieces of so many events, each of
-	// which takes 50 µs (120 µs in a unit of 7,000 births).
+	// The past of a backfill is applied again in pieces of recallAtOnce events. An
+	// event takes 50 µs, or 120 µs in a unit of 7,000 births.
 	recallAtOnce = 40
 	eventWeight  = 2
 )
 
-// task is the work on one partition; see [stream.Task] for who calls what when.
+// task is the work on one partition. [stream.Task] says who calls which method when.
 type task struct {
 	partition int32
-	view      View      // nil: nobody looks
+	view      View      // nil: there is none
 	owned     OwnedView // from Restored on
 	hospitals map[string]*hospital
 	timers    timers
 	next      int64 // input offset not yet applied
-	weight    int   // of what fired in this Advance
+	weight    int   // of the instants that fired in this Advance
 	intake    schemas.Intake
 
 	changes []output    // of this transaction, in order
 	touched []*hospital // in this transaction
-	hold    bool        // the view hears of this transaction with a later one
-	unshown []*hospital // that the view has not heard of
-	charts  []Chart     // of the last Outputs, until it is durable
+	hold    bool        // the view gets the charts of this transaction with a later one
+	unshown []*hospital // with changes that the view has not got
+	charts  []Chart     // charts of the last Outputs, until they are durable
 	bytes   arena
 }
 
@@ -116,9 +117,9 @@ type hospital struct {
 	id      string
 	key     []byte
 	unit    *acuity.Unit
-	head    []byte         // newest change record, for a checkpoint
-	due     acuity.Instant // position in timers
-	index   int            // in timers; -1: has none
+	head    []byte         // newest record of a change, for a checkpoint
+	due     acuity.Instant // sort key in timers
+	index   int            // in timers; -1: not there
 	touched bool
 	unshown bool
 	scratch []byte // for charts
@@ -208,7 +209,7 @@ func (t *task) Advance(now time.Time) error {
 	return nil
 }
 
-// weigh is how long a due instant took, in those that only judge.
+// weigh returns the cost of a due instant; 1 is one that only judges.
 func weigh(c *acuity.Change) int {
 	if c.Snapshot == nil {
 		return 1
@@ -220,7 +221,7 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue takes what is due at a hospital up to an instant: at most so many, or
+// fireDue fires the due instants of a hospital up to upTo: at most most of them, or
 // all if most is negative.
 func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
@@ -237,14 +238,14 @@ func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 	return nil
 }
 
-// recordChange notes one change of a hospital.
+// recordChange encodes one change of a hospital for Outputs.
 func (t *task) recordChange(h *hospital, change acuity.Change) error {
 	value, err := schemas.EncodeChange(t.bytes.freeSlice(), &change)
 	if err != nil {
 		return fmt.Errorf("encode change: %w", err)
 	}
 	value = t.bytes.keepRecord(value)
-	h.head = append(h.head[:0], value...) // apart: it outlives the arena
+	h.head = append(h.head[:0], value...) // a copy: it outlives the arena
 	t.changes = append(t.changes, output{h.key, value})
 	if change.Cause == acuity.CauseIngest {
 		t.next = change.Offset + 1
@@ -291,11 +292,11 @@ func (t *task) Outputs(emit func(key, value []byte)) error {
 	return t.encodeCharts()
 }
 
-// Hold implements [stream.Holder]: charts are a sixth of the bytes that a task
-// allocates, and while it catches up most are replaced before anybody reads them.
+// Hold implements [stream.Holder]. Charts are a sixth of the bytes that a task
+// allocates. While it catches up most are replaced before anybody reads them.
 func (t *task) Hold(hold bool) { t.hold = hold }
 
-// encodeCharts encodes what changed since the view last heard of it.
+// encodeCharts encodes the changes that the view has not got.
 func (t *task) encodeCharts() error {
 	for _, h := range t.unshown {
 		h.unshown = false
@@ -328,14 +329,15 @@ func emitStates(bytes *arena, each func(func([]byte, acuity.State)), emit func(k
 }
 
 func (t *task) Committed() {
-	if t.view != nil && !t.hold { // the position stands for what is shown
+	if t.view != nil && !t.hold { // while charts are held back the position stays too
 		t.owned.Show(t.next-1, t.charts)
 		t.charts = nil
 	}
 	t.bytes.reset()
 }
 
-// Live hands out one hospital at a time: a checkpoint of hundreds holds up nobody.
+// Live emits one hospital at a time, so that a checkpoint of hundreds does not delay
+// inputs.
 func (t *task) Live() func(emit func(key, value []byte)) (more bool, err error) {
 	left := slices.Collect(maps.Values(t.hospitals))
 	return func(emit func(key, value []byte)) (bool, error) {

@@ -16,7 +16,7 @@ import (
 	"svc/schemas"
 )
 
-// log drives a task as the loop does, with slices in the place of topics.
+// log drives a task as the loop does, with slices in place of topics.
 type log struct {
 	t         *testing.T
 	view      *seenView
@@ -51,8 +51,8 @@ func (l *log) start() {
 	}
 }
 
-// apply takes one input, after the timers of the wall clock that it carries. Its
-// bytes are spoilt then, as the loop uses them again.
+// apply feeds one input, after the timers of the wall clock that it carries.
+// Afterwards it clears the bytes, because the loop reuses them.
 func (l *log) apply(r stream.Record) {
 	l.t.Helper()
 	r.Key, r.Value = bytes.Clone(r.Key), bytes.Clone(r.Value)
@@ -73,7 +73,7 @@ func (l *log) apply(r stream.Record) {
 	l.next = r.Offset + 1
 }
 
-// commit writes what the task says.
+// commit writes the outputs of the task.
 func (l *log) commit() {
 	l.t.Helper()
 	if err := l.task.Outputs(l.write); err != nil {
@@ -94,7 +94,7 @@ func (l *log) write(key, value []byte) {
 	l.changelog = append(l.changelog, stream.Record{Offset: int64(len(l.changelog)), Key: bytes.Clone(key), Value: bytes.Clone(value)})
 }
 
-// changes are the changes of all hospitals in the order of the log.
+// changes returns the changes of all hospitals in the order of the log.
 func (l *log) changes() (all []acuity.Change) {
 	l.t.Helper()
 	for _, r := range l.changelog {
@@ -157,9 +157,9 @@ func sameChart(a, b Chart) bool {
 		maps.EqualFunc(a.LocalSettings, b.LocalSettings, bytes.Equal)
 }
 
-// TestRestartsChangeNothing restores the task at random commits: the changes
-// and the view are those of a task that was never stopped, also when what was
-// not committed is applied again.
+// TestRestartsChangeNothing restores the task at random commits. Changes and view
+// equal those of a task that was never stopped, also when uncommitted inputs are
+// applied again.
 func TestRestartsChangeNothing(t *testing.T) {
 	records := inputs(t, 600, 3, 20*time.Second)
 	steady, stopped := newLog(t), newLog(t)
@@ -226,8 +226,8 @@ func TestCheckpointIsEnough(t *testing.T) {
 	}
 }
 
-// TestTimers fires what is due at its instant, without an input, hospital by
-// hospital and each once.
+// TestTimers: a due instant fires at its time without an input, for each hospital
+// exactly once.
 func TestTimers(t *testing.T) {
 	l := newLog(t)
 	for i, hospital := range []string{"north", "south"} {
@@ -266,7 +266,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("fired %+v", c)
 		}
 	}
-	// It is a full hour, too: north is cut and judged at once, south is cut first.
+	// The instant is also a full hour: north is cut and judged at once, south is cut
+	// first.
 	if !slices.Equal(fired, []string{"north 0s 0 true", "south 0s 1 true", "south 1m0s 1 false"}) {
 		t.Errorf("fired %q", fired)
 	}
@@ -275,8 +276,8 @@ func TestTimers(t *testing.T) {
 	}
 }
 
-// TestPoison rejects what can never be applied: a change, a dead letter, and
-// the work goes on.
+// TestPoison rejects an input that can never be applied: it makes a change and a dead
+// letter, and the work goes on.
 func TestPoison(t *testing.T) {
 	good := inputs(t, 1, 1, time.Minute)[0]
 	other, err := schemas.EncodeObservation(nil, &acuity.Observation{Hospital: "elsewhere", ReceivedAt: morning, Staffing: &acuity.Staffing{Nurses: 1}})
@@ -313,11 +314,11 @@ func TestPoison(t *testing.T) {
 		t.Errorf("dead letters %+v", l.letters)
 	}
 	l.task.Close()
-	l.start() // what was rejected is not applied again
+	l.start() // a rejected input is not applied again
 }
 
-// TestRejectedInputMovesTimeOn: what is due before an input that cannot be read
-// fires before it, at its own instant, as before any other.
+// TestRejectedInputMovesTimeOn: timers due before an unreadable input fire before it,
+// at their own instants, as before any other input.
 func TestRejectedInputMovesTimeOn(t *testing.T) {
 	l := newLog(t)
 	o := &acuity.Observation{
