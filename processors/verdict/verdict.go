@@ -221,7 +221,7 @@ func weigh(c *acuity.Change) int {
 	return weight
 }
 
-// fireDue fires the due instants of a hospital up to upTo: at most most of them, or
+// fireDue fires the due instants of a hospital up to upTo: no more than most, or
 // all if most is negative.
 func (t *task) fireDue(h *hospital, upTo acuity.Instant, most int) error {
 	for ; most != 0; most-- {
