@@ -26,8 +26,8 @@ import (
 	"svc/notifier/webhook"
 )
 
-// busy is the processor time that this process has taken, which other load on the
-// machine disturbs less than it disturbs the wall clock.
+// busy returns the processor time of this process, which other load on the machine
+// disturbs less than the wall clock.
 func busy(b *testing.B) time.Duration {
 	b.Helper()
 	var used syscall.Rusage
@@ -37,8 +37,8 @@ func busy(b *testing.B) time.Duration {
 	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
-// local is a receiver on this machine, by the names of 16 hosts, and the sender
-// that reaches it.
+// local returns the URLs of a receiver on this machine, under 16 host names, and a
+// sender that reaches it.
 func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outbound.Sender) {
 	b.Helper()
 	const hosts = 16
@@ -59,7 +59,8 @@ func local(b *testing.B, handle http.HandlerFunc) (urls []string, sender outboun
 	return urls, s
 }
 
-// benched is a notifier on a ledger in memory, with endpoints of as many hospitals.
+// benched returns a notifier on a ledger in memory, with endpoints of as many
+// hospitals.
 func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int) (*rig, *notifier.Notifier) {
 	b.Helper()
 	r := newRig(b)
@@ -88,17 +89,17 @@ func benched(b *testing.B, urls []string, sender outbound.Sender, endpoints int)
 	return r, n
 }
 
-// nowhere shows nothing.
+// nowhere discards all lists.
 type nowhere struct{}
 
 func (nowhere) Delivery(*outbound.Entry)              {}
 func (nowhere) Health(_, _ string, _ outbound.Health) {}
 func (nowhere) Progress(outbound.Progress)            {}
 
-// BenchmarkDeliveries is deliveries a second to receivers on this machine, from a
-// change that is handed over to its receipt, and how that compares with the same
-// requests by a plain client: also in processor time, the receivers' included, of
-// which two cores have two seconds in each.
+// BenchmarkDeliveries measures deliveries a second to receivers on this machine, from
+// the change to its receipt. It compares them with the same requests by a plain
+// client, in wall time and in processor time. Processor time includes the receivers;
+// two cores have two seconds of it in each second.
 func BenchmarkDeliveries(b *testing.B) {
 	const endpoints = 256
 	var got atomic.Int64
@@ -157,12 +158,12 @@ func BenchmarkDeliveries(b *testing.B) {
 	b.ReportMetric(work.Seconds()/rawWork.Seconds(), "cpu-of-raw")
 }
 
-// BenchmarkLatency is from the change to its receipt at 500 a second, spread over
-// a hundred endpoints of as many hospitals, all of which accept; and, taking turns
-// with it, the same where one of them never answers: percentiles of the others in
-// ms, and how those of the second compare with the first's.
+// BenchmarkLatency measures the time from a change to its receipt, at 500 changes a
+// second over a hundred endpoints of as many hospitals. Runs in which all accept
+// alternate with runs in which one never answers. It reports percentiles of the
+// others in ms, and the ratio of the second kind to the first.
 func BenchmarkLatency(b *testing.B) {
-	var all [2][]time.Duration // quiet, one hangs
+	var all [2][]time.Duration // none hangs, one hangs
 	for range 2 {
 		for hanging := range all {
 			all[hanging] = append(all[hanging], latencies(b, hanging)...)
@@ -177,7 +178,7 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(percentile(all[1], 50), "p50-ms-one-hangs")
 	b.ReportMetric(percentile(all[1], 99), "p99-ms-one-hangs")
 	b.ReportMetric(percentile(all[1], 99)/percentile(all[0], 99), "p99-of-quiet")
-	b.ReportMetric(0, "ns/op") // says nothing
+	b.ReportMetric(0, "ns/op") // of no meaning here
 }
 
 // latencies sends 2,000 changes within four seconds, the first endpoints hanging.
@@ -185,7 +186,7 @@ func latencies(b *testing.B, hanging int) (took []time.Duration) {
 	b.Helper()
 	const endpoints, count = 100, 2000
 	var mu sync.Mutex
-	began := map[string]time.Time{} // of the changes to those that accept
+	began := map[string]time.Time{} // start of each change to an endpoint that accepts
 	received, open := make(chan time.Duration, count), make(chan struct{})
 	urls, sender := local(b, func(w http.ResponseWriter, r *http.Request) {
 		now := time.Now()

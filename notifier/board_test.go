@@ -8,7 +8,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// shelf is a board.
+// shelf is a delivery list in memory.
 type shelf struct {
 	mu         sync.Mutex
 	deliveries map[string]outbound.Delivery
@@ -49,7 +49,7 @@ func (s *shelf) states() map[outbound.State]int {
 	return n
 }
 
-// nothing takes figures and forgets them.
+// nothing discards all metrics.
 type nothing struct{}
 
 func (nothing) Event(string) {}

@@ -11,17 +11,17 @@ import (
 	"svc/schemas"
 )
 
-// memory is a ledger that stores entries as their bytes: what comes back is what
+// memory is a ledger in memory that stores encoded entries, so it returns only what
 // the wire can carry.
 type memory struct {
 	mu      sync.Mutex
 	records [][2][]byte
 	times   []time.Time
-	away    chan struct{} // closed: it takes entries; nil: likewise
+	away    chan struct{} // not nil and open: entries are not stored
 	queue   chan func()
-	readers int // now
-	most    int // at once
-	reads   int // ever
+	readers int // reads in progress
+	most    int // most concurrent reads
+	reads   int // reads so far
 }
 
 func newMemory() *memory { return &memory{} }
@@ -33,7 +33,7 @@ func (m *memory) Append(ctx context.Context, _ int32, entry any, stored func(int
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.queue == nil { // one after the other, as a client does
+	if m.queue == nil { // stores one after the other, as a client does
 		m.queue = make(chan func(), 1<<20)
 		go func(q chan func()) {
 			for do := range q {
@@ -67,7 +67,7 @@ func (m *memory) put(key, value []byte) int64 {
 	return int64(len(m.records) - 1)
 }
 
-// size is what it holds, in bytes.
+// size returns the bytes that it holds.
 func (m *memory) size() (n int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -84,7 +84,7 @@ func (m *memory) Read(_ context.Context, _ int32, from int64, prefix string, eac
 	m.reads++
 	m.most = max(m.most, m.readers)
 	m.mu.Unlock()
-	time.Sleep(time.Millisecond) // on the clock of the test: others may read meanwhile
+	time.Sleep(time.Millisecond) // on the clock of the test, so that reads overlap
 	defer func() {
 		m.mu.Lock()
 		m.readers--
@@ -116,7 +116,7 @@ func (m *memory) At(_ context.Context, _ int32, instant time.Time) (int64, error
 	return int64(i), nil
 }
 
-// goAway has it take nothing until the returned function is called.
+// goAway makes the ledger store nothing until the returned function is called.
 func (m *memory) goAway() (back func()) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

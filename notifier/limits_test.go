@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestLimits: requests at once in all, and of them to endpoints that are slow.
+// TestLimits: concurrent requests are bounded in total, and those to slow endpoints.
 func TestLimits(t *testing.T) {
 	const endpoints, all, slow = 700, 512, 128
 	bubble(t, func(t *testing.T, r *rig) {
@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 		if most := r.receiver.atOnce(); most != all {
 			t.Errorf("%d at once, want %d", most, all)
 		}
-		r.settle(30 * time.Second) // each was tried, and is slow
+		r.settle(30 * time.Second) // by now each endpoint was tried and is slow
 		r.receiver.mu.Lock()
 		r.receiver.most = 0
 		r.receiver.mu.Unlock()
@@ -39,8 +39,8 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-// TestLateEventsAreNotTried: an endpoint that is down for three days is not asked
-// for each event that is of no use any more.
+// TestLateEventsAreNotTried: an endpoint that is down for three days is not tried
+// with each expired event.
 func TestLateEventsAreNotTried(t *testing.T) {
 	const late = 200
 	bubble(t, func(t *testing.T, r *rig) {
@@ -65,7 +65,7 @@ func TestLateEventsAreNotTried(t *testing.T) {
 	})
 }
 
-// TestReplayAtHalfTheRate: beside what happens now.
+// TestReplayAtHalfTheRate: a replay runs at half the rate, beside new events.
 func TestReplayAtHalfTheRate(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.RatePerSecond = 2 })
@@ -87,8 +87,8 @@ func TestReplayAtHalfTheRate(t *testing.T) {
 	})
 }
 
-// TestRestoreIsShort: what waits for nothing does not hold the place where a restore
-// begins, however long ago it was last written of.
+// TestRestoreIsShort: an idle record does not hold back the start of a restore,
+// however old it is.
 func TestRestoreIsShort(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_busy")
@@ -113,7 +113,7 @@ func TestRestoreIsShort(t *testing.T) {
 	})
 }
 
-// TestAttemptsKept: the last twenty, under their own numbers.
+// TestAttemptsKept: the last twenty attempts stay, under their own numbers.
 func TestAttemptsKept(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -131,7 +131,7 @@ func TestAttemptsKept(t *testing.T) {
 	})
 }
 
-// TestReplayKeepsToItsWindow, to the second.
+// TestReplayKeepsToItsWindow: a replay sends the events of its window, to the second.
 func TestReplayKeepsToItsWindow(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -152,7 +152,7 @@ func TestReplayKeepsToItsWindow(t *testing.T) {
 	})
 }
 
-// TestNoteOfAnotherLedger: a place in a ledger that was recreated since says nothing.
+// TestNoteOfAnotherLedger: an offset in a ledger that was recreated since is ignored.
 func TestNoteOfAnotherLedger(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -173,14 +173,14 @@ func TestNoteOfAnotherLedger(t *testing.T) {
 	})
 }
 
-// What an endpoint asks for holds when an event is sent, not when it came: of what
-// waits for an endpoint that is down, only what it wants by then is sent.
+// TestFiltersHoldWhenAnEventIsSent: filters apply when an event is sent, not when it
+// came. An endpoint that was down gets only the events that it wants by then.
 func TestFiltersHoldWhenAnEventIsSent(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
 		r.receiver.set("whk_1", always(refused()))
 		r.start()
-		first := r.change("north", 1, 2) // the level, and two rooms
+		first := r.change("north", 1, 2) // the level and two rooms
 		r.settle(time.Second)
 		r.hook("north", "whk_1", func(w *outbound.Webhook) { w.Rooms = []int32{2} })
 		second := r.change("north", 1, 2)

@@ -11,8 +11,8 @@ import (
 	"svc/schemas"
 )
 
-// What a late writer of an earlier term makes of an attempt that failed does not
-// hold up the endpoint for those who had the partition since.
+// TestMatrixLateFailure: an attempt that failed for a frozen earlier owner does not
+// delay the endpoint for the present owner.
 func TestMatrixLateFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -48,14 +48,14 @@ func TestMatrixLateFailure(t *testing.T) {
 	})
 }
 
-// What is open or decided by a late writer's word alone counts for nothing, once
-// another has written: a restore finds what that one has said.
+// TestMatrixLateWord: an entry that a frozen earlier owner alone wrote counts for
+// nothing once another has written. A restore finds the entries of that other owner.
 func TestMatrixLateWord(t *testing.T) {
 	for name, tt := range map[string]struct {
 		late    any
 		letters int
-		memory  string // of People
-		alerts  int    // at the endpoint
+		memory  string // memory of People
+		alerts  int    // alerts at the endpoint
 	}{
 		"nothing":  {nil, 0, "of the second", 0},
 		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Ownership: 1}, 0, "of the second", 0},
@@ -107,7 +107,7 @@ func TestMatrixLateWord(t *testing.T) {
 	}
 }
 
-// asked are people of whom nothing is known but what they were asked first.
+// asked is a People that records only the first Happening.
 type asked struct {
 	mu    sync.Mutex
 	first *notifier.Happening
@@ -134,7 +134,7 @@ func (a *asked) Retry(outbound.Channel, int, outbound.Result) (time.Duration, bo
 	return time.Hour, true
 }
 
-// A late writer of an earlier term is outranked: its entries change nothing.
+// TestMatrixLateWriter: the entries of a frozen earlier owner change nothing.
 func TestMatrixLateWriter(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

@@ -7,8 +7,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// Killed before outcomes are in the ledger: the same ids and bytes again, at most
-// nine of an endpoint.
+// TestMatrixKilledBeforeTheLedger: a process that dies before outcomes are in the
+// ledger sends the same ids and bytes again, at most nine to an endpoint.
 func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -20,7 +20,7 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 		}
 		r.settle(2 * time.Second)
 		r.commit()
-		r.ledger.goAway() // outcomes are not stored any more
+		r.ledger.goAway() // from here on outcomes are not stored
 		r.receiver.set("whk_1", always(ok()))
 		r.settle(time.Minute)
 		delivered := len(r.receiver.of("whk_1"))
@@ -36,7 +36,7 @@ func TestMatrixKilledBeforeTheLedger(t *testing.T) {
 	})
 }
 
-// wantRepeated is want where a stretch may come again after a kill.
+// wantRepeated is like want, but after a kill a run of events may repeat.
 func (r *rig) wantRepeated(endpoint string, ids []string) {
 	r.t.Helper()
 	place := map[string]int{}
@@ -60,7 +60,8 @@ func (r *rig) wantRepeated(endpoint string, ids []string) {
 	}
 }
 
-// With Kafka away at most eight more go out of each lane; then all of them stop.
+// TestMatrixKafkaAway: with Kafka away each queue sends at most eight more events,
+// then all stop.
 func TestMatrixKafkaAway(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -93,7 +94,8 @@ func TestMatrixKafkaAway(t *testing.T) {
 	})
 }
 
-// A position is not committed before the events of its change are stored.
+// TestMatrixPositionWaitsForTheLedger: a position is not committed before the events
+// of its change are stored.
 func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -123,8 +125,8 @@ func TestMatrixPositionWaitsForTheLedger(t *testing.T) {
 	})
 }
 
-// A partition that goes is drained for a few seconds; then what is in flight is
-// interrupted, which counts nothing.
+// TestMatrixRebalance: a revoked partition is drained for a few seconds. Then
+// attempts in flight are interrupted, and do not count.
 func TestMatrixRebalance(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_quick")

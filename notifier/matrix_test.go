@@ -10,9 +10,10 @@ import (
 	"svc/notifier"
 )
 
-// The rows of the failure matrix that are the loop's, on a clock of the test's own.
+// The rows of the failure matrix that concern the loop, on the clock of the test.
 
-// An endpoint that is down an hour gets all, in order; nobody else waits for it.
+// TestMatrixDownAnHour: an endpoint that is down for an hour then gets all events in
+// order; no other endpoint waits for it.
 func TestMatrixDownAnHour(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_down")
@@ -51,8 +52,8 @@ func TestMatrixDownAnHour(t *testing.T) {
 	})
 }
 
-// A fault of the receiver is tried again; an event that it alone cannot take is
-// passed by once another is accepted.
+// TestMatrix500AndPoison: after a fault of the receiver an event is tried again. An
+// event that it alone cannot take is passed by once another is accepted.
 func TestMatrix500AndPoison(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -81,7 +82,7 @@ func TestMatrix500AndPoison(t *testing.T) {
 			t.Fatalf("states %v", states)
 		}
 		r.end()
-		r.start() // nothing of it comes again
+		r.start() // a restart sends none of it again
 		seen := len(r.receiver.of("whk_1"))
 		r.settle(time.Hour)
 		if n := len(r.receiver.of("whk_1")); n != seen {
@@ -134,7 +135,7 @@ func TestMatrixGone(t *testing.T) {
 		}
 		r.wantNextAttempt(false)
 		r.end()
-		r.start() // it stays so
+		r.start() // a restart keeps it disabled
 		r.settle(time.Hour)
 		r.receiver.set("whk_1", always(ok()))
 		r.hook("north", "whk_1") // an administrator enables it
@@ -144,8 +145,8 @@ func TestMatrixGone(t *testing.T) {
 	})
 }
 
-// TestPausedPromisesNothing: when the next attempt will be nobody knows while an
-// administrator has the endpoint switched off.
+// TestPausedPromisesNothing: while an administrator has the endpoint disabled, the
+// time of the next attempt is unknown.
 func TestPausedPromisesNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		enable := func(is bool) {
@@ -169,8 +170,8 @@ func TestPausedPromisesNothing(t *testing.T) {
 	})
 }
 
-// wantNextAttempt fails unless what is pending has an instant for it,
-// or none.
+// wantNextAttempt fails unless each pending delivery has an instant of its next
+// attempt, or none has.
 func (r *rig) wantNextAttempt(known bool) {
 	r.t.Helper()
 	pending := 0
@@ -198,7 +199,7 @@ func TestMatrixHangsAndSlow(t *testing.T) {
 		r.hook("south", "whk_fast")
 		r.start()
 		r.change("north")
-		r.settle(30 * time.Second) // all of them are known to be slow
+		r.settle(30 * time.Second) // by now all of them are known to be slow
 		began := time.Now()
 		var ids []string
 		for range 60 {
@@ -233,7 +234,7 @@ func TestMatrixPerHost(t *testing.T) {
 		if most := r.receiver.atOnce(); most != 32 {
 			t.Errorf("%d at once to one host", most)
 		}
-		r.settle(time.Minute) // each had its turn
+		r.settle(time.Minute) // by now each was tried
 		for i := range 100 {
 			if len(r.receiver.of(fmt.Sprintf("whk_%d", i))) == 0 {
 				t.Errorf("endpoint %d had no turn", i)
@@ -243,7 +244,8 @@ func TestMatrixPerHost(t *testing.T) {
 	})
 }
 
-// What is in flight ends; the rest is cancelled, and nothing goes out again.
+// TestMatrixDeleted: when an endpoint is deleted, the attempt in flight ends, the
+// rest is cancelled, and nothing more is sent.
 func TestMatrixDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -272,8 +274,8 @@ func TestMatrixDeleted(t *testing.T) {
 	})
 }
 
-// What is signed with is settled when an attempt begins: not when it was due, nor
-// when it took its place in the queue.
+// TestMatrixRotatedMidFlight: the secrets are those at the beginning of an attempt,
+// not when it was due or entered the queue.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.limits = notifier.Limits{InFlight: 1}
@@ -291,7 +293,7 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 		}
 		r.start()
 		r.change("north")
-		r.settle(time.Second) // one is under way, the other waits for it
+		r.settle(time.Second) // one attempt is in flight, the other waits for it
 		rotate("whk_1", "new")
 		rotate("whk_2", "new")
 		r.settle(time.Minute)
@@ -316,7 +318,8 @@ func TestMatrixRotatedMidFlight(t *testing.T) {
 	})
 }
 
-// A clock that jumps, forward or back, holds nothing up for longer than an hour.
+// TestMatrixClockJump: a clock that jumps forward or back delays nothing for longer
+// than an hour.
 func TestMatrixClockJump(t *testing.T) {
 	for name, jump := range map[string]time.Duration{"back": -48 * time.Hour, "ahead": 48 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -345,7 +348,7 @@ func TestMatrixClockJump(t *testing.T) {
 	}
 }
 
-// Machines get all of 500 changes a minute.
+// TestMatrix500ChangesAMinute: webhooks get each of 500 changes a minute.
 func TestMatrix500ChangesAMinute(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -361,7 +364,8 @@ func TestMatrix500ChangesAMinute(t *testing.T) {
 	})
 }
 
-// The log of attempts names hosts, never what stands behind them in the URL.
+// TestLogHoldsNoPathAndNoBody: the log of attempts names hosts, never the rest of the
+// URL.
 func TestLogHoldsNoPathAndNoBody(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

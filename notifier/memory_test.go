@@ -11,7 +11,7 @@ import (
 	"svc/notifier"
 )
 
-// heap is what is live.
+// heap returns the live bytes of the heap.
 func heap() uint64 {
 	var m runtime.MemStats
 	runtime.GC()
@@ -20,7 +20,7 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// forget drops what the fakes keep, which is not the notifier's; the ledger stays.
+// forget empties the fakes, whose memory is not the notifier's; the ledger stays.
 func (r *rig) forget() {
 	r.receiver.mu.Lock()
 	r.receiver.seen = nil
@@ -31,8 +31,8 @@ func (r *rig) forget() {
 	r.verdicts, r.log = nil, bytes.Buffer{}
 }
 
-// TestIdleEndpointsAreSmall: 10,000 endpoints of 1,000 hospitals, each of which had
-// an event; beside the settings and the lists, which are not the notifier's.
+// TestIdleEndpointsAreSmall measures 10,000 endpoints of 1,000 hospitals that each
+// had an event, without settings and lists, which are not the notifier's.
 func TestIdleEndpointsAreSmall(t *testing.T) {
 	const hospitals, each = 1000, 10
 	bubble(t, func(t *testing.T, r *rig) {
@@ -63,10 +63,10 @@ func TestIdleEndpointsAreSmall(t *testing.T) {
 	})
 }
 
-// TestAnHourOfDeadEndpoints: 10,000 endpoints of 100 hospitals, of which 1,000 are
-// down for an hour while their hospitals tell more than may stay in memory. What
-// is held is the bound, and little for each that is down, also after a restart;
-// and one that comes back gets all.
+// TestAnHourOfDeadEndpoints: of 10,000 endpoints of 100 hospitals 1,000 are down for
+// an hour, while their hospitals make more events than may stay in memory. Memory
+// stays within the bound plus little for each endpoint that is down, also after a
+// restart. An endpoint that comes back gets all events.
 func TestAnHourOfDeadEndpoints(t *testing.T) {
 	const hospitals, dead, asleep, changes = 100, 10, 89, 90
 	limits := notifier.Limits{Memory: 2 << 20}
@@ -112,7 +112,7 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 			r.forget()
 		}
 		check("after an hour")
-		r.settle(10 * time.Minute) // records are written anew: a restore begins behind most of the events
+		r.settle(10 * time.Minute) // records are written again, so that a restore begins behind most of the events
 		r.commit()
 		r.end()
 		r.verdicts = nil
@@ -129,8 +129,8 @@ func TestAnHourOfDeadEndpoints(t *testing.T) {
 	})
 }
 
-// TestBacklogsAreBounded: endpoints that are down while their hospitals tell
-// more than fits; all of it comes once they are up, read back from the ledger.
+// TestBacklogsAreBounded: endpoints are down while their hospitals make more events
+// than fit. Once they are up they get all of them, read back from the ledger.
 func TestBacklogsAreBounded(t *testing.T) {
 	const hospitals, changes = 10, 400
 	bubble(t, func(_ *testing.T, r *rig) {

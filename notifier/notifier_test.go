@@ -78,7 +78,7 @@ func TestRestartSendsNothingTwice(t *testing.T) {
 	})
 }
 
-// TestDownForADay: changes that were committed while no notifier ran.
+// TestDownForADay: changes committed while no notifier ran are sent later.
 func TestDownForADay(t *testing.T) {
 	bubble(t, func(_ *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -88,7 +88,7 @@ func TestDownForADay(t *testing.T) {
 		r.end()
 		r.n = nil
 		for range 100 {
-			time.Sleep(time.Hour) // more than an event is tried for
+			time.Sleep(time.Hour) // longer than an event is tried
 			all = append(all, r.change("north")...)
 		}
 		r.start()
@@ -98,8 +98,8 @@ func TestDownForADay(t *testing.T) {
 	})
 }
 
-// TestCheckpointRepeatsNothing: a checkpoint of the verdicts writes the last
-// change of each hospital again.
+// TestCheckpointRepeatsNothing: a checkpoint of the verdicts writes the last change
+// of each hospital again, which sends nothing.
 func TestCheckpointRepeatsNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")
@@ -114,10 +114,10 @@ func TestCheckpointRepeatsNothing(t *testing.T) {
 		r.start()
 		again.Offset = 200
 		r.hand([]notifier.Change{again})
-		r.settle(3 * time.Hour) // records of the ledger are written anew
+		r.settle(3 * time.Hour) // records of the ledger are written again
 		r.commit()
 		r.end()
-		r.start() // from a low water far behind the events
+		r.start() // the restore begins far behind the events
 		again.Offset = 300
 		r.hand([]notifier.Change{again})
 		r.settle(time.Second)
@@ -140,7 +140,7 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 		r.settle(time.Second)
 		r.want("whk_2", ids)
 
-		// One whose settings come late: the event is older than what we know.
+		// An endpoint whose settings arrive late: the event is older than they are.
 		early := time.Now()
 		time.Sleep(time.Millisecond)
 		late := r.change("north")
@@ -152,7 +152,8 @@ func TestNewEndpointStartsAtTheEnd(t *testing.T) {
 	})
 }
 
-// TestHalfAChangeIsCompleted: killed while the events of a change were written.
+// TestHalfAChangeIsCompleted: a process dies while it writes the events of a change;
+// the next one writes the rest.
 func TestHalfAChangeIsCompleted(t *testing.T) {
 	bubble(t, func(t *testing.T, r *rig) {
 		r.hook("north", "whk_1")

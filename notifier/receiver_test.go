@@ -11,7 +11,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// got is one request that a receiver saw.
+// got is one request at a receiver.
 type got struct {
 	at       time.Time
 	endpoint string
@@ -24,12 +24,12 @@ type got struct {
 type receiver struct {
 	mu     sync.Mutex
 	seen   []got
-	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; none: 200
+	answer map[string]func(m outbound.Message) outbound.Result // by endpoint; without one: 200
 	flying int
 	most   int
 }
 
-// atOnce is how many attempts were in flight at most.
+// atOnce returns the maximal number of concurrent attempts.
 func (r *receiver) atOnce() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,7 +79,7 @@ func (r *receiver) set(endpoint string, answer func(outbound.Message) outbound.R
 	r.answer[endpoint] = answer
 }
 
-// always answers the same.
+// always returns an answer that is always the same.
 func always(result outbound.Result) func(outbound.Message) outbound.Result {
 	return func(outbound.Message) outbound.Result { return result }
 }
@@ -96,8 +96,8 @@ func (r *receiver) of(endpoint string) (list []got) {
 	return list
 }
 
-// inOrder says whether requests are those of events in order, each at least once
-// with the same bytes.
+// inOrder returns an error unless the requests are those of the events in order, each
+// at least once with the same bytes.
 func inOrder(seen []got, ids []string) error {
 	var order []string
 	bodies := map[string]string{}

@@ -18,7 +18,7 @@ import (
 	"svc/schemas"
 )
 
-// hooks are settings.
+// hooks is a Settings in memory.
 type hooks struct {
 	mu  sync.Mutex
 	all map[string]map[string]*outbound.Webhook
@@ -37,7 +37,7 @@ func (s *hooks) Webhook(hospital, id string) (*outbound.Webhook, bool) {
 	return w, ok
 }
 
-// rig is a notifier on fakes, within synctest.
+// rig is a notifier on fakes in a synctest bubble.
 type rig struct {
 	t        testing.TB
 	ledger   *memory
@@ -53,8 +53,8 @@ type rig struct {
 	stop     context.CancelFunc
 	stops    []context.CancelFunc
 	done     chan error
-	verdicts []notifier.Change // all that were committed
-	mark     notifier.Mark     // as committed by the group
+	verdicts []notifier.Change // all committed changes
+	mark     notifier.Mark     // mark committed by the group
 	next     int64             // position in the verdicts
 	versions map[string]int64
 }
@@ -68,7 +68,7 @@ func newRig(t testing.TB) *rig {
 	}
 }
 
-// hook adds an endpoint, or changes it.
+// hook adds or changes an endpoint.
 func (r *rig) hook(hospital, id string, change ...func(*outbound.Webhook)) {
 	r.settings.mu.Lock()
 	w := &outbound.Webhook{
@@ -100,7 +100,8 @@ func (r *rig) unhook(hospital, id string) {
 	r.n.SettingsChanged(hospital)
 }
 
-// start takes the partition, and hands over what lies in the verdicts.
+// start assigns the partition to a new notifier and passes it the changes that lie in
+// the verdicts.
 func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
@@ -134,7 +135,7 @@ func (r *rig) hand(changes []notifier.Change) {
 	}
 }
 
-// kill ends the process without a word: what was not stored is gone.
+// kill ends the process at once: entries not stored are lost.
 func (r *rig) kill() {
 	r.stop()
 	if err := <-r.done; err != nil {
@@ -142,13 +143,13 @@ func (r *rig) kill() {
 	}
 	r.ledger.mu.Lock()
 	defer r.ledger.mu.Unlock()
-	if r.ledger.queue != nil { // what it had under way ends with it
+	if r.ledger.queue != nil { // unacknowledged entries end with it
 		close(r.ledger.queue)
 		r.ledger.queue, r.ledger.away = nil, nil
 	}
 }
 
-// abort ends what a test that failed has left: its clock would go on for ever.
+// abort stops the notifiers of a failed test, whose clock would run for ever.
 func (r *rig) abort() {
 	for _, stop := range r.stops {
 		stop()
@@ -161,14 +162,14 @@ func (r *rig) abort() {
 	}
 }
 
-// commit is what the group does every so often.
+// commit commits the positions, as the group does from time to time.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
 	}
 }
 
-// end stops in order.
+// end stops the notifier in order.
 func (r *rig) end() {
 	r.n.Revoke(context.Background(), []int32{0})
 	r.commit()
@@ -176,7 +177,7 @@ func (r *rig) end() {
 	r.kill()
 }
 
-// change commits a change of a hospital: its level, and so many rooms.
+// change commits and passes on a change of a hospital: its level and these rooms.
 func (r *rig) change(hospital string, rooms ...int32) []string {
 	r.t.Helper()
 	c, ids := r.make(hospital, rooms...)
@@ -186,7 +187,7 @@ func (r *rig) change(hospital string, rooms ...int32) []string {
 	return ids
 }
 
-// make commits one that nobody is handed yet.
+// make commits a change without passing it on.
 func (r *rig) make(hospital string, rooms ...int32) (notifier.Change, []string) {
 	r.versions[hospital]++
 	v := r.versions[hospital]
@@ -195,18 +196,18 @@ func (r *rig) make(hospital string, rooms ...int32) (notifier.Change, []string) 
 	for _, room := range rooms {
 		c.Effects = append(c.Effects, acuity.Effect{Kind: acuity.RoomRescored, RoomID: room, Color: acuity.ColorRed, Score: 50, Nursing: "1:1"})
 	}
-	change := notifier.Change{Offset: int64(2 * len(r.verdicts)), Change: c} // every other place is a marker
+	change := notifier.Change{Offset: int64(2 * len(r.verdicts)), Change: c} // every other offset is a transaction marker
 	r.verdicts = append(r.verdicts, change)
 	return change, idsOf(r.t, change)
 }
 
-// settle waits so long, on the clock of the test, and then until nothing moves.
+// settle waits so long on the clock of the test, and then until all goroutines wait.
 func (r *rig) settle(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
 }
 
-// order gives a command.
+// order passes a command to the notifier.
 func (r *rig) order(c outbound.Command) {
 	r.t.Helper()
 	c.At = time.Now()
@@ -218,8 +219,8 @@ func (r *rig) order(c outbound.Command) {
 	r.n.Order(0, r.ledger.put([]byte(key.String()), value), o)
 }
 
-// want fails unless an endpoint got these events, in this order, beside repeats
-// of the one before.
+// want fails unless an endpoint got these events in this order; an event may repeat
+// the one before.
 func (r *rig) want(endpoint string, ids []string) {
 	r.t.Helper()
 	if err := inOrder(r.receiver.of(endpoint), ids); err != nil {

@@ -1,9 +1,9 @@
-// Package alert writes what people are told about a unit: e-mail, SMS and the data
-// of surge.alert.
+// Package alert writes the alerts about a unit: e-mail, SMS and the data of
+// surge.alert.
 //
-// It sees the unit's name, the local time, levels, the driving axis, nurses and
-// labels of rooms. No factor, code, visit or person has a field here, and a label
-// that is not plainly one is replaced by the number of the room.
+// It gets the unit's name, the local time, levels, the driving axis, nurses and room
+// labels. No factor, code, visit or person has a field here. A label that might be
+// more than a label is replaced by the number of the room.
 package alert
 
 import (
@@ -19,52 +19,52 @@ import (
 	"svc/notifier/policy"
 )
 
-// Alert is one alert, for all who are told.
+// Alert is one alert, the same for all recipients.
 type Alert struct {
 	Reason policy.Reason
-	Tier   policy.Rank // of the alert; of Cleared 0
+	Tier   policy.Rank // of the alert; 0 if Cleared
 	Unit   string      // the hospital's name
-	At     time.Time   // in the zone of the hospital
+	At     time.Time   // time in the zone of the hospital
 
 	Level    acuity.Level // now
-	Prior    acuity.Level // that people were told before
-	Worst    acuity.Level // of a digest: the highest of its window
+	Prior    acuity.Level // level of the alert before
+	Worst    acuity.Level // highest level in the window of a digest
 	Effect   acuity.Effect
 	Cause    acuity.Cause
-	Rooms    *Rooms // nil: could not be looked up in time
+	Rooms    *Rooms // nil: not looked up in time
 	AlertRun string
-	Action   string // what the hospital wants done, in its words
-	AckURL   string // "": nobody need answer
+	Action   string // instruction of the hospital, in its words
+	AckURL   string // "": no acknowledgement is needed
 }
 
-// Rooms is how the unit's rooms stand.
+// Rooms is the state of the unit's rooms.
 type Rooms struct {
-	Open int // empty ones that can take a patient
+	Open int // empty rooms that can take a patient
 	Top  []Room
 	Peak *Peak // nil: no forecast
 }
 
-// Room is one of those with the highest score.
+// Room is one of the rooms with the highest score.
 type Room struct {
 	ID      int32
-	Label   string // as the feeds spell it
+	Label   string // as the feeds send it
 	Color   acuity.Color
 	Nursing string // "1:2"
 }
 
-// Peak is when the most nurses are expected to be needed.
+// Peak is the instant at which the most nurses are expected to be needed.
 type Peak struct {
 	At     time.Time
-	Nurses float64 // that suffice in nine of ten cases
+	Nurses float64 // 90th percentile of the nurses needed
 }
 
-// MaxTop is how many rooms an alert names.
+// MaxTop bounds the rooms that an alert names.
 const MaxTop = 3
 
-// maxUnit is how many characters of a unit's name are shown.
+// maxUnit bounds the characters of a unit's name that are shown.
 const maxUnit = 40
 
-// unit is the name of the unit on one line.
+// unit returns the name of the unit on one line.
 func (a *Alert) unit() string {
 	name := strings.Join(strings.FieldsFunc(a.Unit, func(c rune) bool { return unicode.IsSpace(c) || unicode.IsControl(c) }), " ")
 	if r := []rune(name); len(r) > maxUnit {
@@ -73,11 +73,11 @@ func (a *Alert) unit() string {
 	return name
 }
 
-// level is the level in capitals, with the one before where it has changed, and with
-// the worst where it keeps changing.
+// level returns the level in capitals. was is the level before if it has changed, or
+// the worst if it keeps changing.
 func (a *Alert) level() (now, was string) {
 	now = strings.ToUpper(a.Level.String())
-	switch a.Reason { //nolint:exhaustive // the others tell no change
+	switch a.Reason { //nolint:exhaustive // the other reasons report no change
 	case policy.Raised, policy.Lowered, policy.Cleared:
 		was = " (was " + strings.ToUpper(a.Prior.String()) + ")"
 	case policy.Digest:
@@ -86,7 +86,7 @@ func (a *Alert) level() (now, was string) {
 	return now, was
 }
 
-// short is how many nurses are short, in words; "" if none is.
+// short returns the number of missing nurses in words; "" if none is missing.
 func (a *Alert) short() string {
 	switch n := a.Effect.Shortfall; n {
 	case 0:
@@ -98,12 +98,12 @@ func (a *Alert) short() string {
 	}
 }
 
-// axis is what drives the level.
+// axis returns the label of the axis that drives the level.
 func (a *Alert) axis() string { return event.Level(&a.Effect, a.Cause).DrivingAxisLabel }
 
-// why is what is to be said beside the level; "" of a raise and of what lowers.
+// why returns the text beside the level; "" for Raised and Lowered.
 func (a *Alert) why() string {
-	switch a.Reason { //nolint:exhaustive // the others say nothing beside
+	switch a.Reason { //nolint:exhaustive // the other reasons have no such text
 	case policy.Cleared:
 		return "Cleared"
 	case policy.Digest:
@@ -116,10 +116,10 @@ func (a *Alert) why() string {
 	return ""
 }
 
-// driven says whether there is something that drives the level: at green nothing is.
+// driven reports whether an axis drives the level; at green none does.
 func (a *Alert) driven() bool { return a.Reason != policy.Cleared && a.Level > acuity.LevelGreen }
 
-// Summary is one line, as the subject of the e-mail without the level in front.
+// Summary returns the subject of the e-mail without the level in front, on one line.
 func (a *Alert) Summary() string {
 	said := a.why()
 	if a.driven() {
@@ -135,7 +135,7 @@ func (a *Alert) Summary() string {
 	return said
 }
 
-// line is the summary of the event.
+// line returns the summary of the event.
 func (a *Alert) line() string {
 	said := fmt.Sprintf("Alert %s: level %s", a.Reason, a.Level)
 	if a.Reason == policy.Digest {
@@ -155,10 +155,10 @@ func (a *Alert) Subject() string {
 	return fmt.Sprintf("[%s] %s: %s%s %s", now, a.unit(), a.Summary(), was, a.At.Format("15:04"))
 }
 
-// Event returns the surge.alert of the alert; its id is derived of the number of
-// the decision and of what was decided, so a decision taken again after a crash is
-// the same event, and another one in its place is another. A part is a further event
-// of the same decision, for other endpoints.
+// Event returns the surge.alert of the alert. Its id is derived from the number of
+// the decision and its content. A decision repeated after a crash is the same event,
+// and a different decision in its place is another. A part names a further event of
+// the same decision for other endpoints.
 func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Event, error) {
 	e := outbound.Event{
 		ID:       event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject()+part),
@@ -196,13 +196,14 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 	return e, nil
 }
 
-// EventID is the id of the surge.alert of the decision, to which its letters belong.
+// EventID returns the id of the surge.alert of the decision, which its messages
+// share.
 func (a *Alert) EventID(hospital string, decision int64) string {
 	return event.ID(hospital, hospital+"/policy/state", decision, outbound.Alert, a.subject())
 }
 
-// subject is what tells decisions of one number apart: of a hospital whose level has
-// moved on between a crash and the restart another one is taken.
+// subject distinguishes decisions with the same number: if the level has changed
+// between a crash and the restart, another decision is taken.
 func (a *Alert) subject() string {
 	return string(a.Reason) + " " + a.Tier.String() + " " + a.Level.String()
 }

@@ -75,7 +75,7 @@ func alerts() map[string]Alert {
 	}
 }
 
-// TestGolden pins what people read, to the byte.
+// TestGolden pins the text of alerts to the byte.
 func TestGolden(t *testing.T) {
 	for name, a := range alerts() {
 		t.Run(name, func(t *testing.T) {
@@ -123,8 +123,7 @@ func hold(t *testing.T, name, got string) {
 	}
 }
 
-// TestNoCanary: what could hold a person or a code is nowhere, whatever a feed
-// called its rooms.
+// TestNoCanary: no alert shows a person or a code, whatever a feed calls its rooms.
 func TestNoCanary(t *testing.T) {
 	for name, a := range alerts() {
 		a.Rooms = raised().Rooms
@@ -150,7 +149,8 @@ func TestNoCanary(t *testing.T) {
 	}
 }
 
-// TestSMSFits: one SMS, whatever the unit is called, with the link in it.
+// TestSMSFits: an alert fits one SMS with the link in it, whatever the unit is
+// called.
 func TestSMSFits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		a := raised()
@@ -173,7 +173,7 @@ func TestSMSFits(t *testing.T) {
 	})
 }
 
-// TestAxisGoesBeforeTheName is the order in which an SMS is cut.
+// TestAxisGoesBeforeTheName checks the order in which an SMS is cut.
 func TestAxisGoesBeforeTheName(t *testing.T) {
 	a := raised()
 	a.Effect.Driving = acuity.AxisReserve
@@ -198,8 +198,8 @@ func TestGSM(t *testing.T) {
 	}
 }
 
-// TestEventIsStable: the same decision is the same event, and its data has what
-// surge.level_changed has.
+// TestEventIsStable: the same decision is the same event, and its data has all fields
+// of surge.level_changed.
 func TestEventIsStable(t *testing.T) {
 	a := raised()
 	one, err := a.Event("mercy", 7, "")
@@ -234,7 +234,7 @@ func TestEventIsStable(t *testing.T) {
 	}
 }
 
-// TestNothingDrivesGreen: an alert at green says why it comes, and nothing of an axis.
+// TestNothingDrivesGreen: an alert at green gives its reason and no axis.
 func TestNothingDrivesGreen(t *testing.T) {
 	a := raised()
 	a.Reason, a.Level, a.Effect = policy.Digest, acuity.LevelGreen, effectAt(acuity.LevelGreen)

@@ -5,18 +5,19 @@ import (
 	"strings"
 )
 
-// maxLabel is how many characters a label has at most that is shown.
+// maxLabel is the maximal number of characters of a label that is shown.
 const maxLabel = 24
 
-// Name is what alerts call the room: its label, or its number where the label
+// Name returns the room's name in alerts: its label, or its number where the label
 // could be more than a label.
 //
 // Some sites write the patient's name where the label belongs. No rule knows all
-// names, so this one knows rooms: each word of letters alone is one of [placeWords],
-// a single letter, or up to three capitals beside a digit somewhere ("PP-12A",
-// "MBU 4"). A room that is named after a flower is told by its number; so are a
-// third of the first names of this country. What passes and should not is a short
-// surname in capitals with a number behind it: nobody can tell "LEE 4" from "HRU 4".
+// names, so this one knows rooms. A word of letters alone is shown if it is one of
+// [placeWords], a single letter, or up to three capitals beside a digit somewhere
+// ("PP-12A", "MBU 4"). A room named after a flower is shown by its number, because a
+// third of the first names of this country are words like that. One fault remains: a
+// short surname in capitals with a number behind it. Nobody can tell "LEE 4" from
+// "HRU 4".
 func (r *Room) Name() string {
 	if isLabel(r.Label) {
 		return r.Label
@@ -36,7 +37,7 @@ func isLabel(text string) bool {
 		switch {
 		case !ascii:
 			return false
-		case letters < len(word): // a digit in it: no name is written so
+		case letters < len(word): // a word with a digit is no name
 		case placeWords[lower]:
 			known = true
 		case letters == 1:
@@ -45,11 +46,11 @@ func isLabel(text string) bool {
 			return false
 		}
 	}
-	return known // initials alone are none
+	return known // initials alone are not a label
 }
 
-// count returns the letters of a word, and whether it has nothing but those of ASCII
-// and digits.
+// count returns the number of letters in a word, and whether it has only ASCII
+// letters and digits.
 func count(word string) (letters int, ascii bool) {
 	for _, c := range word {
 		switch {
@@ -62,9 +63,9 @@ func count(word string) (letters int, ascii bool) {
 	return letters, true
 }
 
-// placeWords are those of which labels of rooms are made: units, kinds of room,
-// furniture, directions. Our list; words that are common as names are not in it
-// (Rose, Lily, Hope, Grace), but for directions and colors.
+// placeWords are the words in room labels: units, kinds of room, furniture,
+// directions. The list is ours. It has no words that are common as names (Rose, Lily,
+// Hope, Grace), except directions and colors.
 var placeWords = func() map[string]bool {
 	all := map[string]bool{}
 	for word := range strings.FieldsSeq(`

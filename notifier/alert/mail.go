@@ -11,7 +11,8 @@ import (
 // field is one line of an e-mail.
 type field struct{ Name, Value, Link string }
 
-// fields are the lines, in the order in which somebody who is woken reads.
+// fields returns the lines, in the order in which somebody who is woken up reads
+// them.
 func (a *Alert) fields() []field {
 	now, was := a.level()
 	lines := []field{{Name: "Level", Value: now + was}, {Name: "Unit", Value: a.unit()}, {Name: "Time", Value: a.At.Format("15:04 MST, 2 January 2006")}}
@@ -47,11 +48,11 @@ func (a *Alert) fields() []field {
 
 const footer = "Sent by svc to a role on duty. Not clinically validated; look at the unit."
 
-// Text is the e-mail as text.
+// Text returns the e-mail as text.
 func (a *Alert) Text() string { return text(a.fields()) }
 
-// HTML is the e-mail as a table, without images, styles from elsewhere or links
-// beside the acknowledgement.
+// HTML returns the e-mail as a table. It has no images, no external styles, and no
+// link besides the acknowledgement.
 func (a *Alert) HTML() (string, error) { return page(a.fields()) }
 
 func text(lines []field) string {
@@ -86,7 +87,7 @@ var mailPage = template.Must(template.New("mail").Parse(`<!DOCTYPE html>
 </body></html>
 `))
 
-// Message is what one recipient reads.
+// Message is the text for one recipient.
 type Message struct {
 	Subject string `json:"subject,omitempty"` // of mail
 	Text    string `json:"text"`
@@ -99,7 +100,7 @@ func (a *Alert) Mail() (Message, error) {
 	return Message{Subject: a.Subject(), Text: a.Text(), HTML: html}, err
 }
 
-// TestMail is what a recipient gets to see that mail arrives.
+// TestMail returns the e-mail that shows a recipient that mail arrives.
 func TestMail(unit string, at time.Time) (Message, error) {
 	a := Alert{Unit: unit}
 	lines := []field{
@@ -111,14 +112,14 @@ func TestMail(unit string, at time.Time) (Message, error) {
 	return Message{Subject: fmt.Sprintf("[TEST] %s: alerts reach you %s", a.unit(), at.Format("15:04")), Text: text(lines), HTML: html}, err
 }
 
-// Notice is what administrators are told of an endpoint that takes no events.
+// Notice tells administrators of an endpoint that accepts no events.
 type Notice struct {
 	Unit     string
 	Endpoint string
-	Host     string // never the path: it may hold a secret
+	Host     string // never the path, which may hold a secret
 	State    string // "failing for 1 hour"
 	Since    time.Time
-	At       time.Time // both in the zone of the hospital
+	At       time.Time // Since and At are in the zone of the hospital
 }
 
 // Mail returns the e-mail of the notice.

@@ -8,16 +8,12 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxSMS is what one SMS holds in the alphabet of GSM 03.38, in its units of
-// seven bits. A longer one is two, which arrive apart or not at all.
+// maxSMS is the capacity of one SMS in septets of the GSM 03.38 alphabet. A longer
+// text becomes two SMS, which arrive apart or not at all.
 const maxSMS = 160
 
-// SMS is the alert in one SMS:
-//
-//	ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Nurses short of ratio. Ack https://…/a/7KQ2M9XW3PTD
-//
-// Where it does not fit the axis goes, then the name of the unit is cut, then the
-// nurses go: the level and the link stay.
+// If it does not fit, the axis is left out, then the name of the unit is cut, then
+// the nurses are left out. Level and link always stay.
 func (a *Alert) SMS() string {
 	now, was := a.level()
 	ack := ""
@@ -62,10 +58,10 @@ func (a *Alert) SMS() string {
 	if cut := write("", short); septets(cut) <= maxSMS {
 		return cut
 	}
-	return cutTo(write("", "")) // a link that is longer than the configuration allows is cut
+	return cutTo(write("", "")) // only a link longer than the configuration allows is cut
 }
 
-// TestSMS is what a recipient gets to see that SMS arrive.
+// TestSMS returns the SMS that shows a recipient that SMS arrive.
 func TestSMS(unit string, at time.Time) string {
 	a := Alert{Unit: unit}
 	return cutTo(gsm("TEST " + a.unit() + " " + at.Format("15:04") + ". Alerts of this unit reach you by SMS."))
@@ -79,15 +75,15 @@ func cutTo(s string) string {
 	}
 }
 
-// basic and extended are the default alphabet of GSM 03.38 without its line
-// breaks; an extended character takes two units.
+// basic and extended are the default alphabet of GSM 03.38 without its line breaks.
+// An extended character takes two septets.
 const (
 	basic = "@£$¥èéùìòÇØøÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§" +
 		"¿abcdefghijklmnopqrstuvwxyzäöñüà"
 	extended = "^{}\\[~]|€"
 )
 
-// septets is how long a text of the alphabet is.
+// septets returns the length of a text in the alphabet.
 func septets(s string) int {
 	n := 0
 	for _, c := range s {
@@ -99,8 +95,8 @@ func septets(s string) int {
 	return n
 }
 
-// gsm writes a text in the alphabet: letters lose accents that it has not, what
-// has no letter becomes a question mark.
+// gsm converts a text to the alphabet. Letters lose accents that the alphabet does
+// not have; other characters become question marks.
 func gsm(s string) string {
 	var b strings.Builder
 	for _, c := range norm.NFC.String(s) {

@@ -2,22 +2,22 @@ package egress
 
 import "net/netip"
 
-// verdict is what the rules say of an address before any allow list.
+// verdict is the result of the rules for an address, before any allow list.
 type verdict uint8
 
 const (
 	public verdict = iota // globally reachable
-	byList                // private: for a hospital that lists it
-	never                 // whatever a list says
+	byList                // private: allowed for a hospital that lists it
+	never                 // refused even if listed
 )
 
 // Private networks, reachable by allow list: RFC 1918, RFC 6598, RFC 4193.
 var private = prefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
 
-// forbidden are the blocks of the IANA special-purpose registries that are not
-// globally reachable and not private, multicast, and the addresses at which the
-// clouds hand out credentials inside ranges that are otherwise fine. Registry
-// rows within a row are left out.
+// forbidden are the blocks of the IANA special-purpose registries that are neither
+// globally reachable nor private, and multicast. It also has the addresses at which
+// clouds hand out credentials inside ranges that are otherwise allowed. Registry rows
+// within another row are left out.
 var forbidden = prefixes(
 	"0.0.0.0/8",       // this network, RFC 791
 	"127.0.0.0/8",     // loopback, RFC 1122
@@ -40,18 +40,19 @@ var forbidden = prefixes(
 	"3fff::/20",     // documentation, RFC 9637
 )
 
-// globalUnicast is all of IPv6 that is assigned to hosts of the internet (RFC
-// 4291, IANA IPv6 address space). What lies outside is loopback, link-local,
-// discard, SRv6, multicast, IPv4 in some wrapping, or not assigned.
+// globalUnicast is the part of IPv6 that is assigned to hosts of the internet (RFC
+// 4291, IANA IPv6 address space). Outside it lie loopback, link-local, discard, SRv6,
+// multicast, wrapped IPv4 and unassigned addresses.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// The wrappings of an IPv4 address that a host or a relay on the way unwraps.
+// The prefixes of IPv6 addresses from which a host or a relay on the way unwraps an
+// IPv4 address.
 var (
 	nat64   = netip.MustParsePrefix("64:ff9b::/96") // RFC 6052: the last four bytes
 	sixToIV = netip.MustParsePrefix("2002::/16")    // RFC 3056: bytes 2 to 5
 )
 
-// judge says what the rules say of an address, and the address that decides.
+// judge returns the verdict of the rules on an address, and the address that decides.
 func judge(a netip.Addr) (verdict, netip.Addr) {
 	if a.Zone() != "" || !a.IsValid() {
 		return never, a
@@ -62,7 +63,8 @@ func judge(a netip.Addr) (verdict, netip.Addr) {
 		switch {
 		case wrapped:
 			// A relay would reach the inner address from its own place in the
-			// network, so an allow list, which is meant as dialled, does not hold.
+			// network. An allow list means the address as dialled, so it does not
+			// apply.
 			if v, _ := judge(inner); v != public {
 				return never, a
 			}

@@ -42,7 +42,7 @@ func TestRegistries(t *testing.T) {
 	}
 }
 
-// inBlock is the address of a block with these bits behind its prefix.
+// inBlock returns the address of a block with these bits behind its prefix.
 func inBlock(block netip.Prefix, fill []byte) netip.Addr {
 	bytes := block.Addr().AsSlice()
 	for i := block.Bits(); i < len(bytes)*8; i++ {
@@ -58,8 +58,8 @@ func verdictOf(a netip.Addr) verdict {
 	return v
 }
 
-// TestWrappings: whatever carries an IPv4 address is judged no milder than that
-// address itself, and a relay reaches no private network.
+// TestWrappings: an address that wraps an IPv4 address is judged no milder than that
+// address, and a relay reaches no private network.
 func TestWrappings(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v4 := netip.AddrFrom4([4]byte(rapid.SliceOfN(rapid.Byte(), 4, 4).Draw(t, "address")))

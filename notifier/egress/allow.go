@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Allowed is one network that the endpoints of one hospital may lie in, beside
-// public addresses.
+// Allowed is one network, besides public addresses, in which the endpoints of one
+// hospital may lie.
 type Allowed struct {
 	Hospital string
 	Network  netip.Prefix
 	Ports    []uint16
 }
 
-// String is the entry as [ParseAllow] reads it.
+// String returns the entry in the form that [ParseAllow] reads.
 func (a Allowed) String() string {
 	texts := make([]string, len(a.Ports))
 	for i, port := range a.Ports {
@@ -26,10 +26,10 @@ func (a Allowed) String() string {
 	return a.Hospital + "=" + a.Network.String() + ":" + strings.Join(texts, "+")
 }
 
-// ParseAllow reads an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]],
-// separated by commas, such as mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444.
-// A single address needs no prefix length; without a port 443 and 8443 are meant.
-// All faults come at once, by their position: the list itself is not repeated.
+// ParseAllow reads an allow list: entries HOSPITAL=NETWORK[:PORT[+PORT]], separated
+// by commas, such as mercy=10.20.0.0/16:443,mercy=[fd20::5]:9443+9444. A single
+// address needs no prefix length; without a port 443 and 8443 are meant. The error
+// joins all faults by the position of their entry. It does not repeat the list.
 func ParseAllow(text string) ([]Allowed, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, nil
@@ -84,8 +84,8 @@ func parseAllowed(entry string) (Allowed, error) {
 	return a, nil
 }
 
-// splitPort takes the port off a network: after the prefix length, after a
-// bracket, or after an IPv4 address.
+// splitPort splits the port from a network: after the prefix length, after a bracket,
+// or after an IPv4 address.
 func splitPort(text string) (network, port string) {
 	var bits string
 	if inside, after, ok := strings.Cut(strings.TrimPrefix(text, "["), "]"); ok && text[0] == '[' {

@@ -1,12 +1,12 @@
-// Package egress decides which addresses the service may call for a hospital. An
-// endpoint is written by a partner, so without a guard it is a way to make the
-// service talk to its own network, or to the address at which a cloud hands out
-// credentials (server-side request forgery).
+// Package egress decides which addresses the service may call for a hospital.
+// Partners choose the endpoints. Without a guard they could make the service call its
+// own network, or the address at which a cloud hands out credentials (server-side
+// request forgery).
 //
-// The rules are asked twice: [Guard.Check] when an endpoint is created, for an
-// early answer, and [Guard.Control] in the dialer, with the address that is about
-// to be connected. Only the second is a protection: a name can resolve to
-// something else later (rebinding).
+// The rules are checked twice. [Guard.Check] gives an early answer when an endpoint
+// is created. [Guard.Control] checks in the dialer the address that is about to be
+// connected. Only the second protects: a name can resolve to another address later
+// (rebinding).
 package egress
 
 import (
@@ -26,10 +26,10 @@ type Reason string
 
 // The reasons.
 const (
-	URLInvalid       Reason = "url_invalid"        // no absolute URL, or longer than [MaxURL]
+	URLInvalid       Reason = "url_invalid"        // not an absolute URL, or longer than [MaxURL]
 	SchemeRefused    Reason = "scheme_refused"     // not https
 	UserInfoRefused  Reason = "user_info_refused"  // name or password in the URL
-	HostRefused      Reason = "host_refused"       // not a host name of ASCII messages, nor an address in its usual form
+	HostRefused      Reason = "host_refused"       // neither a host name of ASCII labels nor an address in its usual form
 	PortRefused      Reason = "port_refused"       // not 443, 8443 or listed
 	AddressRefused   Reason = "address_refused"    // never reachable: loopback, link-local, metadata, multicast, reserved
 	AddressNotListed Reason = "address_not_listed" // private, and not in the allow list of the hospital
@@ -49,14 +49,14 @@ const MaxURL = 2048
 // resolveWithin bounds the look-up of a name in a check.
 const resolveWithin = 3 * time.Second
 
-// ports are those of public addresses.
+// ports are the allowed ports of public addresses.
 var ports = []uint16{443, 8443}
 
-// Config is what a guard is made of.
+// Config holds the settings of a guard.
 type Config struct {
 	Allow    []Allowed
-	Loopback bool          // svc dev: loopback at any port, also by http
-	Resolver *net.Resolver // nil: that of the system
+	Loopback bool          // svc dev: allows loopback at any port, also by http
+	Resolver *net.Resolver // nil: the resolver of the system
 }
 
 // Guard holds the rules. It may be used by many goroutines.
@@ -78,8 +78,8 @@ func New(c Config) *Guard {
 	return g
 }
 
-// Hospitals are those with an allow list. Each needs connections of its own: one
-// to a private address must not serve another hospital.
+// Hospitals returns the hospitals with an allow list. Each needs connections of its
+// own: a connection to a private address must not serve another hospital.
 func (g *Guard) Hospitals() []string {
 	var all []string
 	for hospital := range g.lists {
@@ -89,11 +89,11 @@ func (g *Guard) Hospitals() []string {
 	return all
 }
 
-// Resolver is what names are looked up with.
+// Resolver returns the resolver for the names of endpoints.
 func (g *Guard) Resolver() *net.Resolver { return g.resolver }
 
-// Check says whether an endpoint may be called as things are now; the error is a
-// [*RefusedError], or that of the context.
+// Check returns nil if an endpoint may be called as things are now. The error is a
+// [*RefusedError], or the error of the context.
 func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	u, err := g.URL(hospital, endpoint)
 	if err != nil {
@@ -120,8 +120,8 @@ func (g *Guard) Check(ctx context.Context, hospital, endpoint string) error {
 	return nil
 }
 
-// URL parses the URL of an endpoint and says whether its form allows a call; the
-// error is a [*RefusedError].
+// URL parses the URL of an endpoint and checks its form. The error is a
+// [*RefusedError].
 func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	if len(endpoint) > MaxURL {
 		return nil, refuse(URLInvalid)
@@ -142,18 +142,18 @@ func (g *Guard) URL(hospital, endpoint string) (*url.URL, error) {
 	case strings.HasSuffix(u.Host, ":") || !g.portKnown(hospital, portOf(u)):
 		return nil, refuse(PortRefused)
 	}
-	u.Fragment, u.RawFragment = "", "" // stays with the client in any case
+	u.Fragment, u.RawFragment = "", "" // a fragment is never sent
 	return u, nil
 }
 
-// Control is for [net.Dialer.ControlContext] of connections for a hospital by
-// https; "" is any hospital without an allow list. It sees the address as it is
-// dialled, after the look-up and before the first packet.
+// Control returns a [net.Dialer.ControlContext] for https connections of a hospital;
+// "" is any hospital without an allow list. It checks the address as it is dialled,
+// after the look-up and before the first packet.
 func (g *Guard) Control(hospital string) func(context.Context, string, string, syscall.RawConn) error {
 	return g.control(hospital, "https")
 }
 
-// ControlPlain is [Guard.Control] of connections by http.
+// ControlPlain is [Guard.Control] for http connections.
 func (g *Guard) ControlPlain(hospital string) func(context.Context, string, string, syscall.RawConn) error {
 	return g.control(hospital, "http")
 }
@@ -168,7 +168,7 @@ func (g *Guard) control(hospital, scheme string) func(context.Context, string, s
 	}
 }
 
-// address says whether one address may be connected.
+// address returns an error if an address may not be connected.
 func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
 	if g.loopback && to.Addr().Unmap().IsLoopback() {
 		return nil
@@ -199,7 +199,7 @@ func (g *Guard) address(hospital, scheme string, to netip.AddrPort) error {
 	return nil
 }
 
-// portKnown says whether any address could have the port.
+// portKnown reports whether any address is allowed at the port.
 func (g *Guard) portKnown(hospital string, port uint16) bool {
 	return port != 0 && (g.loopback || slices.Contains(ports, port) ||
 		slices.ContainsFunc(g.lists[hospital], func(a Allowed) bool { return slices.Contains(a.Ports, port) }))

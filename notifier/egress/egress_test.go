@@ -24,7 +24,7 @@ func guard(t testing.TB, names *egresstest.Names, loopback bool) *egress.Guard {
 	return egress.New(egress.Config{Allow: allow, Loopback: loopback, Resolver: names.Resolver()})
 }
 
-// reasonOf is the reason of a refusal; "" is none.
+// reasonOf returns the reason of a refusal; "": none.
 func reasonOf(err error) egress.Reason {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return refused.Reason
@@ -32,9 +32,8 @@ func reasonOf(err error) egress.Reason {
 	return ""
 }
 
-// TestCorpusIsRefused asks the check first, and then the guard in a real dialer.
-// Behind the guard stands a control that lets nothing connect: where the guard
-// fails no packet leaves either.
+// TestCorpusIsRefused asks the check first, then the guard in a real dialer. A second
+// control lets nothing connect, so no packet leaves even if the guard fails.
 func TestCorpusIsRefused(t *testing.T) {
 	for _, c := range egresstest.Corpus(t) {
 		t.Run(c.URL, func(t *testing.T) {
@@ -130,7 +129,7 @@ func TestAllowedEndpoints(t *testing.T) {
 	}
 }
 
-// TestListsAreOfOneHospital: what mercy lists is nobody else's.
+// TestListsAreOfOneHospital: the allow list of mercy applies to no other hospital.
 func TestListsAreOfOneHospital(t *testing.T) {
 	g := guard(t, &egresstest.Names{}, false)
 	for _, hospital := range []string{"", "north", "Mercy"} {
@@ -163,8 +162,8 @@ func TestDevelopmentAllowsNoMore(t *testing.T) {
 	}
 }
 
-// TestMixedName: a name with a private address beside a public one is refused
-// when the endpoint is made, and later dialled at the public one alone.
+// TestMixedName: a name with a private and a public address is refused when the
+// endpoint is created. Later it is dialled only at the public address.
 func TestMixedName(t *testing.T) {
 	names := &egresstest.Names{}
 	names.Set("mixed.test", netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("8.8.8.8"))

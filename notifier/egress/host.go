@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// portOf is the port that would be dialled; 0 is no port at all.
+// portOf returns the port that would be dialled; 0 is an invalid port.
 func portOf(u *url.URL) uint16 {
 	switch text := u.Port(); {
 	case text != "":
@@ -23,12 +23,12 @@ func portOf(u *url.URL) uint16 {
 	}
 }
 
-// plainHost says whether a host means the same to everybody who reads it. That
-// leaves out the old spellings of IPv4 addresses, which some resolvers take
-// (decimal, octal, hexadecimal, fewer than four numbers: WHATWG URL, "ends in a
-// number"), zones, a trailing dot, and whatever is not ASCII: clients map
-// letters such as fullwidth digits and the ideographic full stop to plain ones.
-// An international name is written in its xn-- form.
+// plainHost reports whether a host means the same to everybody who reads it. It
+// refuses the old spellings of IPv4 addresses that some resolvers accept: decimal,
+// octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a number"). It
+// also refuses zones, a trailing dot, and all that is not ASCII, because clients map
+// fullwidth digits or the ideographic full stop to plain ones. An international name
+// is written in its xn-- form.
 func plainHost(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return a.Zone() == ""
@@ -54,7 +54,7 @@ func nameByte(b byte) bool {
 	return 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '-' || b == '_'
 }
 
-// numeric says whether a label is a number as inet_aton reads it.
+// numeric reports whether inet_aton reads a label as a number.
 func numeric(label string) bool {
 	if rest, ok := strings.CutPrefix(strings.ToLower(label), "0x"); ok {
 		return strings.Trim(rest, "0123456789abcdef") == ""

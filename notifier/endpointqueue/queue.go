@@ -1,11 +1,11 @@
-// Package endpointqueue is the queue of one endpoint as a state machine: which event is sent
-// next, when, and what an attempt's end means for it. It keeps no events, sends
-// nothing, and is told what time it is.
+// Package endpointqueue decides which event of an endpoint is sent next, when, and
+// what the end of an attempt means. It is a state machine: it keeps no events, sends
+// nothing, and gets the time from its caller.
 //
-// Events go in the order of the ledger, one under way; the next goes when the one
-// before is final. So an endpoint that fails holds up nobody but itself. One
-// exception: an event that the endpoint alone cannot take is passed by, once the
-// next one, sent as a probe, is accepted.
+// Events go in the order of the ledger. One is in flight; the next goes when it is
+// final. So an endpoint that fails delays nobody but itself. There is one exception,
+// an event that the endpoint alone cannot take. It is passed by once the next event,
+// sent as a probe, is accepted.
 package endpointqueue
 
 import (
@@ -14,23 +14,24 @@ import (
 	"svc/internal/outbound"
 )
 
-// The schedule. Our defaults, as nothing is specified: a receiver that restarts
-// is back within a minute, one that is down is asked every five.
+// The waits after failed attempts; our defaults, since nothing is specified. A
+// receiver that restarts is back within a minute; one that is down is tried every
+// five.
 var waits = [...]time.Duration{
 	time.Second, 5 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute,
 }
 
 const (
-	jitter     = 0.2              // of a wait, to both sides
-	mostAsked  = time.Hour        // of a Retry-After
-	throttled  = time.Minute      // after a 429 that asks for nothing
-	slow       = 2 * time.Second  // of an attempt: the queue is a slow one
-	refusals   = 3                // of the same event, by a status that says it is at fault
-	poisonSize = 10               // attempts
-	poisonTime = 30 * time.Minute // since the first of them
+	jitter     = 0.2              // share of a wait, to both sides
+	mostAsked  = time.Hour        // upper bound of a Retry-After
+	throttled  = time.Minute      // after a 429 without Retry-After
+	slow       = 2 * time.Second  // an attempt that takes longer makes the queue a slow one
+	refusals   = 3                // answers with a status that blames the event, until it is rejected
+	poisonSize = 10               // attempts, only 5xx, before a probe
+	poisonTime = 30 * time.Minute // time since the first of them before a probe
 
-	// Expiry is how long after an event an endpoint that fails is still sent it.
+	// Expiry is how long after an event a failing endpoint is still sent it.
 	Expiry = 72 * time.Hour
 
 	disableTime     = 120 * time.Hour
@@ -39,16 +40,16 @@ const (
 	firstNotice  = time.Hour
 	secondNotice = 24 * time.Hour
 
-	burst = time.Second // of the rate, at once after a pause
+	burst = time.Second // seconds of the rate that may go at once after a pause
 )
 
-// The reasons for which a lane is disabled.
+// The reasons why a queue is disabled.
 const (
 	Gone    = "gone"    // the endpoint answered 410
 	Failing = "failing" // 120 h and 50 attempts without success
 )
 
-// Notice is what administrators are to be told.
+// Notice is the news about an endpoint for administrators.
 type Notice uint8
 
 // The notices; zero is none.
@@ -59,14 +60,15 @@ const (
 	Recovered
 )
 
-// Queue is the state of one. Its zero value with a cursor is a fresh one.
+// Queue is the state of one endpoint's queue. The zero value with a cursor is a new
+// queue.
 type Queue struct {
 	Cursor       int64     // ledger offset up to which no event waits here
-	NextAt       time.Time // no attempt before
+	NextAt       time.Time // earliest instant of the next attempt
 	FailingSince time.Time // zero: the last attempt was accepted
 	Failures     int       // attempts in a row without success
-	Disabled     string    // reason; "": it is not
-	Noticed      Notice    // the last one about this failure
+	Disabled     string    // reason; "": not disabled
+	Noticed      Notice    // last notice about this failure
 	Slow         bool      // the last attempt failed or took long
 
 	head    head
@@ -74,7 +76,7 @@ type Queue struct {
 	tat     time.Time
 }
 
-// head is what the attempts of the event at the head have in common.
+// head sums up the attempts of the event at the head.
 type head struct {
 	position int64
 	tries    int
@@ -83,17 +85,17 @@ type head struct {
 	only5xx  bool
 }
 
-// Verdict is what the end of an attempt means.
+// Verdict is the effect of the end of an attempt.
 type Verdict struct {
-	State  outbound.State // of what was sent
-	Reason string         // of a state that is final and not Delivered
+	State  outbound.State // of the event that was sent
+	Reason string         // of a final state other than Delivered
 	Passed bool           // the probe was accepted: the head is poison
 	Notice Notice
-	Since  time.Time // of the failure that the notice is about
+	Since  time.Time // start of the failure that the notice reports
 }
 
-// Resume brings a lane back from the ledger: the attempts of its head, if it has
-// any, and an instant that a clock of the past has set too far away is cut.
+// Resume restores a queue from the ledger with the attempts of its head, if any. It
+// cuts a NextAt that a wrong clock has set too far ahead.
 func (l *Queue) Resume(now time.Time, position int64, attempts []outbound.Attempt) {
 	if most := now.Add(mostAsked); l.NextAt.After(most) {
 		l.NextAt = most
@@ -112,13 +114,13 @@ func (l *Queue) Resume(now time.Time, position int64, attempts []outbound.Attemp
 	}
 }
 
-// Probing says that the next attempt is of the event behind the head.
+// Probing reports whether the next attempt is of the event behind the head.
 func (l *Queue) Probing() bool { return l.probing }
 
-// Alone says that there is no event behind the head to probe with.
+// Alone records that there is no event behind the head to probe with.
 func (l *Queue) Alone() { l.probing = false }
 
-// Due is the earliest instant of the next attempt, at so many a second.
+// Due returns the earliest instant of the next attempt at rate attempts a second.
 func (l *Queue) Due(rate float64) time.Time {
 	at := l.NextAt
 	if free := l.tat.Add(-max(burst-interval(rate), 0)); free.After(at) {
@@ -127,7 +129,7 @@ func (l *Queue) Due(rate float64) time.Time {
 	return at
 }
 
-// Begin notes that an attempt begins.
+// Begin records that an attempt begins.
 func (l *Queue) Begin(now time.Time, rate float64) {
 	if l.tat.Before(now) {
 		l.tat = now
@@ -142,21 +144,21 @@ func interval(rate float64) time.Duration {
 	return time.Duration(float64(time.Second) / rate)
 }
 
-// Expired says that an event is not sent any more, being of use until then: the
-// lane fails, else late events are sent all the same.
+// Expired reports whether an event that is useful until then is not sent any more.
+// That is so only while the queue fails; otherwise late events are sent all the same.
 func (l *Queue) Expired(now, until time.Time) bool {
 	return !l.FailingSince.IsZero() && !until.IsZero() && !now.Before(until)
 }
 
-// Skip notes that the event at a position is not for this endpoint, or not sent
+// Skip records that the event at a position is not for this endpoint, or is not sent
 // any more.
 func (l *Queue) Skip(position int64) {
 	l.Cursor = max(l.Cursor, position)
 	l.head, l.probing = head{}, false
 }
 
-// End takes the end of an attempt of the event at a position, of use until then.
-// spread is a random number in [0, 1).
+// End records the end of an attempt of the event at a position, which is useful until
+// then. spread is a random number in [0, 1).
 func (l *Queue) End(now time.Time, position int64, until time.Time, r outbound.Result, spread float64) Verdict {
 	if r.Class == outbound.ClassInterrupted {
 		return Verdict{State: outbound.Pending}
@@ -182,7 +184,7 @@ func (l *Queue) End(now time.Time, position int64, until time.Time, r outbound.R
 	l.NextAt = now.Add(wait(l.Failures, r, spread))
 	v := Verdict{State: outbound.Pending}
 	if probe {
-		l.probing = false // the head's turn
+		l.probing = false // the head is next
 	} else {
 		l.fail(now, r)
 		switch {
@@ -215,7 +217,8 @@ func (l *Queue) fail(now time.Time, r outbound.Result) {
 	}
 }
 
-// notice disables a lane that has failed for too long, and says who is told.
+// notice disables a queue that has failed for too long, and returns the notice that
+// is due, if any.
 func (l *Queue) notice(now time.Time, r outbound.Result) Notice {
 	since := now.Sub(l.FailingSince)
 	switch {
@@ -239,7 +242,8 @@ func (l *Queue) notice(now time.Time, r outbound.Result) Notice {
 	return l.Noticed
 }
 
-// Enable ends a disabling: an administrator said so. The failure is told of anew.
+// Enable enables a queue again, by order of an administrator. A failure that goes on
+// gives its notices again.
 func (l *Queue) Enable(now time.Time) {
 	if l.Disabled == "" {
 		return
@@ -248,7 +252,7 @@ func (l *Queue) Enable(now time.Time) {
 	l.FailingSince = now
 }
 
-// wait is how long until the next attempt after so many failures.
+// wait returns the time until the next attempt after so many failures.
 func wait(failures int, r outbound.Result, spread float64) time.Duration {
 	base := waits[min(failures, len(waits))-1]
 	w := time.Duration(float64(base) * (1 - jitter + 2*jitter*spread))
@@ -259,7 +263,7 @@ func wait(failures int, r outbound.Result, spread float64) time.Duration {
 	return max(w, asked)
 }
 
-// refused says that a status blames the event: no other try will be better.
+// refused reports whether a status blames the event: no other attempt will do better.
 func refused(c outbound.Class, status int) bool {
 	if c != outbound.ClassStatus {
 		return false
@@ -271,7 +275,7 @@ func refused(c outbound.Class, status int) bool {
 	return false
 }
 
-// fault says that the receiver answered, and failed.
+// fault reports whether the receiver answered with a failure of its own.
 func fault(c outbound.Class, status int) bool {
 	return (c == outbound.ClassStatus || c == outbound.ClassThrottled) && status >= 500 && status <= 599
 }

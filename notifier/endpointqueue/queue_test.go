@@ -26,15 +26,15 @@ func status(code int) outbound.Result {
 
 func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
 
-// run drives a lane over events at positions 1, 2, …, an hour of the clock at
-// most at a time, answering each attempt as told.
+// run drives a queue over events at positions 1, 2, …, with the given results, and
+// moves the clock at most an hour at a time.
 type run struct {
 	t   *testing.T
 	l   endpointqueue.Queue
 	now time.Time
 }
 
-// attempt waits until the next one is due and ends it.
+// attempt waits until the next attempt is due and ends it.
 func (r *run) attempt(position int64, result outbound.Result) endpointqueue.Verdict {
 	if due := r.l.Due(50); due.After(r.now) {
 		r.now = due
@@ -112,7 +112,8 @@ func TestRejectedAtTheThirdRefusal(t *testing.T) {
 	}
 }
 
-// TestPoison: only 5xx, ten attempts, half an hour, and the next one is accepted.
+// TestPoison: an event is poison after ten attempts in half an hour with only 5xx,
+// once the next event is accepted.
 func TestPoison(t *testing.T) {
 	r := run{t: t, now: start}
 	for !r.l.Probing() {
@@ -166,7 +167,7 @@ func TestExpiry(t *testing.T) {
 	if !r.l.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("the next one of that age is sent")
 	}
-	var fresh endpointqueue.Queue // we were away ourselves
+	var fresh endpointqueue.Queue // the service itself was away
 	if fresh.Expired(r.now, start.Add(endpointqueue.Expiry)) {
 		t.Error("expires without an attempt")
 	}
@@ -234,7 +235,7 @@ func TestRate(t *testing.T) {
 		}
 		l.Begin(now, 10)
 	}
-	if sent < 100 || sent > 111 { // ten seconds and the burst of one
+	if sent < 100 || sent > 111 { // ten seconds and a burst of one second
 		t.Errorf("%d in 10 s at 10 a second", sent)
 	}
 	slow := endpointqueue.Queue{}
@@ -244,7 +245,7 @@ func TestRate(t *testing.T) {
 	}
 }
 
-// TestClockJump: an instant that a clock an hour or a year ahead has set.
+// TestClockJump: a NextAt that a clock has set an hour or a year ahead is cut.
 func TestClockJump(t *testing.T) {
 	l := endpointqueue.Queue{NextAt: start.Add(365 * 24 * time.Hour), Failures: 3, FailingSince: start}
 	l.Resume(start, 0, nil)
@@ -253,8 +254,8 @@ func TestClockJump(t *testing.T) {
 	}
 }
 
-// TestResume: a lane that was taken back from the ledger goes on as the other
-// would have, whenever it is taken.
+// TestResume: a queue that is restored from the ledger at any time goes on as the
+// other would have.
 func TestResume(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var whole endpointqueue.Queue

@@ -1,7 +1,7 @@
 package event
 
-// AlertData is the data of surge.alert. What could not be looked up in time is
-// null.
+// AlertData is the data of surge.alert. A field that could not be looked up in time
+// is null.
 type AlertData struct {
 	LevelData
 	Tier      string  `json:"tier"`
@@ -12,7 +12,8 @@ type AlertData struct {
 	Peak      *Peak   `json:"peak"`
 	Action    string  `json:"action"`
 	AckURL    *string `json:"ackUrl"`
-	// WorstLevel is the highest level of the window of a digest; of others null.
+	// WorstLevel is the highest level in the window of a digest; null in other
+	// alerts.
 	WorstLevel *string `json:"worstLevel"`
 }
 
@@ -23,7 +24,7 @@ type Room struct {
 	NursingLevel string `json:"nursingLevel"`
 }
 
-// Peak is when the most nurses are expected to be needed.
+// Peak is the instant at which the most nurses are expected to be needed.
 type Peak struct {
 	At        string  `json:"at"`
 	NursesP90 float64 `json:"nursesP90"`

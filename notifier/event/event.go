@@ -1,6 +1,6 @@
-// Package event makes the events that leave the service of the changes of a
-// verdict: their ids, their envelope, to the byte. Same change, same bytes, on
-// any machine and after any restart.
+// Package event encodes the changes of a verdict as the events that leave the
+// service, with their ids and envelope. The same change gives the same bytes on any
+// machine and after any restart.
 package event
 
 import (
@@ -20,11 +20,11 @@ import (
 // Protocol names the envelope and its version.
 const Protocol = "svc.v1"
 
-// maxSummary is how many characters a summary has at most.
+// maxSummary is the maximal number of characters in a summary.
 const maxSummary = 140
 
-// Envelope is what every event has. Data is encoded as JSON, in the order of its
-// fields.
+// Envelope holds the fields of every event. Data is encoded as JSON in the order of
+// its fields.
 type Envelope struct {
 	Protocol   string `json:"protocol"`
 	ID         string `json:"id"`
@@ -37,7 +37,8 @@ type Envelope struct {
 	Data       any    `json:"data"`
 }
 
-// LevelData is the data of surge.level_changed, and begins that of surge.alert.
+// LevelData is the data of surge.level_changed, and the first part of the data of
+// surge.alert.
 type LevelData struct {
 	Level            string  `json:"level"`
 	PriorLevel       string  `json:"priorLevel"`
@@ -48,7 +49,7 @@ type LevelData struct {
 	Cause            string  `json:"cause"`
 }
 
-// Number is one of hundredths, written without zeros at the end.
+// Number is a number in hundredths, written without trailing zeros.
 type Number int32
 
 // MarshalJSON writes the number.
@@ -75,8 +76,8 @@ type roomData struct {
 	Cause        string   `json:"cause"`
 }
 
-// FromChange returns the events of a change that lies at an offset of the verdicts: the
-// level first, then the rooms by id, as its effects stand.
+// FromChange returns the events of a change at an offset of the verdicts, in the
+// order of its effects: the level first, then the rooms by id.
 func FromChange(c *acuity.Change, offset int64) ([]outbound.Event, error) {
 	if len(c.Effects) == 0 {
 		return nil, nil
@@ -149,9 +150,8 @@ func room(effect *acuity.Effect, cause acuity.Cause) roomData {
 	return d
 }
 
-// Body returns the bytes of an event: its own fields and what the envelope has
-// beside them, compact, without a newline. It refuses more than
-// [outbound.MaxBody] bytes.
+// Body returns the bytes of an event: its own fields and those of the envelope,
+// compact, without a newline. More than [outbound.MaxBody] bytes are an error.
 func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	envelope.Protocol, envelope.ID, envelope.Event, envelope.HospitalID = Protocol, e.ID, e.Event, e.Hospital
 	envelope.OccurredAt = Stamp(e.OccurredAt)
@@ -160,7 +160,7 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false) // a receiver compares what it got, it shows no page
+	encoder.SetEscapeHTML(false) // receivers compare the text and show no page
 	if err := encoder.Encode(envelope); err != nil {
 		return nil, fmt.Errorf("encode event: %w", err)
 	}
@@ -171,13 +171,13 @@ func Body(e *outbound.Event, envelope Envelope) ([]byte, error) {
 	return body, nil
 }
 
-// Stamp writes an instant as every event has it: UTC, milliseconds.
+// Stamp writes an instant in the form of all events: UTC, milliseconds.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// ID returns the id of an event. It depends on what the event is about alone:
-// the key and version of the record it comes from (of an alert the policy's key
-// and the number of the decision, of a test the key of its command and 0), its
-// name, and the room if it has one.
+// ID returns the id of an event. It depends only on the subject of the event: key and
+// version of its record, its name, and the room if it has one. An alert has the
+// policy's key and the number of the decision; a test has the key of its command and
+// 0.
 func ID(hospital, key string, version int64, event, subject string) string {
 	return digest("evt_", Protocol, hospital, key, strconv.FormatInt(version, 10), event, subject)
 }
@@ -187,9 +187,10 @@ func DeliveryID(event, endpoint string, channel outbound.Channel) string {
 	return digest("dlv_", event, endpoint, string(channel))
 }
 
-// digest is a prefix and 32 hexadecimal digits of all parts, NUL between them.
+// digest returns a prefix and 32 hexadecimal digits of the hash of all parts,
+// separated by NUL.
 func digest(prefix string, parts ...string) string {
-	all := make([]byte, 0, 256) // more than a usual one needs
+	all := make([]byte, 0, 256) // more than usual parts need
 	for i, part := range parts {
 		if i > 0 {
 			all = append(all, 0)
@@ -200,8 +201,7 @@ func digest(prefix string, parts ...string) string {
 	return string(hex.AppendEncode(append(all[:0], prefix...), sum[:16]))
 }
 
-// LevelOf reads what changed, and what made it change, back from the body of a
-// surge.level_changed.
+// LevelOf reads the effect and its cause back from the body of a surge.level_changed.
 func LevelOf(body []byte) (effect acuity.Effect, cause acuity.Cause, ok bool) {
 	var e struct {
 		Data struct {

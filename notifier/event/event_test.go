@@ -39,8 +39,8 @@ func change() *acuity.Change {
 	}
 }
 
-// TestGolden holds the bytes of every event. Partners compare and store them, so
-// that a change here is a change of the contract.
+// TestGolden pins the bytes of every event. Partners compare and store them, so a
+// change here is a change of the contract.
 func TestGolden(t *testing.T) {
 	byTime := change()
 	byTime.Cause, byTime.Version = acuity.CauseTime, 42
@@ -82,7 +82,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestIDs: an id says what the event is about, nothing else.
+// TestIDs: an id depends only on the subject of the event.
 func TestIDs(t *testing.T) {
 	// printf 'svc.v1\0h\0h\0001\0surge.level_changed\0' | sha256sum
 	if got, want := event.ID("h", "h", 1, outbound.LevelChanged, ""), "evt_027cd2ad97ecf983a804fecee245e59b"; got != want {
@@ -92,7 +92,7 @@ func TestIDs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := event.FromChange(change(), 8) // stored at another place
+	b, err := event.FromChange(change(), 8) // the same change at another offset
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,8 +126,8 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestAnyChange: whatever the change, the body is JSON in the order of the
-// envelope, compact, and its summary is short.
+// TestAnyChange: for any change the body is compact JSON in the order of the
+// envelope, with a short summary.
 func TestAnyChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := change()
@@ -186,7 +186,8 @@ func TestSummaryNamesNoLabel(t *testing.T) {
 	}
 }
 
-// TestLevelIsReadBack: what a restart knows of a change is what the change was.
+// TestLevelIsReadBack: a restart reads the same effect from the event that the change
+// had.
 func TestLevelIsReadBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		want := acuity.Effect{

@@ -8,8 +8,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// Test returns the event of a test: a ping, or a sample of an event that says so
-// in its summary and has made-up data. The level is what the unit has.
+// Test returns the event of a test: a ping, or a sample with made-up data that says
+// so in its summary. The level is the present level of the unit.
 func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	e := outbound.Event{
 		Hospital: c.Hospital, Event: c.Event, Source: -1, RoomID: -1,

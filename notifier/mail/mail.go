@@ -1,8 +1,7 @@
-// Package mail sends alerts by SMTP: one message to one recipient, over TLS or
-// not at all.
+// Package mail sends alerts by SMTP: one message to one recipient, and only over TLS.
 //
-// A delivery keeps its Message-ID at every attempt, so that a mailbox shows once
-// what was sent twice because an answer got lost.
+// A delivery keeps its Message-ID at every attempt. If an answer got lost and the
+// mail is sent twice, a mailbox shows it once.
 package mail
 
 import (
@@ -23,30 +22,30 @@ import (
 	"svc/internal/outbound"
 )
 
-// The time-outs of an attempt.
+// The timeouts of an attempt.
 const (
-	dialWithin = 5 * time.Second  // until there is a connection
+	dialWithin = 5 * time.Second  // for the connection
 	sendWithin = 20 * time.Second // for greeting and login, and again for the message
 )
 
-// Config is the relay that mail is handed to. DKIM is the relay's business.
+// Config describes the relay that mail is handed to. DKIM is the task of the relay.
 type Config struct {
 	Host     string
 	Port     int
-	Implicit bool   // TLS from the first byte (port 465); else STARTTLS, without which nothing is sent
-	User     string // "": no login; the login is inside TLS
+	Implicit bool   // TLS from the first byte (port 465); else STARTTLS is required
+	User     string // "": no login; a login is always inside TLS
 	Password string
-	From     string // address, as in "svc@mercy.example" or "Maternity <svc@mercy.example>"
+	From     string // address such as "svc@mercy.example" or "Maternity <svc@mercy.example>"
 
 	Now func() time.Time
-	// Dial makes the connection; nil: TCP. The relay is then spoken to as if it
-	// had been dialled at Host and Port.
+	// Dial makes the connection; nil: TCP. The relay is still addressed by Host and
+	// Port.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Roots are the authorities of the relay's certificate; nil: the system's.
+	// Roots are the certificate authorities for the relay; nil: those of the system.
 	Roots *x509.CertPool
 }
 
-// Sender is an [outbound.Sender] of channel e-mail.
+// Sender is the [outbound.Sender] of e-mail.
 type Sender struct {
 	config Config
 	domain string // of Message-IDs
@@ -65,7 +64,7 @@ func New(c Config) (*Sender, error) {
 	return s, nil
 }
 
-// client is made for one attempt: the library writes to it while it logs in.
+// client returns a client for one attempt: the library changes it while it logs in.
 func (s *Sender) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	c := &s.config
 	options := []gomail.Option{
@@ -77,7 +76,7 @@ func (s *Sender) client(dial gomail.DialContextFunc) (*gomail.Client, error) {
 	} else {
 		options = append(options, gomail.WithTLSPolicy(gomail.TLSMandatory))
 	}
-	if c.User != "" { // PLAIN and LOGIN refuse by themselves to go without TLS
+	if c.User != "" { // the library refuses PLAIN and LOGIN without TLS
 		options = append(options, gomail.WithUsername(c.User), gomail.WithPassword(c.Password), gomail.WithOpportunisticSMTPAuth(
 			gomail.SMTPAuthSCRAMSHA256, gomail.SMTPAuthSCRAMSHA1, gomail.SMTPAuthPlain, gomail.SMTPAuthLogin))
 	}
@@ -128,7 +127,7 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 	relay, err := s.client(func(within context.Context, network, address string) (net.Conn, error) {
 		connection, refusal := s.dial(within, network, address)
 		if refusal == nil {
-			// A shutdown does not wait for a relay that has stopped answering.
+			// A shutdown must not wait for a relay that has stopped answering.
 			stop = context.AfterFunc(ctx, func() { connection.Close() }) //nolint:errcheck // it is given up
 		}
 		return connection, refusal
@@ -144,9 +143,9 @@ func (s *Sender) send(ctx context.Context, m outbound.Message) outbound.Result {
 		return refused(ctx, m.To, err)
 	}
 	err = relay.SendWithSMTPClient(client, message)
-	if message.IsDelivered() { // whatever went wrong after the relay took it
+	if message.IsDelivered() { // an error after the relay accepted it does not matter
 		response := message.ServerResponse()
-		relay.CloseWithSMTPClient(client) //nolint:errcheck // a QUIT that fails takes nothing back
+		relay.CloseWithSMTPClient(client) //nolint:errcheck // a failed QUIT changes nothing
 		return outbound.Result{Class: outbound.ClassOK, Status: 250, Response: outbound.CleanResponse(response, m.To)}
 	}
 	client.Close() //nolint:errcheck // it is given up
@@ -172,8 +171,8 @@ func (s *Sender) compose(m outbound.Message) (*gomail.Msg, error) {
 	return message, nil
 }
 
-// failed says what became of a message that the relay did not take. Only its own
-// 5xx to this message is final: a connection that broke may work in a minute.
+// failed returns the result for a message that the relay did not accept. Only a 5xx
+// of the relay to this message is final: a broken connection may work in a minute.
 func failed(ctx context.Context, to string, err error) outbound.Result {
 	var refusal *gomail.SendError
 	if !errors.As(err, &refusal) || refusal.ErrorCode() == 0 {
@@ -181,15 +180,15 @@ func failed(ctx context.Context, to string, err error) outbound.Result {
 	}
 	code := refusal.ErrorCode()
 	r := outbound.Result{Class: outbound.ClassStatus, Status: code, Response: outbound.CleanResponse(answer(err), to)}
-	switch refusal.Reason { //nolint:exhaustive // the others are not about this message
+	switch refusal.Reason { //nolint:exhaustive // the other reasons do not concern this message
 	case gomail.ErrSMTPMailFrom, gomail.ErrSMTPRcptTo, gomail.ErrSMTPData, gomail.ErrSMTPDataClose:
 		r.Final = code >= 500
 	}
 	return r
 }
 
-// refused says why there was no talk with the relay, or why it broke. None of it
-// is about the message, so none is final.
+// refused returns the result for a dialogue with the relay that failed or did not
+// begin. None is about the message, so none is final.
 func refused(ctx context.Context, to string, err error) outbound.Result {
 	var (
 		reply       *textproto.Error
@@ -220,7 +219,7 @@ func refused(ctx context.Context, to string, err error) outbound.Result {
 	return outbound.Result{Class: outbound.ClassReset}
 }
 
-// answer is what the relay said, without the address that the library adds.
+// answer returns the answer of the relay, without the address that the library adds.
 func answer(err error) string {
 	if refusal, ok := errors.AsType[*textproto.Error](err); ok {
 		return refusal.Msg

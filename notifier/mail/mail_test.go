@@ -28,7 +28,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// relay is a real SMTP server; what it is to answer is set by the test.
+// relay is a real SMTP server; the test sets its answers.
 type relay struct {
 	host  string
 	port  int
@@ -38,9 +38,9 @@ type relay struct {
 	rcpt     error // answer to RCPT
 	data     error // answer to the message
 	hang     chan struct{}
-	login    string // user and password that came
+	login    string // received user and password
 	got      []string
-	insecure bool // something came before TLS
+	insecure bool // a command came before TLS
 }
 
 type relayOptions struct{ implicit, plain bool }
@@ -67,7 +67,7 @@ func newRelay(t *testing.T, o relayOptions) *relay {
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	t.Cleanup(func() {
-		listener.Close() // of its own: Close knows only what Serve has begun with
+		listener.Close() // Close closes only listeners that Serve has begun with
 		server.Close()
 		<-ended
 	})
@@ -231,7 +231,7 @@ func TestMail(t *testing.T) {
 	}
 }
 
-// TestSameMessageID: what is sent twice is one mail to a mailbox.
+// TestSameMessageID: a mail sent twice is one mail to a mailbox.
 func TestSameMessageID(t *testing.T) {
 	r := newRelay(t, relayOptions{})
 	send(t, r.config(), letter)
@@ -248,7 +248,7 @@ func TestSameMessageID(t *testing.T) {
 	}
 }
 
-// TestRefusals: what the relay says to a message is final or not; nothing else is.
+// TestRefusals: only the relay's answer to a message can be final.
 func TestRefusals(t *testing.T) {
 	busy := &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 0}, Message: "try again"}
 	gone := &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "charge@mercy.example does not exist"}
@@ -324,8 +324,8 @@ func TestAddressNotUnderstood(t *testing.T) {
 	}
 }
 
-// TestConformance: what holds of every channel, over TLS to a relay that may do
-// what no relay does.
+// TestConformance runs the suite of all channels over TLS, against a relay that may
+// misbehave as no real one does.
 func TestConformance(t *testing.T) {
 	certificate, roots := certify(t)
 	r := &relay{}

@@ -45,7 +45,7 @@ type board struct {
 	deliveries []outbound.Delivery
 	episodes   map[string]outbound.AlertRun
 	noted      []string        // tokens of links
-	links      map[string]bool // those that were ever to be read
+	links      map[string]bool // tokens that could ever be read
 	followed   int
 	progress   []outbound.Progress
 }
@@ -89,7 +89,7 @@ func (b *board) Written(context.Context) {
 
 var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
 
-// follow opens the links of a message that has just come.
+// follow opens the links of a message that has just arrived.
 func (b *board) follow(t *testing.T, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -113,21 +113,21 @@ func (b *board) open(t *testing.T) outbound.AlertRun {
 	return outbound.AlertRun{}
 }
 
-// all are the episodes.
+// all returns the alert runs.
 func (b *board) all() []outbound.AlertRun {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Values(b.episodes))
 }
 
-// lose forgets everything.
+// lose drops all lists.
 func (b *board) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.deliveries, b.episodes = nil, map[string]outbound.AlertRun{}
 }
 
-// to is the newest delivery to a recipient by a channel.
+// to returns the newest delivery to a recipient by a channel.
 func (b *board) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -139,5 +139,5 @@ func (b *board) to(recipient string, channel outbound.Channel) (found outbound.D
 	return found
 }
 
-// charge is the state of the newest delivery to the charge nurse by a channel.
+// charge returns the state of the newest delivery to the charge nurse by a channel.
 func (b *board) charge(channel outbound.Channel) outbound.State { return b.to("charge", channel).State }

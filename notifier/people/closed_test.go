@@ -7,12 +7,12 @@ import (
 	"svc/internal/outbound"
 )
 
-// closed is a recipient whose addresses this process cannot open.
+// closed makes the addresses of a recipient undecryptable for this process.
 func (r *rig) closed(id string) {
 	r.settings.recipients[id] = outbound.Recipient{ID: id, Hospital: "mercy", EmailShown: id[:1] + "***@m***.example", PhoneShown: "***00"}
 }
 
-// opened is the same where it can.
+// opened makes them decryptable again.
 func (r *rig) opened(id string) {
 	r.recipient(id)
 	one := r.settings.recipients[id]
@@ -20,9 +20,9 @@ func (r *rig) opened(id string) {
 	r.settings.recipients[id] = one
 }
 
-// TestClosedAddress: an address that does not open is no address that is missing. The
-// message has failed, which is counted, somebody else is called at once, and it goes
-// out when the address opens.
+// TestClosedAddress: an address that does not decrypt is not a missing one. The
+// attempt fails and counts, somebody else is alerted at once, and the message goes
+// out when the address decrypts.
 func TestClosedAddress(t *testing.T) {
 	run(t, func(r *rig) {
 		for _, id := range []string{"charge", "manager"} {
@@ -47,8 +47,8 @@ func TestClosedAddress(t *testing.T) {
 	})
 }
 
-// TestClosedToAll: nobody can be told, and everybody is once an address opens, also if
-// by then the messages are too old to be sent.
+// TestClosedToAll: no address decrypts. Everybody is alerted once one does, even if
+// the first messages have expired by then.
 func TestClosedToAll(t *testing.T) {
 	for name, open := range map[string]time.Duration{"in time": 3 * time.Minute, "too late for the messages": 3 * time.Hour} {
 		t.Run(name, func(t *testing.T) {
@@ -87,15 +87,15 @@ func TestClosedToAll(t *testing.T) {
 	}
 }
 
-// TestKeyOfAnotherProcess: the words of a message were sealed by a process with another
-// key, or this one has none. They go out from one that has it.
+// TestKeyOfAnotherProcess: a process with another key sealed the text, or this one
+// has no key. The message goes out from a process that has the key.
 func TestKeyOfAnotherProcess(t *testing.T) {
 	for name, wrong := range map[string]string{"none": "", "another": "another key, of another installation"} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(r *rig) {
 				right := r.key
 				r.settings.recipients["charge"] = outbound.Recipient{ID: "charge", Hospital: "mercy", Email: "charge@mercy.example"}
-				r.closed("manager") // whom it escalates to
+				r.closed("manager") // the escalation goes to this recipient
 				r.relay.down(true)
 				r.level(yellow)
 				r.commit()

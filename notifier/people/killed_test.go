@@ -12,16 +12,16 @@ import (
 	"svc/notifier/alert"
 )
 
-// TestKilledBeforeTheOutcome: what is sent again carries the same ids.
+// TestKilledBeforeTheOutcome: messages that are sent again have the same ids.
 func TestKilledBeforeTheOutcome(t *testing.T) {
 	run(t, func(r *rig) {
 		ids := map[string]int{}
 		r.level(orange)
-		// The process dies with its ledger as it was before any outcome: all is
-		// decided and sent again.
+		// The process dies with its ledger as it was before any outcome, so
+		// everything is decided and sent again.
 		r.kill()
 		r.ledger.mu.Lock()
-		r.ledger.records = r.ledger.records[:1] // the event of the level alone
+		r.ledger.records = r.ledger.records[:1] // only the event of the level
 		r.ledger.mu.Unlock()
 		r.start()
 		r.wait(time.Second)
@@ -46,7 +46,7 @@ func TestKilledBeforeTheOutcome(t *testing.T) {
 	})
 }
 
-// TestKilledWithATimer: the escalation comes though the process that decided the
+// TestKilledWithATimer: the escalation is sent although the process that decided the
 // raise is gone.
 func TestKilledWithATimer(t *testing.T) {
 	run(t, func(r *rig) {
@@ -54,16 +54,16 @@ func TestKilledWithATimer(t *testing.T) {
 		r.relay.forget()
 		r.provider.forget()
 		r.kill()
-		r.wait(time.Hour) // nobody runs
+		r.wait(time.Hour) // no process runs
 		r.start()
 		r.wait(time.Second)
 		r.want("mail director ORANGE", "sms director ORANGE")
 	})
 }
 
-// TestKilledBehindAnyEntry: the mail fails, an SMS takes its place, the provider says
-// that it did not arrive, and the next tier is called: wherever the process dies on
-// that way, all of it happens, each letter under one id, and the lists tell it.
+// TestKilledBehindAnyEntry: the mail fails, an SMS replaces it, the provider says
+// that it did not arrive, and the next tier is alerted. Wherever the process dies on
+// that way, all of it happens, each message has one id, and the lists show it.
 func TestKilledBehindAnyEntry(t *testing.T) {
 	for n, died := 1, true; died; n++ {
 		run(t, func(r *rig) {
@@ -117,7 +117,7 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 	}
 }
 
-// TestKilledBeforeTheMemory: somebody opens the link of a letter of which the next
+// TestKilledBeforeTheMemory: somebody opens the link of a message that the next
 // process does not know yet.
 func TestKilledBeforeTheMemory(t *testing.T) {
 	run(t, func(r *rig) {
@@ -133,8 +133,8 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 	})
 }
 
-// TestKilledInAStep: two mails fail, and the process dies while it looks at the second
-// of them, with all positions committed as far as they go.
+// TestKilledInAStep: two mails fail, and the process dies in the step for the second,
+// with all positions committed as far as possible.
 func TestKilledInAStep(t *testing.T) {
 	run(t, func(r *rig) {
 		const look = 100 * time.Millisecond
@@ -146,8 +146,8 @@ func TestKilledInAStep(t *testing.T) {
 		r.tier("T1", func(t *outbound.Tier) { t.Recipients = []string{"charge", "deputy"} })
 		r.relay.answers(unknown)
 		r.level(yellow)
-		r.wait(look)         // of the raise
-		r.wait(look * 3 / 2) // of the first that failed, and half of that of the second
+		r.wait(look)         // look-up of the raise
+		r.wait(look * 3 / 2) // look-up for the first failure, and half of that for the second
 		r.commit()
 		r.kill()
 		r.start()
@@ -156,8 +156,8 @@ func TestKilledInAStep(t *testing.T) {
 	})
 }
 
-// TestKilledAndRedMeanwhile: what the process had begun to say is not what the next
-// one has to.
+// TestKilledAndRedMeanwhile: the level rises between the death of one process and the
+// start of the next, which sends another alert.
 func TestKilledAndRedMeanwhile(t *testing.T) {
 	run(t, func(r *rig) {
 		r.ledger.until(func(entry any) bool { _, letter := entry.(*outbound.Entry); return letter })
@@ -167,13 +167,13 @@ func TestKilledAndRedMeanwhile(t *testing.T) {
 		if !r.survive() {
 			t.Fatal("it lives")
 		}
-		// The first one begins at once, as anything whose outcome is not known.
+		// The first message is sent at once, as is any with an unknown outcome.
 		r.want("mail charge YELLOW", "mail charge RED", "mail manager RED", "mail director RED", "sms charge RED", "sms manager RED", "sms director RED")
 	})
 }
 
-// TestKilledBeforeTheAlert: the alert tells why the level changed, which the next
-// process knows of the event alone.
+// TestKilledBeforeTheAlert: the alert says why the level changed, which the next
+// process knows only from the event.
 func TestKilledBeforeTheAlert(t *testing.T) {
 	for _, cause := range []acuity.Cause{acuity.CauseIngest, acuity.CauseTime} {
 		run(t, func(r *rig) {

@@ -15,7 +15,7 @@ import (
 
 const red = acuity.LevelRed
 
-// words are the subjects of the e-mails to somebody, in order.
+// words returns the subjects of the e-mails to a recipient, in order.
 func (r *rig) words(to string) []string {
 	var all []string
 	for _, m := range r.relay.taken() {
@@ -30,8 +30,9 @@ func (r *rig) words(to string) []string {
 	return all
 }
 
-// TestDigestIsNotTheLastWord is a unit that flaps, and stays red: the digest says green
-// and how bad it was, red is a raise behind it, and that needs an answer of its own.
+// TestDigestIsNotTheLastWord: a unit flaps and then stays red. The digest names green
+// and the worst level. Red is a raise after it, which needs an acknowledgement of its
+// own.
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)
@@ -55,7 +56,7 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 		if e.ID != first.ID || e.Alert == first.Alert || !e.AckedAt.IsZero() || e.Reason != "raised" {
 			t.Errorf("at first %+v, then %+v", first, e)
 		}
-		// The link of the first raise does not answer the second.
+		// The link of the first raise does not acknowledge the second.
 		r.order(outbound.Command{ID: "cmd_old", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: first.Alert})
 		if p := r.board.progress[len(r.board.progress)-1]; p.ID != "cmd_old" || !p.Done || p.Reason != "newer_alert" {
 			t.Errorf("progress %+v", p)
@@ -71,9 +72,9 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 	})
 }
 
-// TestLastWordReads plays units at random, in full: of all messages to somebody who is
-// in every tier the last one never says less than is so, whatever was acknowledged and
-// however often the process died.
+// TestLastWordReads runs whole units at random. The last message to a recipient in
+// every tier never names less than the level, whatever was acknowledged and however
+// often the process died.
 func TestLastWordReads(t *testing.T) {
 	names := []string{"[GREEN]", "[YELLOW]", "[ORANGE]", "[RED]"}
 	for seed := range uint64(25) {

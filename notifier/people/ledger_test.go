@@ -9,29 +9,29 @@ import (
 	"svc/schemas"
 )
 
-// ledger stores entries as their bytes.
+// ledger stores encoded entries in memory.
 type ledger struct {
 	mu      sync.Mutex
 	records [][2]string
-	last    func(entry any) bool // the process dies behind this entry: no later one arrives; nil: it lives
+	last    func(entry any) bool // the process dies after this entry and stores no later one; nil: it lives
 	dead    bool
 }
 
-// until has the ledger take nothing behind the first entry that is so.
+// until makes the ledger store nothing after the first entry for which last is true.
 func (l *ledger) until(last func(entry any) bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.last, l.dead = last, false
 }
 
-// died says whether that entry came.
+// died reports whether that entry came.
 func (l *ledger) died() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.dead
 }
 
-// takes says whether an entry still arrives.
+// takes reports whether an entry is still stored.
 func (l *ledger) takes(entry any) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -91,7 +91,7 @@ func (l *ledger) Restore(ctx context.Context, partition int32, from int64, each 
 
 func (l *ledger) At(context.Context, int32, time.Time) (int64, error) { return 0, nil }
 
-// whole is all of the ledger as text.
+// whole returns the whole ledger as text.
 func (l *ledger) whole() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -16,35 +16,37 @@ import (
 	"svc/notifier/policy"
 )
 
-// memory is what is kept of one hospital from step to step, as JSON in the
-// ledger. It names recipients by id, and nothing of patients.
+// memory is the state of one hospital between steps, stored as JSON in the ledger. It
+// names recipients by id and holds nothing about patients.
 type memory struct {
 	Format  int            `json:"format"`
 	History policy.History `json:"history"`
-	// Last is the level's last change, Version that of its record; nil: none was seen.
+	// Last is the last change of the level, Version the version of its record; nil:
+	// none was seen.
 	Last    *acuity.Effect `json:"last,omitempty"`
 	Version int64          `json:"version,omitempty"`
 	Cause   acuity.Cause   `json:"cause,omitempty"`
-	// Reason is that of the last decision, told or not.
+	// Reason is the reason of the last decision, whether it sent an alert or not.
 	Reason policy.Reason `json:"reason,omitempty"`
-	// Alert is what people were told last, Raise the event of the raise that an
-	// answer is asked for, RaiseTier its tier.
+	// Alert is the last alert. Raise is the event of the raise that waits for an
+	// acknowledgement, RaiseTier its tier.
 	Alert     sentAlert   `json:"alert,omitzero"`
 	Raise     string      `json:"raise,omitempty"`
 	RaiseTier policy.Rank `json:"raiseTier,omitempty"`
-	// Sent are the messages of that alert, and those of the alerts before it of which
-	// a provider may yet say that they did not arrive.
+	// Sent are the messages of that alert, and those of earlier alerts that a
+	// provider may still report as not arrived.
 	Sent []sent `json:"sent,omitempty"`
 
-	Told  policy.Reason `json:"told,omitempty"`  // of format 0: that of Alert
-	Asked policy.Reason `json:"asked,omitempty"` // of format 0: that of the alert whose messages are Sent
+	Told  policy.Reason `json:"told,omitempty"`  // of format 0: reason of Alert
+	Asked policy.Reason `json:"asked,omitempty"` // of format 0: reason of the alert whose messages are Sent
 }
 
-// memoryFormat is that of the memory as it is written now. Format 0 knew neither the
-// level that people were told nor the messages of digests and of what lowers.
+// memoryFormat is the present format. Format 0 did not have the level of the last
+// alert, nor the messages of Digest, Lowered and Cleared.
 const memoryFormat = 1
 
-// sentAlert is what an alert has said: a message in place of one that failed says it again.
+// sentAlert is the content of an alert. A message that replaces a failed one repeats
+// it.
 type sentAlert struct {
 	Event   string        `json:"event"`
 	Episode string        `json:"episode"`
@@ -64,17 +66,17 @@ type sent struct {
 	Channel   outbound.Channel `json:"channel"`
 	State     outbound.State   `json:"state"`
 	At        time.Time        `json:"at"`
-	// Refused says that a receipt came first: how the attempt ended is not known yet.
+	// Refused says that a receipt came before the end of the attempt is known.
 	Refused bool `json:"refused,omitempty"`
-	// Closed says that the address, or the words, did not open at the last attempt.
+	// Closed says that the address or the text did not decrypt at the last attempt.
 	Closed bool `json:"closed,omitempty"`
-	// Attempts are those of an SMS that its provider took: a receipt that says it
-	// did not arrive writes its record anew.
+	// Attempts are the attempts of an SMS that its provider accepted. A receipt that
+	// says it did not arrive writes its record again.
 	Attempts []outbound.Attempt `json:"attempts,omitempty"`
 }
 
-// sentKept is how many messages are remembered: all of the last alert, and of those
-// before it as many as there is room for.
+// sentKept bounds the messages that are remembered. All of the last alert stay, and
+// the newest of those before it.
 const sentKept = 256
 
 // add remembers a message.
@@ -89,14 +91,14 @@ func (m *memory) add(one *sent) {
 	m.Sent = append(m.Sent, *one)
 }
 
-// What is remembered of the attempts of one SMS: the memory of a hospital is one
-// record, of up to a hundred of them.
+// Bounds of the attempts that are remembered of one SMS. The memory of a hospital is
+// one record with up to a hundred SMS.
 const (
 	attemptsKept = 5
-	responseKept = 80 // characters: the id that the provider gave it
+	responseKept = 80 // characters, enough for the provider's id
 )
 
-// rememberAttempts remembers the attempts of an SMS that its provider took, the last few.
+// rememberAttempts keeps the last attempts of an SMS that its provider accepted.
 func (s *sent) rememberAttempts(d *outbound.Delivery) {
 	if s.Attempts = nil; s.Channel != outbound.ChannelSMS || d.State != outbound.Delivered {
 		return
@@ -122,8 +124,8 @@ func decode(b []byte) (*memory, error) {
 	return m, nil
 }
 
-// upgrade makes the present format of format 0: people were told the level of their
-// tier, or by a digest nobody knows which.
+// upgrade converts format 0 to the present format. The last alert named the level of
+// its tier; for a digest nobody knows which level it named.
 func (m *memory) upgrade() {
 	if m.Format == memoryFormat {
 		return
@@ -153,7 +155,7 @@ func (m *memory) encode() ([]byte, error) {
 	return b, nil
 }
 
-// find returns the message of a delivery, nil if it is not remembered.
+// find returns the message of a delivery; nil if it is not remembered.
 func (m *memory) find(delivery string) *sent {
 	at := slices.IndexFunc(m.Sent, func(s sent) bool { return s.Delivery == delivery })
 	if at < 0 {
@@ -162,12 +164,12 @@ func (m *memory) find(delivery string) *sent {
 	return &m.Sent[at]
 }
 
-// open reports whether a message may yet arrive, or has.
+// open reports whether a message has arrived or still may.
 func (s *sent) open() bool {
 	return s.State == outbound.Delivered || s.State == outbound.Pending && !s.Closed
 }
 
-// unreached reports whether no message of the alert has arrived, or can any more.
+// unreached reports whether no message of the alert has arrived or still can.
 func (m *memory) unreached() bool {
 	any := false
 	for i := range m.Sent {
@@ -180,8 +182,8 @@ func (m *memory) unreached() bool {
 	return any
 }
 
-// reopens reports whether nobody was reached since the raise, and of whom a message did
-// not open somebody could be reached now.
+// reopens reports whether the raise should be sent again: it has reached nobody, and
+// a message that did not decrypt could be sent now.
 func (m *memory) reopens(opens func(*sent) bool) bool {
 	could := false
 	for i := range m.Sent {
@@ -197,7 +199,7 @@ func (m *memory) reopens(opens func(*sent) bool) bool {
 	return could
 }
 
-// alertRun is what is listed of the episode that the history is in.
+// alertRun returns the list entry of the open alert run.
 func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	h := &m.History
 	e := outbound.AlertRun{
@@ -216,14 +218,15 @@ func (m *memory) alertRun(hospital string, p *policy.Policy) outbound.AlertRun {
 	return e
 }
 
-// tokenDigits is the alphabet of Crockford's base 32: no I, L, O, U to misread.
+// tokenDigits is the alphabet of Crockford's base 32, without I, L, O, U, which are
+// easily misread.
 const (
 	tokenDigits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	tokenLength = 12 // 60 bits
 )
 
-// token is that of the link which answers a raise: the same after a crash, and
-// guessed by nobody.
+// token returns the token of the link that acknowledges a raise: the same after a
+// crash, and impossible to guess.
 func token(key []byte, hospital, episode string, raise int64) string {
 	mac := hmac.New(sha256.New, key)
 	mac.Write([]byte(strings.Join([]string{"svc.v1 acknowledge", hospital, episode, strconv.FormatInt(raise, 10)}, "\x00")))

@@ -9,9 +9,9 @@ import (
 	"svc/notifier/policy"
 )
 
-// takeOutcomes takes in what became of messages, who has answered and what receipts say, and
-// decides. After a crash a decision is taken again of which there is news already:
-// what was of nothing before the decision is taken in behind it.
+// takeOutcomes applies the ends of messages, acknowledgements and receipts, and then
+// decides. After a crash a decision is repeated whose outcomes have already come.
+// Outcomes that match nothing before the decision are applied again after it.
 func (s *step) takeOutcomes(in *notifier.Happening) {
 	s.noteUnopened(in.Waiting)
 	messages, commands := s.applyOutcomes(in.Ended, in.Commands)
@@ -35,8 +35,8 @@ func (s *step) takeOutcomes(in *notifier.Happening) {
 	}
 }
 
-// noteUnopened takes in which of the messages that wait did not open: who they are for is
-// told by another way, and they are tried again.
+// noteUnopened finds the waiting messages that did not decrypt. Their recipients are
+// alerted by another channel, and the messages are tried again.
 func (s *step) noteUnopened(waiting []outbound.Entry) {
 	for i := range waiting {
 		d := &waiting[i].Delivery
@@ -51,8 +51,8 @@ func (s *step) noteUnopened(waiting []outbound.Entry) {
 	}
 }
 
-// updateReach takes in whether the alert has reached nobody, and whether it now could. It
-// reports whether that is news.
+// updateReach records whether the alert has reached nobody, and whether it could now.
+// It reports whether that changed the history.
 func (s *step) updateReach() bool {
 	h, before := &s.memory.History, s.memory.History
 	if h.Episode == "" || !h.AckedAt.IsZero() {
@@ -67,7 +67,8 @@ func (s *step) updateReach() bool {
 	return h.Unreached != before.Unreached || h.Unheard != before.Unheard
 }
 
-// applyOutcomes returns what is of nothing that is remembered.
+// applyOutcomes applies messages and commands to the memory, and returns those that
+// match nothing in it.
 func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Command) ([]outbound.Entry, []outbound.Command) {
 	messages = slices.DeleteFunc(slices.Clone(messages), func(e outbound.Entry) bool { return s.ended(&e.Delivery) })
 	commands = slices.DeleteFunc(slices.Clone(commands), func(c outbound.Command) bool {
@@ -79,8 +80,8 @@ func (s *step) applyOutcomes(messages []outbound.Entry, commands []outbound.Comm
 	return messages, commands
 }
 
-// acknowledged takes in an answer. It reports whether it answers what is open: an
-// answer to the raise before is none to this one.
+// acknowledged applies an acknowledgement. It reports whether it matches the open
+// raise: one of the raise before does not.
 func (s *step) acknowledged(c *outbound.Command) bool {
 	h := &s.memory.History
 	if c.Episode == "" || c.Episode != h.Episode || c.EventID != "" && s.memory.Raise != "" && c.EventID != s.memory.Raise {
@@ -90,8 +91,8 @@ func (s *step) acknowledged(c *outbound.Command) bool {
 	return true
 }
 
-// receipt takes in what a provider says of an SMS that it had taken: of interest is
-// that it did not arrive. It reports whether the SMS is remembered.
+// receipt applies a provider's receipt of an SMS that it had accepted. Only a failure
+// changes anything. It reports whether the SMS is remembered.
 func (s *step) receipt(c *outbound.Command) bool {
 	one := s.memory.find(c.Delivery)
 	switch {
@@ -101,12 +102,12 @@ func (s *step) receipt(c *outbound.Command) bool {
 	case one.State == outbound.Delivered:
 		s.undelivered(one)
 	case one.State == outbound.Pending:
-		one.Refused = true // before we know how the attempt ended
+		one.Refused = true // the end of the attempt is not known yet
 	}
 	return true
 }
 
-// undelivered makes an SMS that its provider had taken one that failed.
+// undelivered marks an SMS that its provider had accepted as failed.
 func (s *step) undelivered(one *sent) {
 	d := outbound.Delivery{
 		ID: one.Delivery, Hospital: s.hospital, EventID: one.Event, Event: outbound.Alert, Channel: one.Channel, EndpointID: one.Recipient,
@@ -116,8 +117,8 @@ func (s *step) undelivered(one *sent) {
 	s.ended(&d)
 }
 
-// ended takes in what became of a message: where one failed, another channel may
-// take its place. It reports whether the message is remembered.
+// ended applies the end of a message. If it failed, another channel may replace it.
+// It reports whether the message is remembered.
 func (s *step) ended(d *outbound.Delivery) bool {
 	one := s.memory.find(d.ID)
 	if one == nil || one.State == d.State {
@@ -137,8 +138,8 @@ func (s *step) ended(d *outbound.Delivery) bool {
 	return true
 }
 
-// missed takes in that a message did not arrive. Of the last alert it is sent by
-// another channel, where there is one; what older ones said is not news any more.
+// missed records that a message did not arrive. A message of the last alert is sent
+// by another channel if there is one; older alerts are no news any more.
 func (s *step) missed(one *sent) {
 	m := s.memory
 	h := &m.History
@@ -156,7 +157,7 @@ func (s *step) missed(one *sent) {
 	if !ok || m.find(event.DeliveryID(one.Event, one.Recipient, channel)) != nil {
 		return
 	}
-	recipient, decision := one.Recipient, one.Decision // what one points to moves
+	recipient, decision := one.Recipient, one.Decision // one points into a slice that changes below
 	a := s.alert(&m.Alert)
 	s.writeMessage(&a, decision, policy.Addressee{Recipient: recipient, Channel: channel, State: outbound.Pending}, tier)
 	if m.Alert.Reason != policy.Cleared {

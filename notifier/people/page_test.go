@@ -11,7 +11,7 @@ import (
 	"svc/notifier/policy"
 )
 
-// TestPage holds docs/alerts.md against the presets and the reasons.
+// TestPage compares docs/alerts.md with the presets and the reasons.
 func TestPage(t *testing.T) {
 	content, err := os.ReadFile("../../docs/alerts.md")
 	if err != nil {

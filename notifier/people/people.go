@@ -1,10 +1,10 @@
-// Package people turns what happened to a unit into letters to those on duty: it
-// keeps the memory that package policy decides from, routes what was decided,
-// seals the words, and hears what became of them.
+// Package people turns what happened to a unit into messages to those on duty. It
+// keeps the memory from which package policy decides, routes the decisions, seals the
+// texts, and records whether the messages arrived.
 //
-// What it decides follows from memory and instant alone, and everything it sends
-// has an id derived of the number of the decision: a step that a crash cut off is
-// taken again and sends the same.
+// A step depends only on memory and instant, and the id of each message is derived
+// from the number of the decision. A step that a crash interrupted is repeated and
+// sends the same messages.
 package people
 
 import (
@@ -22,78 +22,79 @@ import (
 	"svc/notifier/policy"
 )
 
-// Settings is who is told, and how a hospital is called.
+// Settings are the tiers, recipients and webhooks of the hospitals.
 type Settings interface {
 	Tiers(hospital string) []outbound.Tier
 	Recipient(hospital, id string) (outbound.Recipient, bool)
 	Webhook(hospital, id string) (*outbound.Webhook, bool)
-	// Unit is the hospital's name and its time zone.
+	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
 }
 
-// Seals keeps words that are not to lie about in the clear.
+// Seals encrypts texts that must not be stored in the clear.
 type Seals interface {
 	Seal(name string, clear []byte) []byte
 	Open(name string, sealed []byte) ([]byte, error)
 }
 
-// AlertRunList is where the episodes are listed and where the page of the link finds its
-// own. What it is told it notes at once; what it cannot write it may lose until the
-// next step.
+// AlertRunList stores the alert runs for lists and for the page of the
+// acknowledgement link. Its methods record at once. Until the next step it may lose
+// what it cannot write.
 type AlertRunList interface {
 	AlertRun(e outbound.AlertRun)
-	// Link says of which episode a token is.
+	// Link records the alert run of a token.
 	Link(token string, l outbound.AckLink)
-	// Written returns once what it noted is to be read, or ctx has ended.
+	// Written returns once all that was recorded can be read, or ctx has ended.
 	Written(ctx context.Context)
 }
 
-// Config is what the desk needs.
+// Config holds the dependencies of [Alerting].
 type Config struct {
 	Settings Settings
 	Seals    Seals // nil: no messages, only surge.alert
 	Lists    AlertRunList
-	// Rooms looks up how the rooms stand at a version of the verdict or a later one,
-	// and waits for that; nil, an error or slowness: alerts do without.
+	// Rooms returns the state of the rooms at a version of the verdict or a later
+	// one, and waits for that version. If it is nil, fails or is slow, alerts go
+	// without rooms.
 	Rooms func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error)
-	// TokenKey makes the tokens of links; PublicURL is before "/a/". Without
-	// either there are no links.
+	// TokenKey makes the tokens of links. PublicURL is the address before "/a/".
+	// Without both there are no links.
 	TokenKey  []byte
 	PublicURL string
 }
 
-// roomsWithin bounds the look-up of the rooms: an alert does not wait.
+// roomsWithin bounds the look-up of the rooms, because an alert must not wait.
 const roomsWithin = 200 * time.Millisecond
 
-// listedWithin bounds the wait for the page that the link in an alert leads to: a
-// board that is away holds up no alert.
+// listedWithin bounds the wait until the page of the link can be read: lists that are
+// away delay no alert.
 const listedWithin = 500 * time.Millisecond
 
-// The reasons for which a letter is not sent, or a command not done.
+// The reasons why a message is not sent, or a command not done.
 const (
 	reasonRecipient = "no_recipient"
 	reasonAddress   = policy.NoAddress
 	reasonKey       = "no_key"
 	reasonSealed    = "unreadable"
 	reasonEpisode   = "no_episode"
-	reasonNewer     = "newer_alert" // the answer is one to the raise before
+	reasonNewer     = "newer_alert" // the acknowledgement is of the raise before
 	reasonReceipt   = "receipt"
 )
 
 // Alerting is the [notifier.People] of the service.
 type Alerting struct{ config Config }
 
-// New returns a desk.
+// New returns an Alerting.
 func New(c Config) *Alerting { return &Alerting{c} }
 
 var _ notifier.People = (*Alerting)(nil)
 
-// retries are the waits after a failed attempt; the last one goes on until the
-// letter expires.
+// retries are the waits after a failed attempt. The last one repeats until the
+// message expires.
 var retries = []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute}
 
-// Retry implements [notifier.People]: what the other side asks for, and no less
-// than our own waits.
+// Retry implements [notifier.People]: the wait that the other side asks for, but no
+// less than our own.
 func (*Alerting) Retry(_ outbound.Channel, attempts int, last outbound.Result) (time.Duration, bool) {
 	if last.Final {
 		return 0, false
@@ -101,8 +102,8 @@ func (*Alerting) Retry(_ outbound.Channel, attempts int, last outbound.Result) (
 	return max(retries[min(max(attempts, 1), len(retries))-1], last.RetryAfter), true
 }
 
-// Open implements [notifier.People]. The address is the one of now: one that was
-// put right counts for the next attempt.
+// Open implements [notifier.People]. It takes the present address, so a corrected one
+// counts for the next attempt.
 func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, later bool) {
 	to, known := d.config.Settings.Recipient(e.Delivery.Hospital, e.Delivery.EndpointID)
 	if !known {
@@ -130,8 +131,8 @@ func (d *Alerting) Open(e *outbound.Entry) (m outbound.Message, reason string, l
 	return m, "", false
 }
 
-// address is where a recipient is reached by a channel, and as lists show it: shown
-// alone, it does not open.
+// address returns the recipient's address for a channel, and its masked form. If only
+// shown is set, the address does not decrypt.
 func address(to *outbound.Recipient, channel outbound.Channel) (open, shown string) {
 	switch channel {
 	case outbound.ChannelMail:
@@ -143,7 +144,7 @@ func address(to *outbound.Recipient, channel outbound.Channel) (open, shown stri
 	return "", ""
 }
 
-// opens tells of whom a message could be sent now.
+// opens returns a function that reports whether a message could be sent now.
 func (d *Alerting) opens(hospital string) func(*sent) bool {
 	return func(one *sent) bool {
 		to, known := d.config.Settings.Recipient(hospital, one.Recipient)
@@ -152,13 +153,14 @@ func (d *Alerting) opens(hospital string) func(*sent) bool {
 	}
 }
 
-// sealedName is the name under which the words of a delivery are sealed: the key
+// sealedName returns the name under which the text of a delivery is sealed: the key
 // of its record.
 func sealedName(d *outbound.Delivery) string {
 	return d.Hospital + "/" + d.EndpointID + "/" + d.ID
 }
 
-// message seals words for one recipient, or says why not.
+// message returns a sealed message for one recipient. Without a key to seal it has
+// failed.
 func (d *Alerting) message(hospital, eventID, name, recipient string, channel outbound.Channel, words alert.Message, now time.Time, expires time.Duration) (notifier.Message, error) {
 	l := notifier.Message{
 		Delivery: outbound.Delivery{
@@ -168,7 +170,8 @@ func (d *Alerting) message(hospital, eventID, name, recipient string, channel ou
 		Expires: now.Add(expires),
 	}
 	if d.config.Seals == nil {
-		// Words cannot lie in the ledger in the clear, so there is nothing to try again.
+		// The ledger must not hold the text in the clear, so there is nothing to try
+		// again.
 		l.Delivery.State, l.Delivery.Reason, l.Expires = outbound.Failed, reasonKey, time.Time{}
 		return l, nil
 	}
@@ -180,7 +183,7 @@ func (d *Alerting) message(hospital, eventID, name, recipient string, channel ou
 	return l, nil
 }
 
-// testFor is how long the letter of a test is tried: somebody waits for it.
+// testFor is how long a test message is tried: somebody waits for it.
 const testFor = 5 * time.Minute
 
 // Test implements [notifier.People].
@@ -213,7 +216,7 @@ func (d *Alerting) Test(now time.Time, c *outbound.Command) (l notifier.Message,
 	return l, ""
 }
 
-// noticeFor is how long the letter about an endpoint is tried.
+// noticeFor is how long the message about an endpoint is tried.
 const noticeFor = 2 * time.Hour
 
 var noticeStates = map[notifier.NoticeKind]string{
@@ -221,7 +224,7 @@ var noticeStates = map[notifier.NoticeKind]string{
 	notifier.NoticeDisabled: "disabled", notifier.NoticeRecovered: "recovered",
 }
 
-// notice writes the letters to the recipients of T1 about an endpoint.
+// notice returns the messages about an endpoint to the recipients of T1.
 func (d *Alerting) notice(now time.Time, hospital string, p *policy.Policy, n *notifier.Notice) ([]notifier.Message, error) {
 	name, zone := d.config.Settings.Unit(hospital)
 	said := alert.Notice{Unit: name, Endpoint: n.Endpoint, Host: n.Host, State: noticeStates[n.Kind], Since: local(n.Since, zone), At: local(n.At, zone)}
@@ -252,10 +255,10 @@ func local(t time.Time, zone *time.Location) time.Time {
 	return t.In(zone)
 }
 
-// stamp cuts an instant as the ledger keeps it.
+// stamp truncates an instant to the milliseconds of the ledger.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// rooms looks the rooms up, or does without.
+// rooms looks up the rooms; nil if that fails.
 func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *alert.Rooms {
 	if d.config.Rooms == nil {
 		return nil
@@ -269,13 +272,13 @@ func (d *Alerting) rooms(ctx context.Context, hospital string, version int64) *a
 	return rooms
 }
 
-// expires is how long the letters of a tier are of use.
+// expires returns how long the messages of a tier are useful.
 func expires(tier *outbound.Tier) time.Duration {
 	preset := outbound.DefaultTier(tier.Hospital, tier.ID)
 	return time.Duration(cmp.Or(tier.ExpireMinutes, preset.ExpireMinutes, 30)) * time.Minute
 }
 
-// effect is what the alert tells of the level, if no change of it was seen.
+// effect returns the effect in an alert if no change of the level was seen.
 func effect(level acuity.Level) acuity.Effect {
 	return acuity.Effect{Kind: acuity.LevelChanged, Level: level, Prior: level, Ratio: -1}
 }

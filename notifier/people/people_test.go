@@ -34,7 +34,8 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	})
 }
 
-// TestNobodyIsToldOfThePast: while more lies in the log what was is not what is.
+// TestNobodyIsToldOfThePast: while more changes lie in the log, the known level is
+// not the present one, so nobody is alerted.
 func TestNobodyIsToldOfThePast(t *testing.T) {
 	run(t, func(r *rig) {
 		for i, l := range []acuity.Level{orange, yellow, green, orange, yellow} {
@@ -42,18 +43,18 @@ func TestNobodyIsToldOfThePast(t *testing.T) {
 			if err := r.n.Changes(0, []notifier.Change{c}, c.Offset+1, i < 4); err != nil {
 				t.Fatal(err)
 			}
-			r.n.SettingsChanged("mercy") // nor does anything else that happens have them told
+			r.n.SettingsChanged("mercy") // nor does any other event cause an alert
 			r.wait(time.Minute)
 			if i < 4 {
 				r.want()
 			}
 		}
-		r.want("mail charge YELLOW", "mail charge YELLOW") // what is, and that it keeps changing
+		r.want("mail charge YELLOW", "mail charge YELLOW") // the present level, and that it keeps changing
 	})
 }
 
-// TestRaisedBeforeAnybodyWasNamed: who is put on duty at a unit that is orange
-// already hears what is, and not that it was told before.
+// TestRaisedBeforeAnybodyWasNamed: a recipient who is added while the unit is orange
+// gets the raise, without a level before it.
 func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
 	run(t, func(r *rig) {
 		duty := map[string][]string{}
@@ -75,7 +76,7 @@ func TestRaisedBeforeAnybodyWasNamed(t *testing.T) {
 	})
 }
 
-// TestSMTP451 is a row of the failure matrix: retried until it is late.
+// TestSMTP451 is a row of the failure matrix: the mail is retried until it expires.
 func TestSMTP451(t *testing.T) {
 	busy := func(string) error { return &smtp.SMTPError{Code: 451, Message: "try again"} }
 	t.Run("then taken", func(t *testing.T) {
@@ -98,12 +99,13 @@ func TestSMTP451(t *testing.T) {
 			if got := r.board.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
 				t.Errorf("state %s after %d attempts; want 0, 0:30, 1:30, 3:30, 8:30, 18:30", got, r.relay.tries)
 			}
-			r.want("sms charge YELLOW") // in its place
+			r.want("sms charge YELLOW") // replaces the mail
 		})
 	})
 }
 
-// TestSMTP550 is a row of the failure matrix: failed at once, and T1 gets an SMS.
+// TestSMTP550 is a row of the failure matrix: the mail fails at once, and T1 gets an
+// SMS.
 func TestSMTP550(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
@@ -117,8 +119,8 @@ func TestSMTP550(t *testing.T) {
 	})
 }
 
-// TestSMS4xx is a row of the failure matrix: failed, and if no channel is left the
-// alert escalates.
+// TestSMS4xx is a row of the failure matrix: the SMS fails, and the alert escalates
+// if no channel is left.
 func TestSMS4xx(t *testing.T) {
 	t.Run("e-mail arrived", func(t *testing.T) {
 		run(t, func(r *rig) {
@@ -140,7 +142,7 @@ func TestSMS4xx(t *testing.T) {
 				return &smtp.SMTPError{Code: 550, Message: "no such user"}
 			})
 			r.level(yellow)
-			r.want() // T1 has nobody to escalate to but the next tier
+			r.want() // T1 can only escalate to the next tier
 			r.level(orange)
 			r.want("mail director ORANGE")
 		})
@@ -148,7 +150,7 @@ func TestSMS4xx(t *testing.T) {
 }
 
 // TestFlapping is a row of the failure matrix: 500 changes a minute reach every
-// webhook, and people as a raise, one digest, and a raise above what that said.
+// webhook. People get a raise, one digest, and a raise above the level of the digest.
 func TestFlapping(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
@@ -245,8 +247,7 @@ func TestCleared(t *testing.T) {
 	})
 }
 
-// TestListsLost: the lists are told anew, and so is where the link of an open episode
-// leads.
+// TestListsLost: lost lists are filled again, with the link of an open alert run.
 func TestListsLost(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
@@ -263,7 +264,7 @@ func TestListsLost(t *testing.T) {
 	})
 }
 
-// TestSuperseded: what waits is not sent once it is wrong.
+// TestSuperseded: a waiting message is not sent once it is wrong.
 func TestSuperseded(t *testing.T) {
 	run(t, func(r *rig) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 451, Message: "busy"} })
@@ -279,14 +280,14 @@ func TestSuperseded(t *testing.T) {
 	})
 }
 
-// TestNotices: what has become of an endpoint, to T1 by e-mail.
+// TestNotices: T1 gets an e-mail about the state of an endpoint.
 func TestNotices(t *testing.T) {
 	run(t, func(r *rig) {
 		r.settings.webhooks = []*outbound.Webhook{
 			{ID: "whk_1", Hospital: "mercy", URL: "https://partner.example/secret-path", Enabled: true, RatePerSecond: 50, TimeoutSeconds: 10, Events: []string{outbound.LevelChanged}},
 		}
 		r.n.SettingsChanged("mercy")
-		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // of the level nobody is told here
+		r.tier("T1", func(t *outbound.Tier) { t.Enabled = false }) // no alerts about the level here
 		r.tier("T2", func(t *outbound.Tier) { t.Enabled = false })
 		r.tier("T3", func(t *outbound.Tier) { t.Enabled = false })
 		r.hooked.answers(outbound.Result{Class: outbound.ClassRefused})
@@ -325,7 +326,7 @@ func TestTestLetter(t *testing.T) {
 	})
 }
 
-// TestRoomsDoNotHoldUp: an alert goes out without what cannot be looked up.
+// TestRoomsDoNotHoldUp: an alert goes out without rooms that cannot be looked up.
 func TestRoomsDoNotHoldUp(t *testing.T) {
 	for name, rooms := range map[string]func(context.Context, string, int64) (*alert.Rooms, error){
 		"slow": func(ctx context.Context, _ string, _ int64) (*alert.Rooms, error) {
@@ -345,8 +346,8 @@ func TestRoomsDoNotHoldUp(t *testing.T) {
 	}
 }
 
-// TestRoomsOfTheChange: what is looked up is the rooms as of the change that is told,
-// also when it is told again later, by a process that has not seen it.
+// TestRoomsOfTheChange: an alert shows the rooms as of its change, also when a
+// process that has not seen the change sends it again later.
 func TestRoomsOfTheChange(t *testing.T) {
 	run(t, func(r *rig) {
 		var asked []int64
@@ -367,8 +368,8 @@ func TestRoomsOfTheChange(t *testing.T) {
 	})
 }
 
-// TestPrivacy: no room label but plain ones, no address and no text in the log,
-// no words in the clear in the ledger.
+// TestPrivacy: the log has only plain room labels and no address or text; the ledger
+// has no text in the clear.
 func TestPrivacy(t *testing.T) {
 	const canary = "Canary, Anna 1990-01-01"
 	run(t, func(r *rig) {
@@ -390,7 +391,7 @@ func TestPrivacy(t *testing.T) {
 		}
 		for what, where := range map[string]string{"log": r.log.String(), "ledger": r.ledger.whole()} {
 			for _, secret := range []string{"Canary", "@mercy.example", "+1555", "Driven by", "/a/"} {
-				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // surge.alert has its ackUrl
+				if strings.Contains(where, secret) && (what == "log" || secret != "/a/") { // the ledger may hold the ackUrl of surge.alert
 					t.Errorf("%s has %q", what, secret)
 				}
 			}

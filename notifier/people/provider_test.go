@@ -18,7 +18,7 @@ type provider struct {
 	mu     sync.Mutex
 	status int
 	got    []text
-	before func(text) // it answers; nil: nothing is done
+	before func(text) // called before it answers; nil: nothing
 }
 
 type text struct{ ID, To, Text, Callback string }

@@ -11,7 +11,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// unknown is a relay that knows nobody but the manager.
+// unknown refuses all recipients but the manager.
 func unknown(to string) error {
 	if to == "manager@mercy.example" {
 		return nil
@@ -19,12 +19,12 @@ func unknown(to string) error {
 	return &smtp.SMTPError{Code: 550, Message: "no such user"}
 }
 
-// undelivered is the command of a provider that says an SMS did not arrive.
+// undelivered returns the command of a provider that says an SMS did not arrive.
 func undelivered(delivery string) outbound.Command {
 	return outbound.Command{ID: "cmd_r", Verb: outbound.VerbReceipt, By: "provider", Delivery: delivery, Receipt: outbound.Failed}
 }
 
-// TestReceipt: that a provider took an SMS is not that it arrived. What it says later
+// TestReceipt: an SMS that a provider accepted has not arrived yet. The receipt
 // counts, and leaves the attempts as they were.
 func TestReceipt(t *testing.T) {
 	failed := func(t *testing.T, r *rig) {
@@ -93,8 +93,8 @@ func TestReceipt(t *testing.T) {
 	})
 }
 
-// TestReceiptOfEveryMessage: it counts of a digest, of what lowers and clears, and of a
-// repeat as it does of a raise.
+// TestReceiptOfEveryMessage: a receipt counts for a digest, a Lowered, a Cleared and
+// a repeat as it does for a raise.
 func TestReceiptOfEveryMessage(t *testing.T) {
 	for reason, play := range map[string]func(*rig){
 		"raised": func(r *rig) { r.level(orange) },

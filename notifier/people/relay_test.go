@@ -87,7 +87,7 @@ func (r *relay) answers(answer func(to string) error) {
 	r.answer = answer
 }
 
-// down has nobody taken, for now.
+// down makes the relay refuse everybody, or accept again.
 func (r *relay) down(is bool) {
 	var answer func(string) error
 	if is {

@@ -23,8 +23,8 @@ import (
 	"svc/schemas"
 )
 
-// rig is the notifier with its desk, a real SMTP server and a provider of SMS, on
-// the clock of synctest: connections are pipes.
+// rig is the notifier with its Alerting, a real SMTP server and an SMS provider, on
+// the clock of synctest. Connections are pipes.
 type rig struct {
 	t        *testing.T
 	ledger   *ledger
@@ -34,7 +34,7 @@ type rig struct {
 	provider *provider
 	hooked   *hooked
 	figures  *figures
-	key      string // seals; "": the process has none
+	key      string // key of the seals; "": the process has none
 	log      bytes.Buffer
 	rooms    func(context.Context, string, int64) (*alert.Rooms, error)
 
@@ -139,7 +139,7 @@ func (r *rig) hand(changes []notifier.Change) {
 	}
 }
 
-// kill ends the process without a word.
+// kill ends the process at once.
 func (r *rig) kill() {
 	r.t.Helper()
 	r.stop()
@@ -148,8 +148,8 @@ func (r *rig) kill() {
 	}
 }
 
-// survive begins another process if one died behind the last entry that its ledger
-// took, with the position committed as it stood then.
+// survive starts another process if the ledger has let one die, with the position
+// committed as it stood then. It reports whether one died.
 func (r *rig) survive() (died bool) {
 	r.t.Helper()
 	if died = r.ledger.died(); died {
@@ -162,14 +162,15 @@ func (r *rig) survive() (died bool) {
 	return died
 }
 
-// commit is what the group does every so often.
+// commit commits the positions, as the group does from time to time.
 func (r *rig) commit() {
 	if m, ok := r.n.Positions()[0]; ok {
 		r.mark = m
 	}
 }
 
-// level commits a change of the level, and waits until what follows at once is done.
+// level commits a change of the level, and waits until its immediate effects are
+// done.
 func (r *rig) level(l acuity.Level) {
 	r.t.Helper()
 	r.hand([]notifier.Change{r.change(l)})
@@ -203,13 +204,14 @@ func (r *rig) order(c outbound.Command) {
 	synctest.Wait()
 }
 
-// ack answers the episode that is open.
+// ack acknowledges the open alert run.
 func (r *rig) ack() {
 	r.t.Helper()
 	r.order(outbound.Command{ID: "cmd_ack", Verb: outbound.VerbAck, By: "link", Episode: r.board.open(r.t).ID})
 }
 
-// told are the mails and SMS that arrived, as "mail charge ORANGE" or "sms …", sorted.
+// told returns the mails and SMS that arrived, as "mail charge ORANGE" or "sms …",
+// sorted.
 func (r *rig) told() []string {
 	var all []string
 	for _, m := range r.relay.taken() {
@@ -219,7 +221,7 @@ func (r *rig) told() []string {
 		}
 		to, _, _ := strings.Cut(strings.Trim(parsed.Header.Get("To"), "<>"), "@")
 		word, rest, _ := strings.Cut(strings.TrimPrefix(parsed.Header.Get("Subject"), "["), "]")
-		if word == "svc" { // about an endpoint: what has become of it
+		if word == "svc" { // about an endpoint: its new state
 			_, word, _ = strings.Cut(rest, "webhook whk_1 ")
 		}
 		all = append(all, "mail "+to+" "+word)
@@ -232,7 +234,7 @@ func (r *rig) told() []string {
 	return all
 }
 
-// want compares who was told since the last look.
+// want compares the messages since its last call.
 func (r *rig) want(told ...string) {
 	r.t.Helper()
 	slices.Sort(told)
@@ -243,7 +245,7 @@ func (r *rig) want(told ...string) {
 	r.provider.forget()
 }
 
-// figures counts what metrics count of messages.
+// figures is a Metrics that counts messages.
 type figures struct {
 	mu       sync.Mutex
 	attempts map[outbound.Class]int
@@ -264,7 +266,7 @@ func (f *figures) Attempt(_ outbound.Channel, class outbound.Class, _ time.Durat
 	f.attempts[class]++
 }
 
-// of is how many messages ended in a state.
+// of returns how many messages ended in a state.
 func (f *figures) of(state outbound.State) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -283,7 +285,7 @@ func (f *figures) Ended(_ outbound.Channel, state outbound.State) {
 // hooked is the receiver of webhooks.
 type hooked struct {
 	mu     sync.Mutex
-	answer outbound.Result     // zero: 200
+	answer outbound.Result     // zero value: 200
 	bodies map[string][]string // by event
 }
 

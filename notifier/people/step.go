@@ -13,10 +13,10 @@ import (
 	"svc/notifier/policy"
 )
 
-// step is one step under way.
+// step is a step in progress.
 type step struct {
 	alerting *Alerting
-	ctx      context.Context //nolint:containedctx // of the one call that makes the step
+	ctx      context.Context //nolint:containedctx // lives as long as the one call of Step
 	now      time.Time
 	hospital string
 	waiting  []outbound.Entry
@@ -26,13 +26,14 @@ type step struct {
 	out      notifier.Step
 }
 
-// mostDecisions bounds one step: raise, digest, escalation are three.
+// mostDecisions bounds the decisions of one step; raise, digest and escalation are
+// three.
 const mostDecisions = 8
 
 // Step implements [notifier.People].
 func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happening) notifier.Step {
-	// A memory that cannot be read begins anew: a raise told twice is better than
-	// one that is not told.
+	// An unreadable memory is replaced by an empty one: a raise sent twice is better
+	// than none.
 	m, err := decode(in.Memory)
 	s := step{
 		alerting: d, ctx: ctx, now: stamp(now), hospital: in.Hospital, waiting: in.Waiting,
@@ -50,12 +51,12 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 			s.out.Messages = append(s.out.Messages, letters...)
 		}
 	}
-	// A step that is repeated finds its own messages waiting.
+	// A repeated step finds its own messages waiting.
 	s.out.Supersede = slices.DeleteFunc(s.out.Supersede, func(id string) bool {
 		return slices.ContainsFunc(s.out.Messages, func(l notifier.Message) bool { return l.Delivery.ID == id })
 	})
 	s.listAlertRun()
-	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // who gets one may open its link at once
+	if d.config.Lists != nil && len(s.out.Messages)+len(s.out.Events) > 0 { // a recipient may open the link at once
 		listed, cancel := context.WithTimeout(ctx, listedWithin)
 		defer cancel()
 		d.config.Lists.Written(listed)
@@ -66,7 +67,7 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	return s.out
 }
 
-// observe takes in the level.
+// observe records the level.
 func (s *step) observe(in *notifier.Happening) {
 	h := &s.memory.History
 	for i := range in.Changes {
@@ -79,7 +80,7 @@ func (s *step) observe(in *notifier.Happening) {
 	}
 }
 
-// decide asks the policy until it is silent.
+// decide carries out decisions until the policy sends no more.
 func (s *step) decide() {
 	m := s.memory
 	for range mostDecisions {
@@ -105,7 +106,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	})
 	h.ApplyDecision(s.hospital, d, to, s.now)
 	m.Alert = sentAlert{Episode: h.Episode, Reason: d.Reason, Tier: d.Tier, Level: h.Level, Prior: before.Said, Worst: before.Worst()}
-	if before.Unheard { // there was nobody to tell
+	if before.Unheard { // the raise had no recipient
 		m.Alert.Prior = acuity.LevelGreen
 	}
 	if d.Reason == policy.Cleared {
@@ -114,7 +115,7 @@ func (s *step) sendAlert(d policy.Decision) {
 	a := s.alert(&m.Alert)
 	id := a.EventID(s.hospital, h.Decisions)
 	m.Alert.Event = id
-	switch d.Reason { //nolint:exhaustive // the others belong to the raise that is open
+	switch d.Reason { //nolint:exhaustive // the other reasons belong to the open raise
 	case policy.Raised:
 		m.Raise, m.RaiseTier = id, d.Tier
 	case policy.Cleared:
@@ -136,8 +137,8 @@ func (s *step) sendAlert(d policy.Decision) {
 	s.event(&a, h.Decisions, hooks)
 }
 
-// writeMessage writes the alert that is remembered to one addressee, or notes that it is
-// not sent.
+// writeMessage writes the last alert to one addressee, or records that it is not
+// sent.
 func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee, tier *outbound.Tier) {
 	words := alert.Message{}
 	if to.State == outbound.Pending {
@@ -159,7 +160,7 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 		l.Delivery.State, l.Delivery.Reason, l.Sealed, l.Expires = to.State, to.Reason, nil, time.Time{}
 	}
 	s.out.Messages = append(s.out.Messages, l)
-	if to.Reason == policy.NotTold { // need not be reached
+	if to.Reason == policy.NotTold { // this addressee need not be reached
 		return
 	}
 	s.memory.add(&sent{
@@ -168,8 +169,8 @@ func (s *step) writeMessage(a *alert.Alert, decision int64, to policy.Addressee,
 	})
 }
 
-// event makes the surge.alert for the webhooks that asked for such events, and
-// one more for those of recipients that did not.
+// event makes the surge.alert for the webhooks that subscribe to it, and a second one
+// for webhooks of recipients that do not.
 func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
 	if e, err := a.Event(s.hospital, decision, ""); err == nil {
 		s.out.Events = append(s.out.Events, e)
@@ -188,8 +189,8 @@ func (s *step) event(a *alert.Alert, decision int64, hooks []string) {
 	}
 }
 
-// supersede takes back the waiting letters that a newer alert makes wrong: all,
-// but of an escalation only those to the same recipient.
+// supersede withdraws the waiting messages that a newer alert makes wrong. These are
+// all, but for an escalation only those to the same recipient and channel.
 func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	for i := range s.waiting {
 		d := &s.waiting[i].Delivery
@@ -203,7 +204,7 @@ func (s *step) supersede(reason policy.Reason, to []policy.Addressee) {
 	}
 }
 
-// alert is the alert that says what people are told, or were.
+// alert returns the alert with the content t.
 func (s *step) alert(t *sentAlert) alert.Alert {
 	name, zone := s.alerting.config.Settings.Unit(s.hospital)
 	a := alert.Alert{
@@ -221,7 +222,8 @@ func (s *step) alert(t *sentAlert) alert.Alert {
 	return a
 }
 
-// ackURL is the link that answers an alert; "" where nobody need, or did.
+// ackURL returns the link that acknowledges an alert; "" if none is needed, or it was
+// acknowledged.
 func (s *step) ackURL(of policy.Rank) string {
 	h, c := &s.memory.History, &s.alerting.config
 	tier := s.policy.Tier(of)
@@ -231,7 +233,7 @@ func (s *step) ackURL(of policy.Rank) string {
 	return c.PublicURL + "/a/" + token(c.TokenKey, s.hospital, h.Episode, h.Raise)
 }
 
-// listAlertRun lists the episode, and where its link leads.
+// listAlertRun lists the open alert run and the target of its link.
 func (s *step) listAlertRun() {
 	h, c := &s.memory.History, &s.alerting.config
 	if h.Episode == "" || c.Lists == nil {
@@ -243,7 +245,7 @@ func (s *step) listAlertRun() {
 	}
 }
 
-// listClosed lists the episode that has ended.
+// listClosed lists the alert run that has ended.
 func (s *step) listClosed(before *policy.History) {
 	if s.alerting.config.Lists == nil {
 		return

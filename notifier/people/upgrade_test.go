@@ -12,8 +12,8 @@ import (
 	"svc/notifier/people"
 )
 
-// TestMemoryOfFormat0 reads what the first format left behind of a unit that is red
-// after a digest, which may have said anything: red is told once more.
+// TestMemoryOfFormat0 reads a memory in the first format of a unit that is red after
+// a digest. The digest may have named any level, so red is sent once more.
 func TestMemoryOfFormat0(t *testing.T) {
 	memory, err := os.ReadFile("testdata/memory-0.json")
 	if err != nil {
@@ -31,14 +31,14 @@ func TestMemoryOfFormat0(t *testing.T) {
 	if len(step.Decisions) == 0 || step.Decisions[0] != (notifier.Decision{Reason: "raised", Tier: "T3"}) {
 		t.Errorf("decided %+v", step.Decisions)
 	}
-	// A receipt for one of its messages is still one of something that is remembered.
+	// A receipt for one of its messages still finds it.
 	later := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: step.Memory, Commands: []outbound.Command{
 		{ID: "cmd_r", Verb: outbound.VerbReceipt, Delivery: "dlv_6f11a2db54b11e49a9de2636d4c5de96", Receipt: outbound.Failed},
 	}})
 	if len(later.Messages) != 1 || later.Messages[0].Delivery.State != outbound.Failed {
 		t.Errorf("letters %+v", later.Messages)
 	}
-	// With a raise as the last word nothing is told again.
+	// After a raise as the last alert nothing is sent again.
 	raised := strings.Replace(string(memory), `"told":"digest"`, `"told":"raised"`, 1)
 	step = desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: []byte(raised), Level: acuity.LevelRed, Known: true})
 	if len(step.Messages)+len(step.Events) > 0 {

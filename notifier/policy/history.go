@@ -12,42 +12,42 @@ import (
 	"svc/internal/outbound"
 )
 
-// History is what [Step] needs to know of the past of one hospital. Its zero
-// value is a unit that was never seen: green, nobody told. It is bounded, however
-// often the level changes.
+// History is the past of one hospital as far as [Step] needs it. The zero value is a
+// unit that was never seen: green, nobody alerted. Its size is bounded, however often
+// the level changes.
 type History struct {
 	Level acuity.Level
-	Under [3]time.Time // since when the level is below T1, T2, T3; zero: it is not, or never was
+	Under [3]time.Time // since when the level has been below T1, T2, T3; zero: it is not, or never was
 
-	// Changes are those of the level, the last [FlapChanges] since the digest was
-	// closed, oldest first; Before is the level before each.
+	// Changes are the instants at which the level changed, oldest first: the last
+	// [FlapChanges] since the digest was closed. Before holds the level before each.
 	Changes  []time.Time
 	Before   []acuity.Level
-	DigestAt time.Time // when the digest that is open was told; zero: none is
+	DigestAt time.Time // when the open digest was sent; zero: none is open
 
-	Told      Rank         // tier of the level that people were told last
-	Said      acuity.Level // that level
-	Episode   string       // from the first raise above green to cleared; "": none
+	Told      Rank         // tier of the last alert
+	Said      acuity.Level // level of the last alert
+	Episode   string       // id of the alert run, from the first raise above green to cleared; "": none
 	StartedAt time.Time
-	Raise     int64 // number of the decision that an answer is asked for
+	Raise     int64 // number of the decision that waits for an acknowledgement
 	AskedAt   time.Time
-	ToldAt    time.Time // when all of the tier were told last
+	ToldAt    time.Time // when the whole tier was alerted last
 	Round     int       // escalations since the raise
-	Unreached bool      // no channel reached anybody it should have: escalates at once
-	Unheard   bool      // the tiers had no recipient at all when the raise was told
-	AckedAt   time.Time // somebody has answered the raise
+	Unreached bool      // no channel reached anybody; escalates at once
+	Unheard   bool      // the tiers had no recipient when the raise was sent
+	AckedAt   time.Time // when the raise was acknowledged
 	AckedBy   string    // id of a key, "command line" or "link"
 	Reached   []Reached
-	Decisions int64 // that told somebody, ever; numbers the alerts
+	Decisions int64 // count of decisions that sent an alert; numbers the alerts
 }
 
-// Reached is a recipient that was told in the episode.
+// Reached is a recipient that was alerted in the run, with the channel.
 type Reached struct {
 	Recipient string
 	Channel   outbound.Channel
 }
 
-// Observe takes in the level at an instant. It reports whether that changed the
+// Observe records the level at an instant. It reports whether that changed the
 // history.
 func (h *History) Observe(level acuity.Level, at time.Time) bool {
 	if level == h.Level {
@@ -77,8 +77,8 @@ func (h *History) flaps(now time.Time) bool {
 	return h.DigestAt.IsZero() && len(h.Changes) == FlapChanges && now.Sub(h.Changes[0]) <= FlapWithin
 }
 
-// Worst is the highest level of the changes that lead to a digest, and of the level
-// that they began from.
+// Worst returns the highest level of the changes that lead to a digest, including the
+// level before the first.
 func (h *History) Worst() acuity.Level {
 	worst := h.Level
 	for _, level := range h.Before {
@@ -87,14 +87,14 @@ func (h *History) Worst() acuity.Level {
 	return worst
 }
 
-// below reports whether the level has been below another one for so long that
-// people are told.
+// below reports whether the level has been below another one for [LowerAfter], so
+// that people are alerted.
 func (h *History) below(level acuity.Level, now time.Time) bool {
 	return level > acuity.LevelGreen && h.Level < level && !now.Before(h.Under[level-1].Add(LowerAfter))
 }
 
-// forgetOld forgets the changes that led to what was lowered: a level that falls
-// step by step is no digest. One that is open goes on until it is quiet.
+// forgetOld drops the changes before a Lowered, because a level that falls step by
+// step is no digest. An open digest stays until it is quiet.
 func (h *History) forgetOld(now time.Time) {
 	if !h.flapping(now) {
 		h.closeDigest()
@@ -104,13 +104,12 @@ func (h *History) forgetOld(now time.Time) {
 // closeDigest closes the digest.
 func (h *History) closeDigest() { h.Changes, h.Before, h.DigestAt = nil, nil, time.Time{} }
 
-// flapping reports whether the digest is open: told, and no quiet since.
+// flapping reports whether a digest is open: sent, and no quiet time since.
 func (h *History) flapping(now time.Time) bool {
 	return !h.DigestAt.IsZero() && now.Before(h.Changes[len(h.Changes)-1].Add(QuietAfter))
 }
 
-// ApplyDecision makes a decision that tells somebody part of the history: who was told
-// are the addressees that are to be sent to.
+// ApplyDecision records a decision that sends an alert. to are its addressees.
 func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now time.Time) {
 	if d.Reason.Tells() {
 		h.Decisions++
@@ -139,7 +138,7 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 		h.AskedAt, h.ToldAt = now, now
 	case Repeated:
 		h.ToldAt = now
-	case Lowering, Flapping, Acknowledged, Steady: // tell nobody
+	case Lowering, Flapping, Acknowledged, Steady: // no alert
 		return
 	}
 	h.Said = h.Level
@@ -157,19 +156,19 @@ func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now
 	if d.Reason == Raised {
 		h.Unheard = len(to) == 0
 	}
-	// What lowers is not sent to those who were not told of the raise; an escalation
-	// that reaches nobody is followed by the next round, in its time.
+	// A Lowered or Cleared is not sent to those who did not get the raise. An
+	// escalation that reaches nobody is followed by the next round, in its time.
 	h.Unreached = !sent && slices.ContainsFunc(to, func(a Addressee) bool { return a.Reason != NotTold }) && d.Reason != Escalated
 }
 
-// Missed takes back that somebody was told: the message failed for good.
+// Missed removes a recipient from Reached because the message failed for good.
 func (h *History) Missed(recipient string, channel outbound.Channel) {
 	h.Reached = slices.DeleteFunc(slices.Clone(h.Reached), func(r Reached) bool { return r == Reached{recipient, channel} })
 }
 
-// Ack takes in that somebody has taken the alert of the episode. It reports
-// whether that changed the history: an episode that is over, or was answered
-// already since its last raise, stays as it is.
+// Ack records that somebody acknowledged the alert run. It reports whether that
+// changed the history. A run that is over, or was acknowledged since its last raise,
+// stays as it is.
 func (h *History) Ack(episode, by string, at time.Time) bool {
 	if h.Episode == "" || episode != h.Episode || !h.AckedAt.IsZero() {
 		return false
@@ -178,8 +177,8 @@ func (h *History) Ack(episode, by string, at time.Time) bool {
 	return true
 }
 
-// alertRunID names an episode by the decision that began it: after a crash the same
-// decision begins the same episode.
+// alertRunID returns the id of an alert run, from the decision that began it. After a
+// crash the same decision begins the same run.
 func alertRunID(hospital string, decision int64) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{"svc.v1", hospital, "episode", strconv.FormatInt(decision, 10)}, "\x00")))
 	return "epi_" + hex.EncodeToString(sum[:8])

@@ -10,8 +10,8 @@ import (
 	"svc/acuity"
 )
 
-// TestLastWord draws units that flap, settle and are answered, and holds what people
-// were told against the level, from the alerts alone:
+// TestLastWord draws units that flap, settle and are acknowledged. It compares the
+// alerts alone with the level:
 //
 //   - The last alert never names less than the level: they are told at once.
 //   - A digest names the worst level of its window.

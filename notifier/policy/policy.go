@@ -1,9 +1,9 @@
 // Package policy decides when people are told about the level of a unit.
 //
-// It is one pure function, [Step], on a [History] that a caller keeps: from the
-// settings of a hospital, what happened so far and the instant it returns what
-// is to be told now, why, and when time alone will change that. Machines get
-// every change; people get a raise at once, and everything else damped.
+// It is one pure function, [Step]. From the settings of a hospital, its [History] and
+// the instant it returns the alert to send now and its reason. It also returns when
+// time alone will change that. Machines get every change; people get a raise at once,
+// and everything else damped.
 //
 //	said = the level that the last alert named, told = the tier that it was for
 //	cur  = the tier of the level now
@@ -14,8 +14,8 @@
 //	5. repeat over, unanswered              repeated
 //	6. else silent: lowering, flapping, acknowledged, steady
 //
-// Every alert names the level of its moment, a digest too: what is higher than that
-// is a raise, whatever was told before.
+// Every alert, also a digest, names the level of its moment. A higher level is a
+// raise, whatever was sent before.
 package policy
 
 import (
@@ -28,13 +28,13 @@ import (
 
 // The constants of the damping: our defaults, none is clinically validated.
 const (
-	LowerAfter    = 10 * time.Minute // below the level that people were told for so long: they are told
+	LowerAfter    = 10 * time.Minute // time below the level of the last alert before a Lowered
 	FlapChanges   = 4                // changes of the level within FlapWithin are one digest
 	FlapWithin    = 30 * time.Minute
-	QuietAfter    = 10 * time.Minute // without a change for so long: the digest is closed
+	QuietAfter    = 10 * time.Minute // time without a change that closes the digest
 	MaxRounds     = 3                // escalations of one alert
-	MaxReached    = 256              // recipients and channels that are remembered as told
-	TokenLifetime = 24 * time.Hour   // of the link that acknowledges an alert
+	MaxReached    = 256              // recipients with channels that History remembers as alerted
+	TokenLifetime = 24 * time.Hour   // lifetime of the link that acknowledges an alert
 )
 
 // Rank is a tier as a number: 0 nobody, 1 T1 (yellow), 2 T2 (orange), 3 T3 (red).
@@ -43,10 +43,10 @@ type Rank uint8
 // String returns the id of the tier, "" of rank 0.
 func (r Rank) String() string { return [...]string{"", "T1", "T2", "T3"}[min(r, 3)] }
 
-// Reason says why people are told something, or nothing.
+// Reason says why an alert is sent, or why none is.
 type Reason string
 
-// The reasons. The first six tell somebody.
+// The reasons. The first six send an alert.
 const (
 	Raised       Reason = "raised"
 	Lowered      Reason = "lowered"
@@ -60,22 +60,22 @@ const (
 	Steady       Reason = "steady"
 )
 
-// Reasons are all of them.
+// Reasons returns all reasons.
 func Reasons() []Reason {
 	return []Reason{Raised, Lowered, Cleared, Digest, Escalated, Repeated, Lowering, Flapping, Acknowledged, Steady}
 }
 
-// Tells reports whether the reason makes an alert.
+// Tells reports whether the reason sends an alert.
 func (r Reason) Tells() bool {
 	return slices.Contains(Reasons()[:6], r)
 }
 
 // Policy is the tiers of a hospital.
 type Policy struct {
-	Tiers [3]outbound.Tier // T1, T2, T3; the zero one is not enabled
+	Tiers [3]outbound.Tier // T1, T2, T3; the zero value is not enabled
 }
 
-// New returns the policy that the tiers make.
+// New returns the policy with these tiers.
 func New(tiers []outbound.Tier) Policy {
 	var p Policy
 	for _, t := range tiers {
@@ -88,7 +88,7 @@ func New(tiers []outbound.Tier) Policy {
 	return p
 }
 
-// Any reports whether anybody is to be told anything.
+// Any reports whether any tier is enabled.
 func (p *Policy) Any() bool {
 	return slices.ContainsFunc(p.Tiers[:], func(t outbound.Tier) bool { return t.Enabled })
 }
@@ -96,8 +96,8 @@ func (p *Policy) Any() bool {
 // Tier returns the settings of a rank above 0.
 func (p *Policy) Tier(r Rank) *outbound.Tier { return &p.Tiers[r-1] }
 
-// highest is the highest enabled tier up to r: a tier that is switched off is
-// told as the one below it.
+// highest returns the highest enabled tier up to r. A disabled tier is alerted as the
+// one below it.
 func (p *Policy) highest(r Rank) Rank {
 	for ; r > 0; r-- {
 		if p.Tiers[r-1].Enabled {
@@ -107,7 +107,7 @@ func (p *Policy) highest(r Rank) Rank {
 	return 0
 }
 
-// lowest is the level of the lowest enabled tier: below it nobody is told.
+// lowest returns the level of the lowest enabled tier; below it nobody is alerted.
 func (p *Policy) lowest() acuity.Level {
 	for r := Rank(1); r <= 3; r++ {
 		if p.Tiers[r-1].Enabled {
@@ -117,18 +117,18 @@ func (p *Policy) lowest() acuity.Level {
 	return acuity.LevelGreen
 }
 
-// Decision is what is to be told now.
+// Decision is the alert to send now, or the reason to send none.
 type Decision struct {
 	Reason Reason
-	Tier   Rank // of an alert: the tier of the level that it names, 0 of none; of silence: the tier told
-	// Next is the instant at which time alone changes reason or tier, zero if
-	// never. After a decision that tells it is the instant itself: there may be
-	// more to tell.
+	Tier   Rank // of an alert: the tier of its level, 0 if none; else the tier of the last alert
+	// Next is the instant at which time alone changes reason or tier; zero: never.
+	// After a decision that sends an alert it is the instant itself, because more may
+	// be due.
 	Next time.Time
 }
 
-// Step decides at an instant. It changes nothing: what was decided and told
-// becomes history by [History.Tell].
+// Step decides at an instant. It changes nothing; [History.ApplyDecision] records a
+// decision that was carried out.
 func Step(p *Policy, h *History, now time.Time) Decision {
 	d := decide(p, h, now)
 	if d.Reason.Tells() {
@@ -146,8 +146,8 @@ func Step(p *Policy, h *History, now time.Time) Decision {
 	return d
 }
 
-// instants are those at which a condition of decide changes, in no order; some
-// may be long past, or change nothing.
+// instants returns the instants at which a condition of decide changes, in no order.
+// Some may be long past, or change nothing.
 func (h *History) instants(p *Policy) []time.Time {
 	if h.Episode == "" {
 		return nil
@@ -208,5 +208,5 @@ func overdue(since time.Time, m int, now time.Time) bool {
 
 func minutes(m int) time.Duration { return time.Duration(m) * time.Minute }
 
-// LevelOf is the level at which a rank is told.
+// LevelOf returns the level at which a rank is alerted.
 func LevelOf(r Rank) acuity.Level { return acuity.Level(r) }

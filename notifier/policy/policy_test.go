@@ -13,7 +13,7 @@ import (
 
 var start = time.Date(2026, 3, 1, 14, 0, 0, 0, time.UTC)
 
-// standard is the policy as the design presets it, with one role a tier.
+// standard returns the preset policy, with one role a tier.
 func standard() Policy {
 	mail, both := []outbound.Channel{outbound.ChannelMail}, []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS}
 	return New([]outbound.Tier{
@@ -27,8 +27,8 @@ func anyone(id string) (outbound.Recipient, bool) {
 	return outbound.Recipient{ID: id, Email: id + "@example.org", Phone: "+15550100"}, true
 }
 
-// unit drives a history as the notifier does: it looks at each change and at
-// each timer that Step asked for, and at no other time.
+// unit drives a history as the notifier does: it calls Step at each change and at
+// each Next, and at no other time.
 type unit struct {
 	t       rapid.TB
 	policy  Policy
@@ -42,8 +42,8 @@ type unit struct {
 type told struct {
 	Decision
 	at    time.Time
-	level acuity.Level // that the alert names
-	worst acuity.Level // that a digest names
+	level acuity.Level // level of the alert
+	worst acuity.Level // worst level of a digest
 }
 
 func newUnit(t rapid.TB, p Policy) *unit { return &unit{t: t, policy: p, now: start} }
@@ -350,7 +350,8 @@ func TestNextIsExact(t *testing.T) {
 	})
 }
 
-// TestEveryRaiseIsTold: after each look the tier told is at least that of the level.
+// TestEveryRaiseIsTold: after each Step the alerted tier is at least that of the
+// level.
 func TestEveryRaiseIsTold(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -368,8 +369,9 @@ func TestEveryRaiseIsTold(t *testing.T) {
 	})
 }
 
-// TestLoweredOnlyAfterTenMinutes below the level that people were told, without a
-// break; or, where a digest has told it already, below all tiers.
+// TestLoweredOnlyAfterTenMinutes: Lowered comes only after ten minutes without a
+// break below the level of the last alert. If a digest has named that level already,
+// it comes below all tiers.
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -397,8 +399,8 @@ func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	})
 }
 
-// TestAnsweredIsSilent: after an answer nothing is escalated or repeated until
-// something else was told.
+// TestAnsweredIsSilent: after an acknowledgement nothing is escalated or repeated
+// until another alert was sent.
 func TestAnsweredIsSilent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
@@ -420,9 +422,9 @@ func TestAnsweredIsSilent(t *testing.T) {
 	})
 }
 
-// TestFlapping: as long as the level changes more often than every ten minutes,
-// nobody is told more than each level once before a digest and once behind it, and
-// what asks for an answer.
+// TestFlapping: while the level changes more often than every ten minutes, nobody
+// gets a level more than once before a digest and once after it. Alerts that ask for
+// an acknowledgement are extra.
 func TestFlapping(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))

@@ -6,10 +6,10 @@ import (
 	"svc/internal/outbound"
 )
 
-// Why somebody who belongs to an alert is not sent it.
+// The reasons why an addressee of an alert gets no message.
 const (
-	NotTold   = "not_told"   // of the raise: need not know that it is over
-	NoAddress = "no_address" // the recipient has none for the channel
+	NotTold   = "not_told"   // did not get the raise, so need not know that it is over
+	NoAddress = "no_address" // the recipient has no address for the channel
 )
 
 // Addressee is one recipient of an alert by one channel.
@@ -20,12 +20,18 @@ type Addressee struct {
 	Reason    string         // of a suppressed one
 }
 
-// Route says whom an alert goes to, by recipient as the tiers list them, then by
-// channel. A raise goes to the recipients of its tier and of those below it, by
-// the channels of its tier. A digest goes to those of the tier that was told and to
-// all who were told before, what lowers to the latter alone. An escalation goes to
-// escalateTo, else to the recipients of the next tier above, else to the same again.
-// Recipients that do not exist any more are left out.
+// Route returns the addressees of an alert, by recipient in the order of the tiers,
+// then by channel.
+//
+//   - A raise goes to the recipients of its tier and of those below it, by the
+//     channels of its tier.
+//   - A digest goes to the recipients of the alerted tier and to all who were alerted
+//     before.
+//   - Lowered and Cleared go only to those who were alerted before.
+//   - An escalation goes to escalateTo, else to the recipients of the next tier above,
+//     else to the same recipients again.
+//
+// Deleted recipients are left out.
 func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbound.Recipient, bool)) []Addressee {
 	var ids []string
 	var tier *outbound.Tier
@@ -42,7 +48,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 				ids = append(ids, r.Recipient)
 			}
 		}
-	case Lowering, Flapping, Acknowledged, Steady: // tell nobody
+	case Lowering, Flapping, Acknowledged, Steady: // no alert
 		return nil
 	}
 	var all []Addressee
@@ -56,7 +62,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 			follows := (lowers || d.Reason == Digest) && slices.Contains(h.Reached, Reached{id, channel})
 			a := Addressee{Recipient: id, Channel: channel, State: outbound.Pending}
 			switch {
-			case follows: // also by a channel that the tier has not any more
+			case follows: // even by a channel that the tier has dropped
 			case !slices.Contains(tier.Channels, channel):
 				continue
 			case !hasAddress(&r, channel):
@@ -64,7 +70,7 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 			case lowers:
 				a.State, a.Reason = outbound.Suppressed, NotTold
 			}
-			if a.State == outbound.Pending && !hasAddress(&r, channel) { // it was taken away since
+			if a.State == outbound.Pending && !hasAddress(&r, channel) { // the address was removed since
 				a.State, a.Reason = outbound.Suppressed, NoAddress
 			}
 			all = append(all, a)
@@ -75,8 +81,8 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 
 var outboundChannels = []outbound.Channel{outbound.ChannelMail, outbound.ChannelSMS, outbound.ChannelWebhook}
 
-// Fallback returns the channel that takes the place of one that failed for good:
-// SMS instead of e-mail, where the tier does not use it anyway.
+// Fallback returns the channel that replaces one that failed for good: SMS instead of
+// e-mail, if the tier does not use SMS anyway.
 func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channel) (outbound.Channel, bool) {
 	if failed != outbound.ChannelMail || !hasAddress(r, outbound.ChannelSMS) || slices.Contains(tier.Channels, outbound.ChannelSMS) {
 		return "", false
@@ -84,8 +90,8 @@ func Fallback(tier *outbound.Tier, r *outbound.Recipient, failed outbound.Channe
 	return outbound.ChannelSMS, true
 }
 
-// hasAddress reports whether somebody can be reached by a channel, were everything
-// that is sealed open: one whose address does not open is not one who has none.
+// hasAddress reports whether a recipient has an address for a channel. An address
+// that does not decrypt counts as one.
 func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	switch c {
 	case outbound.ChannelMail:
@@ -98,7 +104,7 @@ func hasAddress(r *outbound.Recipient, c outbound.Channel) bool {
 	return false
 }
 
-// upTo are the recipients of the enabled tiers up to a rank, each once.
+// upTo returns the recipients of the enabled tiers up to a rank, each once.
 func (p *Policy) upTo(r Rank) []string {
 	var ids []string
 	for rank := Rank(1); rank <= r; rank++ {
@@ -113,7 +119,7 @@ func (p *Policy) upTo(r Rank) []string {
 	return ids
 }
 
-// above are those who are called when a tier does not answer.
+// above returns the recipients who are alerted when a tier does not answer.
 func (p *Policy) above(r Rank) []string {
 	if ids := p.Tier(r).EscalateTo; len(ids) > 0 {
 		return ids

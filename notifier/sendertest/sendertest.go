@@ -1,7 +1,7 @@
-// Package sendertest is what every channel of the notifier must hold, whatever
-// protocol it speaks: how an attempt ends when the far side accepts, is not
-// there, breaks off, keeps silent or talks nonsense, and when the notifier itself
-// stops. The far side is raw TCP, so it can do what no server library does.
+// Package sendertest is the conformance suite of the notifier's channels, whatever
+// protocol they speak. It checks how an attempt ends when the far side accepts, is
+// absent, breaks off, keeps silent or talks nonsense, and when the notifier itself
+// stops. The far side is raw TCP, so it can misbehave as no server library does.
 package sendertest
 
 import (
@@ -20,18 +20,17 @@ import (
 
 // Channel is one implementation of [outbound.Sender] with a far side for it.
 type Channel struct {
-	// Sender makes a sender; its far side, if it has one that is configured, is
-	// at this host:port.
+	// Sender makes a sender. If its far side is configured, it is at this host:port.
 	Sender func(t *testing.T, address string) outbound.Sender
-	// Message makes a message whose far side, if the message names it, is at
-	// this host:port.
+	// Message makes a message. If the message names its far side, it is at this
+	// host:port.
 	Message func(address string) outbound.Message
-	// Serve speaks the protocol on one connection and accepts what comes, until
-	// the connection ends.
+	// Serve speaks the protocol on one connection and accepts all messages until the
+	// connection ends.
 	Serve func(conn net.Conn)
 }
 
-// patience is the time of an attempt whose far side keeps silent.
+// patience bounds an attempt whose far side keeps silent.
 const patience = 200 * time.Millisecond
 
 // Conform runs the tests that every channel must pass.
@@ -125,7 +124,7 @@ func Conform(t *testing.T, c Channel) {
 	})
 }
 
-// want checks the class, and what holds of every result.
+// want checks the class, and the properties of every result.
 func want(t *testing.T, got *outbound.Result, class outbound.Class) {
 	t.Helper()
 	if got.Class != class {
@@ -196,7 +195,7 @@ func Serve(t testing.TB, listener net.Listener, serve func(net.Conn)) {
 	})
 }
 
-// Nobody is a local address at which nobody listens.
+// Nobody returns a local address at which nobody listens.
 func Nobody(t testing.TB) (address string) {
 	t.Helper()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -210,7 +209,7 @@ func Nobody(t testing.TB) (address string) {
 	return address
 }
 
-// Silent reads whatever comes and answers nothing.
+// Silent reads all input and answers nothing.
 func Silent(conn net.Conn) {
 	io.Copy(io.Discard, conn) //nolint:errcheck // until it is closed
 }
@@ -220,5 +219,5 @@ func Reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		tcp.SetLinger(0) //nolint:errcheck // then it ends by FIN
 	}
-	conn.Close() //nolint:errcheck // that is the point
+	conn.Close() //nolint:errcheck // closing is the purpose
 }

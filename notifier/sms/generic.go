@@ -12,12 +12,13 @@ import (
 	"svc/internal/signature"
 )
 
-// generic is our own request, for any gateway that is given a small adapter:
+// generic sends our own request, for any gateway behind a small adapter:
 //
 //	POST {id, to, text, validitySeconds, callback}, X-Svc-Signature
 //
-// It may be repeated: the gateway sends a message of one id once. Any 2xx means
-// taken. A receipt is {id, status: delivered|failed}, signed in the same way.
+// It may be repeated: the gateway sends a message with the same id once. Any 2xx
+// means accepted. A receipt is {id, status: delivered|failed}, signed in the same
+// way.
 type generic struct{ provider }
 
 type genericMessage struct {

@@ -1,8 +1,8 @@
-// Package sms sends alerts as text messages, by the gateway that a hospital has:
-// any that takes our own signed request, or one that speaks Twilio's.
+// Package sms sends alerts as text messages through the gateway of a hospital. The
+// gateway accepts our own signed request, or speaks Twilio's API.
 //
-// That a provider took a message is not that it arrived; the provider's receipt
-// says so later, and a [Receipts] reads it.
+// A provider that accepted a message has not delivered it yet. Its receipt says later
+// whether it arrived; [Gateway] reads it.
 package sms
 
 import (
@@ -21,7 +21,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// The time-outs of an attempt, and how much of an answer is read.
+// The timeouts of an attempt, and the bytes of an answer that are read.
 const (
 	dialWithin   = 5 * time.Second
 	answerWithin = 15 * time.Second
@@ -34,14 +34,14 @@ const (
 	DriverTwilio = "twilio"
 )
 
-// Config is the gateway.
+// Config describes the gateway.
 type Config struct {
 	Driver   string
-	URL      string // of DriverHTTP where messages are posted; of DriverTwilio the base, https://api.twilio.com
-	Account  string // of DriverTwilio: the account's SID
-	Token    string // of DriverHTTP the secret that signs; of DriverTwilio the auth token
-	From     string // sender's number, or of DriverTwilio a messaging service (MG…)
-	Callback string // where receipts are to be sent: the service's own public address; "": nowhere
+	URL      string // DriverHTTP: where messages are posted; DriverTwilio: the base, https://api.twilio.com
+	Account  string // DriverTwilio: the account's SID
+	Token    string // DriverHTTP: the secret that signs; DriverTwilio: the auth token
+	From     string // sender's number; DriverTwilio: also a messaging service (MG…)
+	Callback string // public address of the service, to which receipts are sent; "": no receipts
 	Now      func() time.Time
 	// Dial makes the connections; nil: TCP.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
@@ -50,34 +50,36 @@ type Config struct {
 // Gateway sends messages and understands the receipts of its provider.
 type Gateway interface {
 	outbound.Sender
-	// Receipt reads and verifies what the provider posted; see [ErrForged].
-	// self is the address under which it was posted, as the provider knows it.
+	// Receipt verifies and reads a receipt that the provider posted. The errors are
+	// [ErrForged] and [ErrMalformed]. self is the address of the request, as the
+	// provider knows it.
 	Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error)
 }
 
-// Receipt is what a provider says became of a message.
+// Receipt is a provider's report on a message.
 type Receipt struct {
 	Hospital   string
 	DeliveryID string
-	State      outbound.State // Delivered or Failed; "": nothing yet that counts
+	State      outbound.State // Delivered or Failed; "": not final yet
 }
 
-// What can be wrong with a receipt.
+// The faults of a receipt.
 var (
 	ErrForged    = errors.New("not signed by the provider")
 	ErrMalformed = errors.New("not a receipt")
 )
 
-// ReceiptPath is where the receipts of a driver are posted.
+// ReceiptPath returns the path to which the receipts of a driver are posted.
 func ReceiptPath(driver string) string { return "/api/public/sms/" + driver }
 
-// Callback is the address for the receipt of a message, below the public address.
+// Callback returns the address for the receipt of a message, below the public
+// address.
 func Callback(public, driver, hospital, delivery string) string {
 	return public + ReceiptPath(driver) + "?" + url.Values{"h": {hospital}, "d": {delivery}}.Encode()
 }
 
 // New returns the gateway of a configuration.
-func New(c Config) (Gateway, error) { //nolint:ireturn // one of two drivers
+func New(c Config) (Gateway, error) { //nolint:ireturn // one of two types
 	u, err := url.Parse(c.URL)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
 		return nil, errors.New("url: must be https://…")
@@ -92,7 +94,7 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two drivers
 			TLSClientConfig: &tls.Config{MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: dialWithin,
 			ForceAttemptHTTP2: true, MaxIdleConnsPerHost: 4, IdleConnTimeout: time.Minute,
 		},
-		// A number and a text go nowhere but where the operator said.
+		// Number and text go only to the address that the operator set.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 	switch c.Driver {
@@ -110,7 +112,7 @@ type provider struct {
 	client *http.Client
 }
 
-// callback is where the receipt of a message is to go.
+// callback returns the address for the receipt of a message; "": no receipt.
 func (p *provider) callback(m *outbound.Message) string {
 	if p.config.Callback == "" {
 		return ""
@@ -118,7 +120,7 @@ func (p *provider) callback(m *outbound.Message) string {
 	return Callback(p.config.Callback, p.config.Driver, m.Hospital, m.DeliveryID)
 }
 
-// left is how long the message is still of use, in whole seconds, at least one.
+// left returns how long the message is still useful, in whole seconds, at least one.
 func (p *provider) left(m *outbound.Message) int {
 	if m.Expires.IsZero() {
 		return int((24 * time.Hour).Seconds())
@@ -126,16 +128,16 @@ func (p *provider) left(m *outbound.Message) int {
 	return max(1, int(m.Expires.Sub(p.config.Now()).Seconds()))
 }
 
-// exchange sends one request and reads the answer; the result of a failure has no
-// status.
+// exchange sends one request and reads the answer. If it fails, status is 0 and
+// failure is the result.
 func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, header http.Header, body []byte, failure outbound.Result) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	answer, err := p.client.Do(r.WithContext(ctx)) //nolint:gosec // where the operator said
+	answer, err := p.client.Do(r.WithContext(ctx)) //nolint:gosec // the operator set the address
 	if err != nil {
 		return 0, nil, nil, outbound.Result{Class: class(err)}
 	}
-	defer answer.Body.Close() //nolint:errcheck // what counts is read
+	defer answer.Body.Close() //nolint:errcheck // all that counts is read
 	body, err = io.ReadAll(io.LimitReader(answer.Body, answerAtMost))
 	if err != nil && answer.StatusCode/100 == 2 && len(body) == 0 {
 		return 0, nil, nil, outbound.Result{Class: class(err)}
@@ -143,7 +145,7 @@ func (p *provider) exchange(ctx context.Context, r *http.Request) (status int, h
 	return answer.StatusCode, answer.Header, body, outbound.Result{}
 }
 
-// class says on which way an exchange failed.
+// class returns the class of a failed exchange.
 func class(err error) outbound.Class {
 	var (
 		dns         *net.DNSError
@@ -167,7 +169,7 @@ func class(err error) outbound.Class {
 	return outbound.ClassReset
 }
 
-// judge says what a status means that is the same with every provider.
+// judge returns the result of a status that means the same with every provider.
 func judge(status int, header http.Header) outbound.Result {
 	r := outbound.Result{Class: outbound.ClassStatus, Status: status}
 	switch {
@@ -178,14 +180,14 @@ func judge(status int, header http.Header) outbound.Result {
 	case status == http.StatusTooManyRequests:
 		r.Class, r.RetryAfter = outbound.ClassThrottled, retryAfter(header)
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout:
-		// The operator's token or a proxy, not this message.
+		// The fault of the operator's token or a proxy, not of this message.
 	case status/100 == 4:
 		r.Final = true
 	}
 	return r
 }
 
-// retryAfter reads the seconds that a provider asks for, at most an hour.
+// retryAfter returns the wait that a provider asks for in seconds, at most an hour.
 func retryAfter(header http.Header) time.Duration {
 	seconds, err := time.ParseDuration(strings.TrimSpace(header.Get("Retry-After")) + "s")
 	if err != nil {

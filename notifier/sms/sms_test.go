@@ -30,7 +30,7 @@ var text = outbound.Message{
 	Text: "ORANGE (was YELLOW) L&D 14:05. Short 2 nurses: Nurses short of ratio. Ack https://svc.example/a/7KQ2M9XW3PTD",
 }
 
-func gateway(t testing.TB, driver, address string) Gateway { //nolint:ireturn // either
+func gateway(t testing.TB, driver, address string) Gateway { //nolint:ireturn // either type
 	t.Helper()
 	g, err := New(Config{
 		Driver: driver, URL: address, Account: "AC01", Token: token, From: "+15550199",
@@ -100,12 +100,12 @@ func TestGenericRequest(t *testing.T) {
 	}
 }
 
-// TestStatuses: the same answers of both kinds of provider end an attempt alike.
+// TestStatuses: the same answer ends an attempt alike for both kinds of provider.
 func TestStatuses(t *testing.T) {
 	for status, want := range map[int]outbound.Result{
 		400: {Class: outbound.ClassStatus, Final: true},
 		404: {Class: outbound.ClassStatus, Final: true},
-		401: {Class: outbound.ClassStatus}, // the operator's token, not this message
+		401: {Class: outbound.ClassStatus}, // the fault of the operator's token, not of this message
 		429: {Class: outbound.ClassThrottled, RetryAfter: 7 * time.Second},
 		500: {Class: outbound.ClassStatus},
 		503: {Class: outbound.ClassStatus},
@@ -148,7 +148,7 @@ type fakeTwilio struct {
 	mu       sync.Mutex
 	messages []twilioMessage
 	forms    []url.Values
-	lose     func(w http.ResponseWriter) // the answer to the next message, which is kept all the same
+	lose     func(w http.ResponseWriter) // loses the answer to the next message, which is stored all the same
 	noList   bool
 }
 
@@ -210,8 +210,8 @@ func TestTwilioRequest(t *testing.T) {
 	}
 }
 
-// TestTwilioLooksUp: after an outcome that is not known, and after a crash that
-// noted none, a message that arrived is not sent again.
+// TestTwilioLooksUp: a message that arrived is not sent again after an unknown
+// outcome, or after a crash that recorded none.
 func TestTwilioLooksUp(t *testing.T) {
 	for name, tt := range map[string]struct {
 		lose    func(w http.ResponseWriter)
@@ -326,7 +326,7 @@ func TestReceipts(t *testing.T) {
 	}
 }
 
-// TestTwilioSignature: the example of the provider's documentation of webhooks.
+// TestTwilioSignature checks the example in the provider's documentation of webhooks.
 func TestTwilioSignature(t *testing.T) {
 	form := url.Values{"CallSid": {"CA1234567890ABCDE"}, "Caller": {"+14158675310"}, "Digits": {"1234"}, "From": {"+14158675310"}, "To": {"+18005551212"}}
 	if got := twilioSignature("12345", "https://mycompany.com/myapp.php?foo=1&bar=2", form); got != "GvWf1cFY/Q7PnoempGyD5oXAezc=" {

@@ -16,32 +16,32 @@ import (
 	"svc/internal/outbound"
 )
 
-// defaultListDelay is how long a message may take to show in the provider's list
-// after a request whose outcome is not known.
+// defaultListDelay is the longest time until a message appears in the provider's list
+// after a request with an unknown outcome.
 const defaultListDelay = 30 * time.Second
 
 // twilio speaks the Messages resource of Twilio's API of 2010-04-01, which other
 // providers offer too.
 //
-// It has no key that makes a request repeatable. So nothing is sent before the
-// messages of the last hours to that number were looked up: one with the same text
-// is the one we sent. Any attempt may follow one that nobody noted, by a crash;
-// after one whose outcome is not known (a 5xx, a time-out) the next waits until a
-// message would be in the list, and is not made without the list.
+// The API has no idempotency key. Therefore each attempt first looks up the messages
+// of the last hours to that number. A message with the same text is ours, because an
+// earlier attempt may have been lost in a crash. After an unknown outcome (a 5xx, a
+// timeout) the next attempt waits until the message would be in the list. It is not
+// made without the list.
 type twilio struct {
 	provider
 	listDelay time.Duration
 }
 
-// sameWithin is how far back a message with the same text is ours: texts tell the
-// time of the day, so within half a day no two alerts have the same.
+// sameWithin is how far back a message with the same text is ours. Texts contain the
+// time of day, so within half a day no two alerts are equal.
 const sameWithin = 12 * time.Hour
 
-// firstLookUp bounds the look-up before the first attempt, which goes out without
-// it if need be.
+// firstLookUp bounds the look-up before the first attempt, which is made without it
+// if need be.
 const firstLookUp = 3 * time.Second
 
-// longestValidity is the provider's bound of ValidityPeriod, in seconds.
+// longestValidity is the provider's upper bound of ValidityPeriod in seconds.
 const longestValidity = 36_000
 
 type twilioMessage struct {
@@ -49,7 +49,7 @@ type twilioMessage struct {
 	Body    string `json:"body"`
 	Status  string `json:"status"`
 	Created string `json:"date_created"` // RFC 2822
-	Code    int    `json:"code"`         // of an error
+	Code    int    `json:"code"`         // code of an error
 	Message string `json:"message"`
 }
 
@@ -108,10 +108,10 @@ func (w *twilio) send(ctx context.Context, m *outbound.Message) outbound.Result 
 	return r
 }
 
-// unclear asks for the time after which a look-up shows whether the message
-// arrived. What broke before anything was sent need not wait so long.
+// unclear makes the next attempt wait until a look-up shows whether the message
+// arrived. An attempt that broke before anything was sent need not wait so long.
 func (w *twilio) unclear(r outbound.Result) outbound.Result {
-	switch r.Class { //nolint:exhaustive // the others may have arrived
+	switch r.Class { //nolint:exhaustive // the message may have arrived with any other class
 	case outbound.ClassDNS, outbound.ClassRefused, outbound.ClassTLS, outbound.ClassInterrupted:
 	default:
 		r.RetryAfter = max(r.RetryAfter, w.listDelay)
@@ -119,8 +119,8 @@ func (w *twilio) unclear(r outbound.Result) outbound.Result {
 	return r
 }
 
-// lookUp says whether the message is in the provider's list. A result with a
-// class and without found says that the list could not be read.
+// lookUp reports whether the message is in the provider's list. If found is false and
+// the result has a class, the list could not be read.
 func (w *twilio) lookUp(ctx context.Context, m *outbound.Message) (found bool, r outbound.Result) {
 	since := w.config.Now().UTC().Add(-sameWithin) // the provider filters by day
 	query := url.Values{"To": {m.To}, "DateSent>": {since.Format(time.DateOnly)}, "PageSize": {"100"}}
@@ -164,8 +164,8 @@ func (w *twilio) signIn(r *http.Request) *http.Request {
 	return r
 }
 
-// Receipt implements [Gateway]. The signature covers the address that the
-// provider was told, and the fields in order.
+// Receipt implements [Gateway]. The signature covers the address that we gave the
+// provider, and the fields in order of their names.
 func (w *twilio) Receipt(self *url.URL, header http.Header, body []byte) (Receipt, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -192,7 +192,7 @@ func failedStatus(status string) bool {
 	return status == "failed" || status == "undelivered" || status == "canceled"
 }
 
-// twilioSignature is X-Twilio-Signature: base64 of the HMAC-SHA1, under the auth
+// twilioSignature returns X-Twilio-Signature: base64 of the HMAC-SHA1, under the auth
 // token, of the address followed by names and values in the order of the names.
 func twilioSignature(token, address string, form url.Values) string {
 	mac := hmac.New(sha1.New, []byte(token))

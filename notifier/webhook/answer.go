@@ -13,16 +13,16 @@ import (
 	"svc/internal/outbound"
 )
 
-// retryAfterMost bounds what a receiver may ask for.
+// retryAfterMost bounds the wait that a receiver may ask for.
 const retryAfterMost = time.Hour
 
-// answered is the result that the status and headers of an answer make.
+// answered returns the result for the status and headers of an answer.
 func (s *Sender) answered(answer *http.Response) outbound.Result {
 	r := outbound.Result{Status: answer.StatusCode, Class: outbound.ClassStatus}
 	switch status := answer.StatusCode; {
 	case status >= 200 && status < 300:
 		r.Class = outbound.ClassOK
-	case status >= 300 && status < 400: // not followed: it may lead anywhere
+	case status >= 300 && status < 400: // not followed, because it may lead anywhere
 		r.Class = outbound.ClassRedirect
 	case status == http.StatusGone:
 		r.Class, r.Final = outbound.ClassGone, true
@@ -51,8 +51,8 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	return min(max(date.Sub(now), 0), retryAfterMost)
 }
 
-// excerpt reads what may be read of an answer's body and returns its beginning.
-// cancel ends the request, and with it a body that does not.
+// excerpt reads the allowed part of an answer's body and returns its beginning. It
+// calls cancel to end the request if the body takes too long.
 func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io.Reader) string {
 	if body == http.NoBody {
 		return ""
@@ -62,13 +62,13 @@ func (s *Sender) excerpt(ctx context.Context, cancel context.CancelFunc, body io
 	defer context.AfterFunc(reading, cancel)()
 	head := make([]byte, outbound.MaxResponseKept*utf8.UTFMax)
 	n, err := io.ReadFull(body, head)
-	if err == nil { // to its end, so that the connection is kept
+	if err == nil { // read to its end so that the connection is kept
 		io.CopyN(io.Discard, body, int64(bodyMost-n)) //nolint:errcheck // the beginning is all that is wanted
 	}
 	return text(head[:n])
 }
 
-// text is the beginning of an answer as lists can show it.
+// text returns the beginning of an answer in the form that lists show.
 func text(b []byte) string {
 	var kept strings.Builder
 	characters := 0

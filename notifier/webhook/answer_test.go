@@ -56,7 +56,7 @@ func TestMatrixStatus(t *testing.T) {
 	}
 }
 
-// TestMatrixRedirect: nothing is followed, wherever it leads, by whatever status.
+// TestMatrixRedirect: no redirect is followed, whatever its status and target.
 func TestMatrixRedirect(t *testing.T) {
 	elsewhere := receive(t, says(ok))
 	locations := []string{elsewhere.url(), "//" + elsewhere.address + "/", "/again"}
@@ -78,8 +78,8 @@ func TestMatrixRedirect(t *testing.T) {
 	elsewhere.untouched(t)
 }
 
-// TestMatrixHugeAnswer: a success stays one, whatever follows its headers, and
-// the connection is closed in the receiver's face.
+// TestMatrixHugeAnswer: a success stays a success whatever follows its headers, and
+// the connection is closed while the receiver writes.
 func TestMatrixHugeAnswer(t *testing.T) {
 	stopped := make(chan struct{}, 10)
 	a := newAuthority(t)
@@ -110,12 +110,12 @@ func TestMatrixHugeAnswer(t *testing.T) {
 			if n := len([]rune(got.Response)); n > outbound.MaxResponseKept {
 				t.Errorf("%d characters kept", n)
 			}
-			<-stopped // it could not go on writing or waiting
+			<-stopped // the receiver could not go on writing or waiting
 		})
 	}
-	// Each of the two bounds holds by itself.
+	// Each of the two bounds holds without the other.
 	t.Run("bytes", func(t *testing.T) {
-		const most = 64 << 20 // bodyMost, and what the buffers of two sockets take
+		const most = 64 << 20 // bodyMost, and the buffers of two sockets
 		wrote := make(chan int, 1)
 		r := receive(t, func(conn net.Conn) bool {
 			says("HTTP/1.1 200 OK\r\n\r\n")(conn)
@@ -167,7 +167,7 @@ func TestResponseKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := receive(t, says(fmt.Sprintf("HTTP/1.1 500 Oops\r\nContent-Length: %d\r\n\r\n%s", len(tt.body), tt.body)))
 			s := local(t)
-			for range 2 { // the second by the connection that was kept
+			for range 2 { // the second request uses the idle connection
 				if got := send(t, s, message(r.url()), outbound.ClassStatus); got.Response != tt.want {
 					t.Errorf("%q, want %q", got.Response, tt.want)
 				}

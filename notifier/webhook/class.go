@@ -14,18 +14,18 @@ import (
 	"svc/notifier/egress"
 )
 
-// failed is the result of an attempt without an answer.
+// failed returns the result of an attempt without an answer.
 func (s *Sender) failed(ctx context.Context, began time.Time, err error) outbound.Result {
 	class, word := classify(ctx, err)
 	return outbound.Result{Class: class, Response: word, Took: s.now().Sub(began)}
 }
 
-// classify says how an attempt without an answer ended, by the types of the
-// errors: the words of a library change. The second result is a stable word that
-// administrators see in place of an answer, where there is more to say.
+// classify returns how an attempt without an answer ended. It decides by the types of
+// the errors, because a library may change its texts. The second result is a stable
+// word that administrators see in place of an answer, where it adds something.
 //
-// What is none of the others ended after the request was under way and before an
-// answer that could be read: reset.
+// The default is reset: the request was under way, and ended before an answer that
+// could be read.
 func classify(ctx context.Context, err error) (outbound.Class, string) {
 	if refused, ok := errors.AsType[*egress.RefusedError](err); ok {
 		return outbound.ClassBlocked, string(refused.Reason)
@@ -43,7 +43,7 @@ func classify(ctx context.Context, err error) (outbound.Class, string) {
 		return outbound.ClassTLS, certificate(fault.err)
 	}
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" && !errors.Is(err, syscall.ECONNRESET) {
-		return outbound.ClassRefused, "" // also: no route to it
+		return outbound.ClassRefused, "" // includes "no route to host"
 	}
 	return outbound.ClassReset, ""
 }
@@ -56,7 +56,7 @@ func timedOut(err error) bool {
 	return ok && fault.Timeout()
 }
 
-// certificate says in one word what is wrong with TLS.
+// certificate returns one word for a fault of TLS.
 func certificate(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "certificate_of_another_name"

@@ -15,7 +15,7 @@ import (
 
 const secret = "whsec_AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcY"
 
-// local is a sender that may reach this machine, as in svc dev.
+// local returns a sender that may reach this machine, as in svc dev.
 func local(t testing.TB) *Sender {
 	t.Helper()
 	s := New(Config{Guard: egress.New(egress.Config{Loopback: true}), Now: time.Now})
@@ -23,7 +23,7 @@ func local(t testing.TB) *Sender {
 	return s
 }
 
-// message is a message to an endpoint.
+// message returns a message to an endpoint.
 func message(url string) outbound.Message {
 	return outbound.Message{
 		Hospital: "mercy", DeliveryID: "dlv_00", EventID: "evt_00", Event: outbound.Ping, Attempt: 1,

@@ -21,7 +21,7 @@ import (
 
 const docs = "../../docs/webhooks.md"
 
-// snippet is the code of one language in docs/webhooks.md.
+// snippet returns the code of one language in docs/webhooks.md.
 func snippet(t *testing.T, language string) string {
 	t.Helper()
 	page, err := os.ReadFile(docs)
@@ -133,8 +133,8 @@ done`}
 	}, [][]string{{"sh", "main.sh"}}},
 }
 
-// TestSnippets runs the code of docs/webhooks.md against requests as they are
-// sent, and as they are tampered with. make test says which runtimes are missing.
+// TestSnippets runs the code of docs/webhooks.md against requests as we send them,
+// and tampered ones. make test says which runtimes are missing.
 func TestSnippets(t *testing.T) {
 	for language, l := range languages {
 		t.Run(language, func(t *testing.T) {
@@ -191,8 +191,8 @@ func judged(t *testing.T, cases []verifyCase, out string) {
 	}
 }
 
-// TestLibrary has the official library of Standard Webhooks, in another
-// language, judge what we sign.
+// TestLibrary checks our signatures with the official library of Standard Webhooks,
+// in another language.
 func TestLibrary(t *testing.T) {
 	folder := runtimes.Node(t, "standardwebhooks@1.1.1")
 	cases := verifyCases(time.Now())
@@ -208,7 +208,7 @@ func TestLibrary(t *testing.T) {
 	judged(t, cases, string(out))
 }
 
-// TestDocsAreTrue holds what the page lists against what there is.
+// TestDocsAreTrue compares the lists of the page with the code.
 func TestDocsAreTrue(t *testing.T) {
 	content, err := os.ReadFile(docs)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"svc/notifier/egress/egresstest"
 )
 
-// TestMatrixRebinding: the name was good when the endpoint was made, and is this
-// machine when it is called. A receiver stands there, and nobody connects.
+// TestMatrixRebinding: a name is public when the endpoint is created, and this
+// machine when it is called. A receiver listens there, and nobody connects.
 func TestMatrixRebinding(t *testing.T) {
 	r := receive(t, says(ok))
 	names := &egresstest.Names{}
@@ -38,9 +38,8 @@ func TestMatrixRebinding(t *testing.T) {
 	}
 }
 
-// TestCorpusIsBlocked sends to every endpoint of the corpus, with a stop behind
-// whatever the dialers ask: where the guard fails, or is not asked, no packet
-// leaves either.
+// TestCorpusIsBlocked sends to every endpoint of the corpus. A stop behind the guard
+// lets no packet leave even if the guard fails or is not asked.
 func TestCorpusIsBlocked(t *testing.T) {
 	allow, err := egress.ParseAllow(egresstest.Allow)
 	if err != nil {

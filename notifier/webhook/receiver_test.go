@@ -25,19 +25,19 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// received is one request as it came.
+// received is one received request.
 type received struct {
 	raw    string // head and body, byte for byte
 	header http.Header
 	body   []byte
 }
 
-// receiver is the endpoint of a partner: raw TCP, so that it can misbehave as
-// no server library would.
+// receiver is the endpoint of a partner on raw TCP, so that it can misbehave as no
+// server library would.
 type receiver struct {
 	address   string
 	connected atomic.Int32  // connections so far
-	requests  chan received // each request that was read whole
+	requests  chan received // each complete request
 }
 
 // receive serves every connection with answer, which is called for each request
@@ -83,7 +83,7 @@ func (r *receiver) serve(conn net.Conn, answer func(net.Conn) bool) {
 	}
 }
 
-// says answers with these bytes and goes on.
+// says returns an answer with these bytes that keeps the connection.
 func says(answer string) func(net.Conn) bool {
 	return func(conn net.Conn) bool {
 		_, err := io.WriteString(conn, answer)
@@ -91,7 +91,7 @@ func says(answer string) func(net.Conn) bool {
 	}
 }
 
-// next is the request that came next; it must have come.
+// next returns the next request, which must have come.
 func (r *receiver) next(t *testing.T) received {
 	t.Helper()
 	select {
@@ -115,7 +115,7 @@ func (r *receiver) untouched(t *testing.T) {
 
 func (r *receiver) url() string { return "http://" + r.address + "/hook" }
 
-// port is the port of the receiver, for an endpoint by name.
+// port returns the port of the receiver, for an endpoint by name.
 func (r *receiver) port(t testing.TB) string {
 	t.Helper()
 	_, port, err := net.SplitHostPort(r.address)
@@ -125,7 +125,7 @@ func (r *receiver) port(t testing.TB) string {
 	return port
 }
 
-// authority issues certificates of a test.
+// authority issues the certificates of a test.
 type authority struct {
 	t    testing.TB
 	key  *ecdsa.PrivateKey
@@ -181,13 +181,15 @@ func parse(t testing.TB, template, issuer *x509.Certificate, key, issuerKey *ecd
 	return cert
 }
 
-// partner is a sender that trusts an authority, with partner.test on this machine.
+// partner returns a sender that trusts an authority, with partner.test on this
+// machine.
 func partner(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, 50*time.Millisecond)
 }
 
-// patient is a partner that reads an answer for as long as the endpoint may take.
+// patient returns a partner that reads an answer for as long as the endpoint may
+// take.
 func patient(t testing.TB, a *authority) *Sender {
 	t.Helper()
 	return partnerWithin(t, a, time.Hour)
@@ -205,7 +207,7 @@ func partnerWithin(t testing.TB, a *authority, body time.Duration) *Sender {
 	return s
 }
 
-// send sends and wants the class.
+// send sends a message and checks the class of the result.
 func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outbound.Result {
 	t.Helper()
 	got := s.Send(t.Context(), m)
@@ -215,7 +217,7 @@ func send(t *testing.T, s *Sender, m outbound.Message, want outbound.Class) outb
 	return got
 }
 
-// sending is a Send under way.
+// sending is a Send in progress.
 type sending struct {
 	done   chan struct{}
 	result outbound.Result

@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// Bounds of a transport. A connection that is kept costs some 30 KiB with its
-// buffers and TLS; those of endpoints that hear seldom are closed, so memory does
-// not grow with their number.
+// Bounds of a transport. An idle connection costs some 30 KiB with its buffers and
+// TLS. Connections to endpoints with few events are closed, so memory does not grow
+// with their number.
 const (
-	keptAll     = 512              // connections kept for the next event
+	keptAll     = 512              // idle connections
 	keptPerHost = 32               // as many as the notifier has in flight to one host
-	keptFor     = 90 * time.Second // without an event
-	headersMost = 64 << 10         // of an answer, bytes
+	keptFor     = 90 * time.Second // idle time before a connection is closed
+	headersMost = 64 << 10         // bytes of an answer's headers
 	sessions    = 512              // TLS sessions to resume
 )
 
-// newTransport makes the connections of one hospital, or of all without an allow
-// list: "". What connects is all by the dialers.
+// newTransport returns the transport of one hospital, or with "" of all hospitals
+// without an allow list. The dialers make all its connections.
 func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.Dialer) {
 	dialer := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.Control(hospital)}
 	plain := &net.Dialer{Timeout: l.dial, Resolver: c.Guard.Resolver(), ControlContext: c.Guard.ControlPlain(hospital)}
@@ -31,7 +31,7 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	return &http.Transport{
-		Proxy:              nil, // SVC's own environment may have one: it is not for partners
+		Proxy:              nil, // a proxy in the environment of SVC is not for partners
 		Protocols:          protocols,
 		DisableCompression: true,
 		DialContext:        plain.DialContext,
@@ -45,8 +45,8 @@ func newTransport(c Config, hospital string, l limits) (*http.Transport, []*net.
 	}, []*net.Dialer{dialer, plain}
 }
 
-// handshakeError is a fault of TLS: nothing of the request was sent. Many faults
-// of crypto/tls have no type of their own, so the stage is the type.
+// handshakeError is a fault of TLS: no part of the request was sent. Many faults of
+// crypto/tls have no type of their own, so the type names the stage.
 type handshakeError struct{ err error }
 
 func (e *handshakeError) Error() string { return "tls: " + e.err.Error() }
@@ -67,7 +67,7 @@ func dialTLS(ctx context.Context, dialer *net.Dialer, trust *tls.Config, network
 	bounded, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	if err := secure.HandshakeContext(bounded); err != nil {
-		conn.Close() //nolint:errcheck // there is a better error
+		conn.Close() //nolint:errcheck // the error of the handshake says more
 		return nil, &handshakeError{err}
 	}
 	return secure, nil

@@ -12,7 +12,7 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// TestMatrixTLS: whatever is wrong with TLS, nothing of the request is sent.
+// TestMatrixTLS: after any fault of TLS no part of the request is sent.
 func TestMatrixTLS(t *testing.T) {
 	a := newAuthority(t)
 	good := func() *tls.Config {
@@ -78,7 +78,7 @@ func TestMatrixTLS(t *testing.T) {
 	})
 }
 
-// hear waits for the first word of the other side.
+// hear waits for the first byte of the other side.
 func hear(conn net.Conn) {
 	if _, err := conn.Read(make([]byte, 20)); err != nil {
 		conn.Close()
@@ -90,8 +90,8 @@ func TestMatrixNoSuchName(t *testing.T) {
 	send(t, s, message("https://nowhere.test/"), outbound.ClassDNS)
 }
 
-// TestKeptConnectionThatEnds: a receiver that closes connections between events,
-// as most do after some seconds, costs no attempt.
+// TestKeptConnectionThatEnds: a receiver that closes idle connections, as most do
+// after some seconds, costs no attempt.
 func TestKeptConnectionThatEnds(t *testing.T) {
 	r := receive(t, func(conn net.Conn) bool { says(ok)(conn); return false })
 	s := local(t)
@@ -122,7 +122,8 @@ func TestTransportsAreApart(t *testing.T) {
 	}
 }
 
-// TestProxyOfTheEnvironment: a proxy that the process was given is not for partners.
+// TestProxyOfTheEnvironment: a proxy in the environment of the process is not used
+// for partners.
 func TestProxyOfTheEnvironment(t *testing.T) {
 	proxy := receive(t, says(ok))
 	t.Setenv("HTTP_PROXY", "http://"+proxy.address)
@@ -132,8 +133,8 @@ func TestProxyOfTheEnvironment(t *testing.T) {
 	}
 }
 
-// TestKeptConnectionsAreBounded: the connections to endpoints that hear seldom
-// are closed, so 10,000 of them cost no more than keptAll.
+// TestKeptConnectionsAreBounded: connections to endpoints with few events are closed,
+// so 10,000 of them cost no more than keptAll.
 func TestKeptConnectionsAreBounded(t *testing.T) {
 	const more = 40
 	ended := make(chan struct{}, keptAll+more)

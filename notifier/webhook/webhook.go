@@ -1,9 +1,9 @@
-// Package webhook sends events to the endpoints of partners: one signed request
-// an attempt, and what became of it.
+// Package webhook sends events to the endpoints of partners. An attempt is one signed
+// request; its result says how it ended.
 //
-// A request is HTTP/1.1 without redirects, compression or proxy, to an address
-// that the guard of egress lets pass as it is dialled. An answer counts as soon
-// as its headers are there; nothing in its body can change that.
+// A request is HTTP/1.1 without redirects, compression or proxy. It goes to an
+// address that the egress guard allows when it is dialled. An answer counts once its
+// headers have arrived; its body cannot change that.
 package webhook
 
 import (
@@ -28,10 +28,10 @@ import (
 // userAgent names the service and the generation of its requests.
 const userAgent = "svc-webhooks/1"
 
-// Config is what a sender is made of.
+// Config holds the dependencies of a sender.
 type Config struct {
 	Guard *egress.Guard
-	Roots *x509.CertPool // whose certificates are trusted; nil: the system's
+	Roots *x509.CertPool // trusted certificate authorities; nil: those of the system
 	Now   func() time.Time
 }
 
@@ -39,24 +39,23 @@ type Config struct {
 type Sender struct {
 	guard   *egress.Guard
 	now     func() time.Time
-	shared  *http.Transport            // public addresses, for all hospitals
+	shared  *http.Transport            // for public addresses, of all hospitals
 	own     map[string]*http.Transport // of hospitals with an allow list
 	dialers []*net.Dialer              // of all transports
 	limits  limits
 }
 
-// limits bound the parts of an attempt; the whole is bounded by the endpoint's
-// own timeout.
+// limits bound the parts of an attempt. The endpoint's own timeout bounds the whole.
 type limits struct {
-	dial      time.Duration // with the look-up of the name
+	dial      time.Duration // including the look-up of the name
 	handshake time.Duration
 	body      time.Duration // of an answer, after its headers
 }
 
 var usual = limits{dial: 3 * time.Second, handshake: 5 * time.Second, body: time.Second}
 
-// bodyMost is how much of an answer is read, so that its connection can serve
-// again; a longer one costs the connection.
+// bodyMost bounds the bytes of an answer that are read so that its connection can be
+// reused. A longer answer costs the connection.
 const bodyMost = 16 << 10
 
 // New returns a sender.
@@ -72,8 +71,8 @@ func newSender(c Config, l limits) *Sender {
 	return s
 }
 
-// Roots are the certificate authorities of the system and those of a PEM file;
-// nil without a file, which means the system's.
+// Roots returns the certificate authorities of the system and those of a PEM file.
+// Without a file it returns nil, which means those of the system.
 func Roots(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // as crypto/tls has it
@@ -92,7 +91,7 @@ func Roots(file string) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-// Close closes the connections that are kept for the next event.
+// Close closes the idle connections.
 func (s *Sender) Close() {
 	s.shared.CloseIdleConnections()
 	for _, t := range s.own {
@@ -100,8 +99,8 @@ func (s *Sender) Close() {
 	}
 }
 
-// Send makes one attempt. It returns when the answer's headers are there, after
-// at most the timeout of the endpoint, and at most a second later for the body.
+// Send makes one attempt. It waits for the headers of the answer for at most the
+// timeout of the endpoint, and for the body at most a second more.
 func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	began := s.now()
 	u, err := s.guard.URL(m.Hospital, m.Webhook.URL)
@@ -119,10 +118,10 @@ func (s *Sender) Send(ctx context.Context, m outbound.Message) outbound.Result {
 	if err != nil {
 		return s.failed(ctx, began, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // what counts was read
+	defer answer.Body.Close() //nolint:errcheck // all that counts was read
 	result := s.answered(answer)
 	result.Took = s.now().Sub(began)
-	if answer.StatusCode != http.StatusSwitchingProtocols { // then the body is the bare connection, which no context ends
+	if answer.StatusCode != http.StatusSwitchingProtocols { // with 101 the body is the bare connection, which no context ends
 		result.Response = s.excerpt(bounded, cancel, answer.Body)
 	}
 	return result
@@ -135,7 +134,8 @@ func (s *Sender) transport(hospital string) *http.Transport {
 	return s.shared
 }
 
-// request is the request of one attempt. Names that stand in lower case go out so.
+// request returns the request of one attempt. Header names in lower case are sent as
+// they are.
 func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signature.Signed) *http.Request {
 	r := &http.Request{
 		Method: http.MethodPost, URL: u, Host: u.Host,
@@ -146,9 +146,9 @@ func request(ctx context.Context, u *url.URL, m *outbound.Message, signed *signa
 			signature.HeaderID:        {m.EventID},
 			signature.HeaderTimestamp: {signed.Timestamp},
 			signature.HeaderStandard:  {signed.Standard},
-			// Not sent: it tells the transport that the request may be made
-			// again if a kept connection was closed at that very moment. The
-			// receiver knows it by its id.
+			// Not sent: with this key the transport may repeat the request if an idle
+			// connection was closed at that moment. The receiver recognizes the
+			// repetition by its id.
 			"X-Idempotency-Key": nil,
 		},
 		ContentLength: int64(len(m.Body)),

@@ -13,12 +13,12 @@ import (
 	"svc/notifier/sendertest"
 )
 
-// Tests called Matrix are the rows of the failure matrix that are the sender's; they
-// lie in the files of what they are about.
+// Tests called Matrix are rows of the failure matrix that concern the sender; each is
+// in the file of its subject.
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-// TestRequest holds the request byte for byte.
+// TestRequest pins the request byte for byte.
 func TestRequest(t *testing.T) {
 	r := receive(t, says(ok))
 	s := local(t)
@@ -55,7 +55,7 @@ func TestMatrixSlow(t *testing.T) {
 	select {
 	case <-one.done:
 		t.Fatalf("it did not wait: %+v", one.result)
-	case <-time.After(2500 * time.Millisecond): // longer than what counts as slow
+	case <-time.After(2500 * time.Millisecond): // longer than the bound of slow
 	}
 	close(release)
 	<-one.done
@@ -84,8 +84,8 @@ func TestMatrixHangs(t *testing.T) {
 	}
 }
 
-// TestMatrixRotatedMidFlight: an attempt is under way when the secret is
-// rotated; it ends as it began, and the next is signed anew, with both.
+// TestMatrixRotatedMidFlight: the secret is rotated while an attempt is in flight.
+// The attempt ends as it began, and the next one is signed with both secrets.
 func TestMatrixRotatedMidFlight(t *testing.T) {
 	const next = "whsec_GBcWFRQTEhEQDw4NDAsKCQgHBgUEAwIB"
 	release := make(chan struct{})

@@ -1,5 +1,5 @@
-// Package egresstest is what tests of the guard of egress share: a corpus of
-// endpoints that must never be called, and names that resolve as a test wants.
+// Package egresstest holds test data for the guard of egress: a corpus of endpoints
+// that must never be called, and a name server that answers as a test wants.
 package egresstest
 
 import (
@@ -26,13 +26,14 @@ type Case struct {
 	URL    string
 	Reason egress.Reason
 	First  []netip.Addr // what its name resolves to when it is checked
-	Then   []netip.Addr // and when it is dialled
+	Then   []netip.Addr // and when it is dialled; nil: the same
 }
 
-// Rebinds says whether the check cannot know.
+// Rebinds reports whether the name resolves to another address after the check.
 func (c *Case) Rebinds() bool { return len(c.Then) > 0 }
 
-// SetNames puts the name of the endpoint into names, as it is at first or later.
+// SetNames puts the name of the endpoint into names, with its addresses at first or
+// later.
 func (c *Case) SetNames(names *Names, later bool) {
 	u, err := url.Parse(c.URL)
 	if err != nil || c.First == nil {

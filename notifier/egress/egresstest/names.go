@@ -17,7 +17,8 @@ type Names struct {
 	table map[string][]netip.Addr
 }
 
-// Set makes a name resolve to these addresses from now on; none: it does not exist.
+// Set makes a name resolve to these addresses from now on; without addresses it does
+// not exist.
 func (n *Names) Set(name string, to ...netip.Addr) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -27,7 +28,7 @@ func (n *Names) Set(name string, to ...netip.Addr) {
 	n.table[strings.ToLower(name)] = to
 }
 
-// Resolver resolves names by the table.
+// Resolver returns a resolver that uses the table.
 func (n *Names) Resolver() *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
 		client, server := net.Pipe()
@@ -36,8 +37,8 @@ func (n *Names) Resolver() *net.Resolver {
 	}}
 }
 
-// serve answers queries framed as DNS over TCP, which is what the resolver of
-// the standard library speaks on a connection that has no packets.
+// serve answers queries framed as DNS over TCP. The resolver of the standard library
+// speaks that on a connection without packets.
 func (n *Names) serve(conn net.Conn) {
 	defer conn.Close() //nolint:errcheck // a pipe
 	for {
@@ -92,7 +93,7 @@ func (n *Names) answer(query []byte) []byte {
 		records = append(records, 0xc0, headSize) // the name of the question
 		records = binary.BigEndian.AppendUint16(records, kind)
 		records = binary.BigEndian.AppendUint16(records, classIN)
-		records = append(records, 0, 0, 0, 0)                               // seconds to keep
+		records = append(records, 0, 0, 0, 0)                               // time to live: 0 seconds
 		records = binary.BigEndian.AppendUint16(records, uint16(len(data))) //nolint:gosec // 4 or 16
 		records = append(records, data...)
 		count++
