@@ -17,10 +17,10 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		r.settle(time.Minute)
 		r.order(outbound.Command{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_1"})
 		r.settle(time.Second)
-		if p := r.board.progress["cmd_1"]; !p.Done || p.Failed != 1 || p.Delivered != 0 {
+		if p := r.lists.progress["cmd_1"]; !p.Done || p.Failed != 1 || p.Delivered != 0 {
 			t.Errorf("to one that is down: %+v", p)
 		}
-		failed := r.board.deliveries[r.board.progress["cmd_1"].Delivery]
+		failed := r.lists.deliveries[r.lists.progress["cmd_1"].Delivery]
 		if failed.State != outbound.Failed || failed.Reason != "refused" || len(failed.Attempts) != 1 || failed.Event != outbound.Ping {
 			t.Errorf("%+v", failed)
 		}
@@ -28,10 +28,10 @@ func TestTestOfAnEndpoint(t *testing.T) {
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_2", Event: outbound.LevelChanged})
 		r.order(outbound.Command{ID: "cmd_3", Hospital: "north", Verb: outbound.VerbTest, Endpoint: "whk_none"})
 		r.settle(time.Second)
-		if p := r.board.progress["cmd_2"]; !p.Done || p.Delivered != 1 {
+		if p := r.lists.progress["cmd_2"]; !p.Done || p.Delivered != 1 {
 			t.Errorf("to one that is up: %+v", p)
 		}
-		if p := r.board.progress["cmd_3"]; !p.Done || p.Reason != "no_endpoint" {
+		if p := r.lists.progress["cmd_3"]; !p.Done || p.Reason != "no_endpoint" {
 			t.Errorf("to none: %+v", p)
 		}
 		r.end()
@@ -51,8 +51,8 @@ func TestRetryIsTheSame(t *testing.T) {
 		r.receiver.set("whk_1", always(status(422)))
 		bad := r.change("north")[0]
 		r.settle(time.Minute)
-		if r.board.states()[outbound.Rejected] != 1 {
-			t.Fatalf("states %v", r.board.states())
+		if r.lists.states()[outbound.Rejected] != 1 {
+			t.Fatalf("states %v", r.lists.states())
 		}
 		r.receiver.set("whk_1", always(ok()))
 		next := r.change("north")
@@ -63,11 +63,11 @@ func TestRetryIsTheSame(t *testing.T) {
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbRetry, Delivery: delivery}) // only the id of the delivery is known
 		r.settle(time.Minute)
 		for _, id := range []string{"cmd_1", "cmd_2"} {
-			if p := r.board.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {
+			if p := r.lists.progress[id]; !p.Done || p.Delivered != 1 || p.Delivery != delivery {
 				t.Errorf("%s: %+v", id, p)
 			}
 		}
-		d := r.board.deliveries[delivery]
+		d := r.lists.deliveries[delivery]
 		if d.State != outbound.Delivered || len(d.Attempts) != 5 {
 			t.Errorf("%+v", d)
 		}
@@ -110,7 +110,7 @@ func TestReplay(t *testing.T) {
 			before := len(r.receiver.of("whk_1"))
 			r.order(outbound.Command{ID: id, Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Until: until, Only: only})
 			r.settle(time.Minute)
-			if p := r.board.progress[id]; !p.Done || p.Reason != "" {
+			if p := r.lists.progress[id]; !p.Done || p.Reason != "" {
 				t.Fatalf("%s: %+v", id, p)
 			}
 			return r.receiver.of("whk_1")[before:]
@@ -131,13 +131,13 @@ func TestReplay(t *testing.T) {
 		}
 		// Earlier attempts stay: three refusals of its own and six of two replays,
 		// then the accepted one.
-		if d := r.board.deliveries[event.DeliveryID(ids[100], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
+		if d := r.lists.deliveries[event.DeliveryID(ids[100], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 10 || d.Attempts[9].N != 10 || d.Attempts[0].Status != 422 {
 			t.Errorf("one that was replayed three times: %+v", d)
 		}
-		if d := r.board.deliveries[event.DeliveryID(ids[0], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 2 {
+		if d := r.lists.deliveries[event.DeliveryID(ids[0], "whk_1", outbound.ChannelWebhook)]; len(d.Attempts) != 2 {
 			t.Errorf("one that was replayed once: %+v", d)
 		}
-		if p := r.board.progress["cmd_all"]; p.Count != 200 || p.Delivered != 199 || p.Failed != 1 {
+		if p := r.lists.progress["cmd_all"]; p.Count != 200 || p.Delivered != 199 || p.Failed != 1 {
 			t.Errorf("%+v", p)
 		}
 		if list := again("cmd_none", outbound.SelectMissing); len(list) != 0 {
@@ -162,7 +162,7 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 		r.start()
 		r.settle(2 * time.Minute)
 		list := r.receiver.of("whk_1")[100:]
-		if p := r.board.progress["cmd_1"]; !p.Done || len(list) < 100 || len(list) > 105 {
+		if p := r.lists.progress["cmd_1"]; !p.Done || len(list) < 100 || len(list) > 105 {
 			t.Errorf("%d requests, %+v", len(list), p)
 		}
 		r.order(outbound.Command{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbReplay, Endpoint: "whk_1", Since: since, Only: outbound.SelectAll})
@@ -171,10 +171,10 @@ func TestReplayIsStoppedAndResumed(t *testing.T) {
 		r.settle(time.Second)
 		sent := len(r.receiver.of("whk_1"))
 		r.settle(time.Hour)
-		if p := r.board.progress["cmd_2"]; !p.Done || !p.Stopped || len(r.receiver.of("whk_1")) != sent {
+		if p := r.lists.progress["cmd_2"]; !p.Done || !p.Stopped || len(r.receiver.of("whk_1")) != sent {
 			t.Errorf("after the stop: %+v", p)
 		}
-		if p := r.board.progress["cmd_3"]; !p.Done || p.Reason != "" {
+		if p := r.lists.progress["cmd_3"]; !p.Done || p.Reason != "" {
 			t.Errorf("%+v", p)
 		}
 		r.end()

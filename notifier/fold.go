@@ -22,8 +22,8 @@ type fold struct {
 
 // end sets the state that is known only after the last entry.
 func (f *fold) end() {
-	for h, letters := range f.over {
-		h.ended = slices.SortedFunc(maps.Values(letters), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
+	for h, messages := range f.over {
+		h.ended = slices.SortedFunc(maps.Values(messages), func(a, b ended) int { return cmp.Compare(a.at, b.at) })
 	}
 }
 

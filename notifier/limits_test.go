@@ -51,7 +51,7 @@ func TestLateEventsAreNotTried(t *testing.T) {
 			r.change("north")
 		}
 		r.settle(72*time.Hour + 6*time.Minute)
-		if states := r.board.states(); states[outbound.Expired] != late {
+		if states := r.lists.states(); states[outbound.Expired] != late {
 			t.Errorf("states %v", states)
 		}
 		r.receiver.set("whk_1", always(ok()))
@@ -122,7 +122,7 @@ func TestAttemptsKept(t *testing.T) {
 		r.change("north")
 		r.settle(4 * time.Hour)
 		n := len(r.receiver.of("whk_1"))
-		for _, d := range r.board.deliveries {
+		for _, d := range r.lists.deliveries {
 			if kept := len(d.Attempts); kept != outbound.MaxAttemptsKept || d.Attempts[kept-1].N != n {
 				t.Errorf("%d attempts kept of %d, the last is %d", kept, n, d.Attempts[kept-1].N)
 			}

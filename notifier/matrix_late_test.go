@@ -37,7 +37,7 @@ func TestMatrixLateFailure(t *testing.T) {
 		ids = append(ids, r.change("north")...)
 		r.settle(time.Second)
 		r.wantRepeated("whk_1", ids)
-		if h := r.board.health["whk_1"]; h.Status != "active" {
+		if h := r.lists.health["whk_1"]; h.Status != "active" {
 			t.Errorf("%+v", h)
 		}
 		stop()

@@ -45,7 +45,7 @@ func TestMatrixDownAnHour(t *testing.T) {
 		r.receiver.set("whk_down", always(ok()))
 		r.settle(6*time.Minute + time.Duration(len(all))*20*time.Millisecond)
 		r.want("whk_down", all)
-		if h := r.board.health["whk_down"]; h.Status != "active" || h.Waiting != 0 {
+		if h := r.lists.health["whk_down"]; h.Status != "active" || h.Waiting != 0 {
 			t.Errorf("%+v", h)
 		}
 		r.end()
@@ -73,11 +73,11 @@ func TestMatrix500AndPoison(t *testing.T) {
 			rest = append(rest, r.change("north")...)
 		}
 		r.settle(29 * time.Minute)
-		if n := r.board.states()[outbound.Delivered]; n != len(first) {
+		if n := r.lists.states()[outbound.Delivered]; n != len(first) {
 			t.Fatalf("%d delivered within half an hour", n)
 		}
 		r.settle(15 * time.Minute)
-		states := r.board.states()
+		states := r.lists.states()
 		if states[outbound.Poison] != 1 || states[outbound.Delivered] != len(first)+len(rest) {
 			t.Fatalf("states %v", states)
 		}
@@ -127,7 +127,7 @@ func TestMatrixGone(t *testing.T) {
 		if n := len(r.receiver.of("whk_1")); n != 1 {
 			t.Fatalf("%d requests after 410", n)
 		}
-		if h := r.board.health["whk_1"]; h.Status != "disabled" || h.Reason != "gone" {
+		if h := r.lists.health["whk_1"]; h.Status != "disabled" || h.Reason != "gone" {
 			t.Errorf("%+v", h)
 		}
 		if !strings.Contains(r.log.String(), "endpoint disabled") {
@@ -175,7 +175,7 @@ func TestPausedPromisesNothing(t *testing.T) {
 func (r *rig) wantNextAttempt(known bool) {
 	r.t.Helper()
 	pending := 0
-	for _, d := range r.board.deliveries {
+	for _, d := range r.lists.deliveries {
 		if d.State == outbound.Pending {
 			pending++
 			if d.NextAttemptAt.IsZero() == known {
@@ -257,7 +257,7 @@ func TestMatrixDeleted(t *testing.T) {
 		r.settle(time.Second)
 		r.unhook("north", "whk_1")
 		r.settle(time.Hour)
-		if states := r.board.states(); states[outbound.Cancelled] != 5 {
+		if states := r.lists.states(); states[outbound.Cancelled] != 5 {
 			t.Errorf("states %v", states)
 		}
 		if n := len(r.receiver.of("whk_1")); n != 1 {

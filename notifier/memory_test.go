@@ -25,9 +25,9 @@ func (r *rig) forget() {
 	r.receiver.mu.Lock()
 	r.receiver.seen = nil
 	r.receiver.mu.Unlock()
-	r.board.mu.Lock()
-	r.board.deliveries, r.board.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
-	r.board.mu.Unlock()
+	r.lists.mu.Lock()
+	r.lists.deliveries, r.lists.health = map[string]outbound.Delivery{}, map[string]outbound.Health{}
+	r.lists.mu.Unlock()
 	r.verdicts, r.log = nil, bytes.Buffer{}
 }
 

@@ -51,7 +51,7 @@ func TestEveryChangeInOrder(t *testing.T) {
 		r.want("whk_2", levels)
 		r.want("whk_3", room)
 		r.want("whk_4", south)
-		if n := r.board.states()[outbound.Delivered]; n != len(all) {
+		if n := r.lists.states()[outbound.Delivered]; n != len(all) {
 			t.Errorf("the lists show %d delivered", n)
 		}
 		r.end()

@@ -29,7 +29,7 @@ func (h *hospital) consider() {
 		Hospital: h.id, Memory: h.policy, Level: h.level, Known: h.known,
 		Commands: h.commands, Notices: h.notices,
 	}
-	told := len(h.unseen)
+	seen := len(h.unseen)
 	for _, u := range h.unseen {
 		happening.Changes = append(happening.Changes, u.change)
 	}
@@ -44,7 +44,7 @@ func (h *hospital) consider() {
 		ctx, cancel := context.WithTimeout(t.saving, stepWithin)
 		defer cancel()
 		s := n.cfg.People.Step(ctx, now, happening)
-		n.post(func() { h.applyStep(s, told) })
+		n.post(func() { h.applyStep(s, seen) })
 	}()
 }
 
@@ -52,7 +52,7 @@ func (h *hospital) consider() {
 // After a crash between the two the step is repeated, and messages with the same id
 // are not sent twice. Until the memory is stored, a restore still finds the input of
 // the step.
-func (h *hospital) applyStep(s Step, told int) {
+func (h *hospital) applyStep(s Step, seen int) {
 	t := h.t
 	n := t.n
 	if t.gone {
@@ -78,11 +78,11 @@ func (h *hospital) applyStep(s Step, told int) {
 			h.publish(e, nil)
 		}
 	}
-	if told > 0 || s.Memory != nil {
+	if seen > 0 || s.Memory != nil {
 		if s.Memory != nil {
 			h.policy = s.Memory
 		}
-		h.unseen = h.unseen[told:]
+		h.unseen = h.unseen[seen:]
 		h.unsaved = append(h.unsaved, h.handed)
 		h.writeThen(func() { h.unsaved = h.unsaved[1:] })
 	}

@@ -43,7 +43,7 @@ type rig struct {
 	ledger   *memory
 	settings *hooks
 	receiver *receiver
-	board    *shelf
+	lists    *deliveryList
 	people   notifier.People
 	limits   notifier.Limits
 	skew     atomic.Int64 // nanoseconds, of the machine's clock
@@ -63,7 +63,7 @@ func newRig(t testing.TB) *rig {
 	return &rig{
 		t: t, ledger: newMemory(), settings: &hooks{all: map[string]map[string]*outbound.Webhook{}},
 		receiver: &receiver{answer: map[string]func(outbound.Message) outbound.Result{}},
-		board:    &shelf{deliveries: map[string]outbound.Delivery{}, health: map[string]outbound.Health{}, progress: map[string]outbound.Progress{}},
+		lists:    &deliveryList{deliveries: map[string]outbound.Delivery{}, health: map[string]outbound.Health{}, progress: map[string]outbound.Progress{}},
 		versions: map[string]int64{}, mark: notifier.Mark{Offset: -1},
 	}
 }
@@ -105,7 +105,7 @@ func (r *rig) unhook(hospital, id string) {
 func (r *rig) start() {
 	r.t.Helper()
 	r.n = notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.board, People: r.people,
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, People: r.people,
 		Metrics: nothing{}, Senders: map[outbound.Channel]outbound.Sender{outbound.ChannelWebhook: r.receiver}, Limits: r.limits,
 		Log: slog.New(slog.NewTextHandler(&r.log, nil)), Now: func() time.Time { return time.Now().Add(time.Duration(r.skew.Load())) },
 	})

@@ -165,7 +165,7 @@ func (a *Alert) Event(hospital string, decision int64, part string) (outbound.Ev
 		Hospital: hospital, Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: a.At.UTC().Truncate(time.Millisecond),
 	}
 	data := event.AlertData{
-		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), EpisodeID: a.AlertRun, Action: a.Action,
+		LevelData: event.Level(&a.Effect, a.Cause), Tier: a.Tier.String(), Reason: string(a.Reason), AlertRunID: a.AlertRun, Action: a.Action,
 	}
 	data.Level, data.PriorLevel = a.Level.String(), a.Prior.String()
 	if a.Reason == policy.Digest {

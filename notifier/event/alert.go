@@ -4,14 +4,14 @@ package event
 // is null.
 type AlertData struct {
 	LevelData
-	Tier      string  `json:"tier"`
-	Reason    string  `json:"reason"`
-	EpisodeID string  `json:"episodeId"`
-	OpenRooms *int    `json:"openRooms"`
-	TopRooms  []Room  `json:"topRooms"`
-	Peak      *Peak   `json:"peak"`
-	Action    string  `json:"action"`
-	AckURL    *string `json:"ackUrl"`
+	Tier       string  `json:"tier"`
+	Reason     string  `json:"reason"`
+	AlertRunID string  `json:"episodeId"`
+	OpenRooms  *int    `json:"openRooms"`
+	TopRooms   []Room  `json:"topRooms"`
+	Peak       *Peak   `json:"peak"`
+	Action     string  `json:"action"`
+	AckURL     *string `json:"ackUrl"`
 	// WorstLevel is the highest level in the window of a digest; null in other
 	// alerts.
 	WorstLevel *string `json:"worstLevel"`

@@ -39,7 +39,7 @@ func Test(c *outbound.Command, level acuity.Level) (outbound.Event, error) {
 	case outbound.Alert:
 		envelope.Level, envelope.PriorLevel = sample.Level.String(), sample.Prior.String()
 		envelope.Summary = "Test: alert T2: " + sample.Driving.Label()
-		envelope.Data = AlertData{LevelData: Level(&sample, acuity.CauseIngest), Tier: "T2", Reason: "raised", EpisodeID: "epi_test", Peak: nil, Action: "Test"}
+		envelope.Data = AlertData{LevelData: Level(&sample, acuity.CauseIngest), Tier: "T2", Reason: "raised", AlertRunID: "epi_test", Peak: nil, Action: "Test"}
 	default:
 		return outbound.Event{}, fmt.Errorf("no sample of event %q", e.Event)
 	}

@@ -30,11 +30,11 @@ func TestClosedAddress(t *testing.T) {
 		}
 		r.level(orange)
 		r.want("mail director ORANGE", "sms director ORANGE")
-		mail := r.board.to("charge", outbound.ChannelMail)
+		mail := r.lists.to("charge", outbound.ChannelMail)
 		if mail.State != outbound.Pending || mail.NextAttemptAt.IsZero() || len(mail.Attempts) != 1 || mail.Attempts[0].Class != outbound.ClassSealed {
 			t.Errorf("delivery %+v", mail)
 		}
-		if e := r.board.open(t); e.Reason != "escalated" || e.Unreached {
+		if e := r.lists.open(t); e.Reason != "escalated" || e.Unreached {
 			t.Errorf("episode %+v", e)
 		}
 		if n := r.figures.attempts[outbound.ClassSealed]; n != 4 {
@@ -59,7 +59,7 @@ func TestClosedToAll(t *testing.T) {
 				r.level(orange)
 				r.wait(open)
 				r.want()
-				if e := r.board.open(t); !e.Unreached {
+				if e := r.lists.open(t); !e.Unreached {
 					t.Errorf("episode %+v", e)
 				}
 				for _, id := range []string{"charge", "manager", "director"} {
@@ -67,7 +67,7 @@ func TestClosedToAll(t *testing.T) {
 				}
 				r.n.SettingsChanged("mercy")
 				r.wait(time.Second)
-				told := r.told()
+				told := r.received()
 				for _, want := range []string{"mail charge ORANGE", "sms charge ORANGE", "mail manager ORANGE", "sms manager ORANGE"} {
 					n := 0
 					for _, one := range told {
@@ -79,7 +79,7 @@ func TestClosedToAll(t *testing.T) {
 						t.Errorf("%q came %d times, told %q", want, n, told)
 					}
 				}
-				if e := r.board.open(t); e.Unreached {
+				if e := r.lists.open(t); e.Unreached {
 					t.Errorf("episode %+v", e)
 				}
 			})
@@ -105,7 +105,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 				r.start()
 				r.wait(5 * time.Minute)
 				r.want()
-				mail := r.board.to("charge", outbound.ChannelMail)
+				mail := r.lists.to("charge", outbound.ChannelMail)
 				if last := mail.Attempts[len(mail.Attempts)-1]; mail.State != outbound.Pending || last.Class != outbound.ClassSealed {
 					t.Errorf("delivery %+v", mail)
 				}

@@ -95,16 +95,16 @@ func TestKilledBehindAnyEntry(t *testing.T) {
 			if len(mails) != 1 {
 				t.Errorf("entry %d: mails %v", n, mails)
 			}
-			if one := r.board.to("charge", outbound.ChannelMail); one.State != outbound.Failed || len(one.Attempts) == 0 {
+			if one := r.lists.to("charge", outbound.ChannelMail); one.State != outbound.Failed || len(one.Attempts) == 0 {
 				t.Errorf("entry %d: %+v", n, one)
 			}
-			if one := r.board.to("charge", outbound.ChannelSMS); one.State != outbound.Failed || one.Reason != "receipt" || len(one.Attempts) == 0 {
+			if one := r.lists.to("charge", outbound.ChannelSMS); one.State != outbound.Failed || one.Reason != "receipt" || len(one.Attempts) == 0 {
 				t.Errorf("entry %d: %+v", n, one)
 			}
-			if one := r.board.to("manager", outbound.ChannelMail); one.State != outbound.Delivered {
+			if one := r.lists.to("manager", outbound.ChannelMail); one.State != outbound.Delivered {
 				t.Errorf("entry %d: %+v", n, one)
 			}
-			if e := r.board.open(t); e.Reason != "escalated" || e.Tier != "T1" {
+			if e := r.lists.open(t); e.Reason != "escalated" || e.Tier != "T1" {
 				t.Errorf("entry %d: episode %+v", n, e)
 			}
 		})
@@ -127,7 +127,7 @@ func TestKilledBeforeTheMemory(t *testing.T) {
 		if !r.survive() {
 			t.Fatal("it lives")
 		}
-		if e := r.board.open(t); e.AckedBy != "link" {
+		if e := r.lists.open(t); e.AckedBy != "link" {
 			t.Errorf("episode %+v", e)
 		}
 	})

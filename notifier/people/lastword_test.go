@@ -36,7 +36,7 @@ func (r *rig) words(to string) []string {
 func TestDigestIsNotTheLastWord(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(red)
-		first := r.board.open(t)
+		first := r.lists.open(t)
 		r.ack()
 		for _, l := range []acuity.Level{green, red, green} {
 			r.wait(time.Second)
@@ -52,21 +52,21 @@ func TestDigestIsNotTheLastWord(t *testing.T) {
 		if last := words[len(words)-1]; !strings.HasPrefix(last, "[RED]") || !strings.Contains(last, "(was GREEN)") {
 			t.Errorf("then %q", last)
 		}
-		e := r.board.open(t)
+		e := r.lists.open(t)
 		if e.ID != first.ID || e.Alert == first.Alert || !e.AckedAt.IsZero() || e.Reason != "raised" {
 			t.Errorf("at first %+v, then %+v", first, e)
 		}
 		// The link of the first raise does not acknowledge the second.
 		r.order(outbound.Command{ID: "cmd_old", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: first.Alert})
-		if p := r.board.progress[len(r.board.progress)-1]; p.ID != "cmd_old" || !p.Done || p.Reason != "newer_alert" {
+		if p := r.lists.progress[len(r.lists.progress)-1]; p.ID != "cmd_old" || !p.Done || p.Reason != "newer_alert" {
 			t.Errorf("progress %+v", p)
 		}
 		r.wait(5 * time.Minute)
-		if e = r.board.open(t); e.Reason != "escalated" {
+		if e = r.lists.open(t); e.Reason != "escalated" {
 			t.Errorf("after the time to answer %+v", e)
 		}
 		r.order(outbound.Command{ID: "cmd_new", Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: e.Alert})
-		if e = r.board.open(t); e.AckedAt.IsZero() {
+		if e = r.lists.open(t); e.AckedAt.IsZero() {
 			t.Errorf("answered, but %+v", e)
 		}
 	})
@@ -89,9 +89,9 @@ func TestLastWordReads(t *testing.T) {
 					moves = append(moves, fmt.Sprint("wait ", d))
 					r.wait(d)
 				case 1:
-					if len(r.board.episodes) > 0 && slices.ContainsFunc(r.board.all(), func(e outbound.AlertRun) bool { return e.ClosedAt.IsZero() }) {
+					if len(r.lists.alertRuns) > 0 && slices.ContainsFunc(r.lists.all(), func(e outbound.AlertRun) bool { return e.ClosedAt.IsZero() }) {
 						moves = append(moves, "ack")
-						e := r.board.open(t)
+						e := r.lists.open(t)
 						r.order(outbound.Command{ID: fmt.Sprint("cmd_", n), Verb: outbound.VerbAck, By: "link", Episode: e.ID, EventID: e.Alert})
 					}
 				case 2:

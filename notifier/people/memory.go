@@ -227,9 +227,9 @@ const (
 
 // token returns the token of the link that acknowledges a raise: the same after a
 // crash, and impossible to guess.
-func token(key []byte, hospital, episode string, raise int64) string {
+func token(key []byte, hospital, alertRun string, raise int64) string {
 	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(strings.Join([]string{"svc.v1 acknowledge", hospital, episode, strconv.FormatInt(raise, 10)}, "\x00")))
+	mac.Write([]byte(strings.Join([]string{"svc.v1 acknowledge", hospital, alertRun, strconv.FormatInt(raise, 10)}, "\x00")))
 	sum := mac.Sum(nil)
 	digits := make([]byte, tokenLength)
 	for i := range digits {

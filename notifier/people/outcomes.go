@@ -26,7 +26,7 @@ func (s *step) takeOutcomes(in *notifier.Happening) {
 	for i := range in.Commands {
 		answer := notifier.Answer{Command: in.Commands[i].ID}
 		if c := &in.Commands[i]; c.Verb == outbound.VerbAck && slices.ContainsFunc(commands, func(left outbound.Command) bool { return left.ID == c.ID }) {
-			answer.Reason = reasonEpisode
+			answer.Reason = reasonAlertRun
 			if c.Episode == s.memory.History.Episode {
 				answer.Reason = reasonNewer
 			}

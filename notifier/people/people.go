@@ -76,7 +76,7 @@ const (
 	reasonAddress   = policy.NoAddress
 	reasonKey       = "no_key"
 	reasonSealed    = "unreadable"
-	reasonEpisode   = "no_episode"
+	reasonAlertRun  = "no_episode"
 	reasonNewer     = "newer_alert" // the acknowledgement is of the raise before
 	reasonReceipt   = "receipt"
 )

@@ -28,8 +28,8 @@ func TestRaiseByMailAndSMS(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
 		r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
-		if e := r.board.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.board.links) != 1 || r.board.followed != 2 {
-			t.Errorf("episode %+v, %d links, followed %d times", e, len(r.board.links), r.board.followed)
+		if e := r.lists.open(t); e.Tier != "T2" || e.Reason != "raised" || len(r.lists.links) != 1 || r.lists.followed != 2 {
+			t.Errorf("episode %+v, %d links, followed %d times", e, len(r.lists.links), r.lists.followed)
 		}
 	})
 }
@@ -96,7 +96,7 @@ func TestSMTP451(t *testing.T) {
 			r.tier("T1", func(t *outbound.Tier) { t.ExpireMinutes = 20 })
 			r.level(yellow)
 			r.wait(21 * time.Minute)
-			if got := r.board.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
+			if got := r.lists.charge(outbound.ChannelMail); got != outbound.Expired || r.relay.tries != 6 {
 				t.Errorf("state %s after %d attempts; want 0, 0:30, 1:30, 3:30, 8:30, 18:30", got, r.relay.tries)
 			}
 			r.want("sms charge YELLOW") // replaces the mail
@@ -111,7 +111,7 @@ func TestSMTP550(t *testing.T) {
 		r.relay.answers(func(string) error { return &smtp.SMTPError{Code: 550, Message: "no such user"} })
 		r.level(yellow)
 		r.want("sms charge YELLOW")
-		if got := r.board.charge(outbound.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
+		if got := r.lists.charge(outbound.ChannelMail); got != outbound.Failed || r.relay.tries != 1 {
 			t.Errorf("state %s after %d attempts", got, r.relay.tries)
 		}
 		r.wait(time.Hour)
@@ -127,7 +127,7 @@ func TestSMS4xx(t *testing.T) {
 			r.provider.answers(400)
 			r.level(orange)
 			r.want("mail charge ORANGE", "mail manager ORANGE")
-			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Failed {
+			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Failed {
 				t.Errorf("state %s", got)
 			}
 		})
@@ -183,7 +183,7 @@ func TestFlapping(t *testing.T) {
 		if raise != 4 || digest != 2 { // two recipients
 			t.Errorf("%d raises, %d digests", raise, digest)
 		}
-		if e := r.board.open(t); e.Reason != "raised" || e.Tier != "T2" || !e.ToldAt.After(e.OpenedAt) {
+		if e := r.lists.open(t); e.Reason != "raised" || e.Tier != "T2" || !e.ToldAt.After(e.OpenedAt) {
 			t.Errorf("episode %+v", e)
 		}
 	})
@@ -199,7 +199,7 @@ func TestAcknowledged(t *testing.T) {
 			r.provider.forget()
 			r.wait(24 * time.Hour)
 			r.want()
-			if e := r.board.open(t); e.AckedBy != "link" || e.AckedAt.IsZero() {
+			if e := r.lists.open(t); e.AckedBy != "link" || e.AckedAt.IsZero() {
 				t.Errorf("episode %+v", e)
 			}
 		})
@@ -220,10 +220,10 @@ func TestAcknowledged(t *testing.T) {
 		run(t, func(r *rig) {
 			r.level(orange)
 			r.order(outbound.Command{ID: "cmd_1", Verb: outbound.VerbAck, By: "link", Episode: "epi_0"})
-			if e := r.board.open(t); !e.AckedAt.IsZero() {
+			if e := r.lists.open(t); !e.AckedAt.IsZero() {
 				t.Errorf("episode %+v", e)
 			}
-			if p := r.board.progress[len(r.board.progress)-1]; !p.Done || p.Reason != "no_episode" {
+			if p := r.lists.progress[len(r.lists.progress)-1]; !p.Done || p.Reason != "no_episode" {
 				t.Errorf("progress %+v", p)
 			}
 		})
@@ -239,7 +239,7 @@ func TestCleared(t *testing.T) {
 		r.want()
 		r.wait(time.Minute)
 		r.want("mail charge GREEN")
-		for _, e := range r.board.episodes {
+		for _, e := range r.lists.alertRuns {
 			if e.ClosedAt.IsZero() || e.Level != "green" || e.Reason != "cleared" {
 				t.Errorf("episode %+v", e)
 			}
@@ -251,14 +251,14 @@ func TestCleared(t *testing.T) {
 func TestListsLost(t *testing.T) {
 	run(t, func(r *rig) {
 		r.level(orange)
-		before := maps.Clone(r.board.links)
-		r.board.lose()
+		before := maps.Clone(r.lists.links)
+		r.lists.lose()
 		if err := r.n.RefillLists(t.Context(), 0); err != nil {
 			t.Fatal(err)
 		}
 		r.wait(time.Second)
-		if e := r.board.open(t); e.Reason != "raised" || len(before) != 1 || !maps.Equal(before, r.board.links) {
-			t.Errorf("episode %+v, links %v, before %v", e, r.board.links, before)
+		if e := r.lists.open(t); e.Reason != "raised" || len(before) != 1 || !maps.Equal(before, r.lists.links) {
+			t.Errorf("episode %+v, links %v, before %v", e, r.lists.links, before)
 		}
 		r.want("mail charge ORANGE", "mail manager ORANGE", "sms charge ORANGE", "sms manager ORANGE")
 	})
@@ -272,7 +272,7 @@ func TestSuperseded(t *testing.T) {
 		r.level(acuity.LevelRed)
 		r.relay.answers(nil)
 		r.wait(time.Minute)
-		for _, m := range r.told() {
+		for _, m := range r.received() {
 			if strings.Contains(m, "YELLOW") {
 				t.Errorf("told %q", m)
 			}
@@ -320,7 +320,7 @@ func TestTestLetter(t *testing.T) {
 		r.order(outbound.Command{ID: "cmd_2", Verb: outbound.VerbTest, Endpoint: "charge", Channel: outbound.ChannelSMS})
 		r.want("mail charge TEST", "sms charge TEST")
 		r.order(outbound.Command{ID: "cmd_3", Verb: outbound.VerbTest, Endpoint: "nobody", Channel: outbound.ChannelSMS})
-		if p := r.board.progress[len(r.board.progress)-1]; p.Reason != "no_recipient" {
+		if p := r.lists.progress[len(r.lists.progress)-1]; p.Reason != "no_recipient" {
 			t.Errorf("progress %+v", p)
 		}
 	})
@@ -362,7 +362,7 @@ func TestRoomsOfTheChange(t *testing.T) {
 		r.kill()
 		r.start()
 		r.wait(10 * time.Minute)
-		if e := r.board.open(t); e.Reason != "escalated" || !slices.Equal(asked, []int64{1, 2, 2}) {
+		if e := r.lists.open(t); e.Reason != "escalated" || !slices.Equal(asked, []int64{1, 2, 2}) {
 			t.Errorf("asked for %v, episode %+v", asked, e)
 		}
 	})

@@ -14,7 +14,7 @@ import (
 // provider speaks the protocol of the generic gateway.
 type provider struct {
 	t      *testing.T
-	board  *board
+	board  *alertLists
 	mu     sync.Mutex
 	status int
 	got    []text

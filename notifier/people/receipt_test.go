@@ -29,11 +29,11 @@ func undelivered(delivery string) outbound.Command {
 func TestReceipt(t *testing.T) {
 	failed := func(t *testing.T, r *rig) {
 		t.Helper()
-		sms := r.board.to("charge", outbound.ChannelSMS)
+		sms := r.lists.to("charge", outbound.ChannelSMS)
 		if sms.State != outbound.Failed || sms.Reason != "receipt" || len(sms.Attempts) != 1 || sms.Attempts[0].Status != 202 {
 			t.Errorf("delivery %+v", sms)
 		}
-		if got := r.board.open(t); got.Reason != "escalated" {
+		if got := r.lists.open(t); got.Reason != "escalated" {
 			t.Errorf("episode %+v", got)
 		}
 	}
@@ -59,7 +59,7 @@ func TestReceipt(t *testing.T) {
 			if again := r.provider.taken(); len(again) != 1 || again[0] != first {
 				t.Errorf("sent again %+v, at first %+v", again, first)
 			}
-			if sms := r.board.to("charge", outbound.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
+			if sms := r.lists.to("charge", outbound.ChannelSMS); sms.State != outbound.Delivered || len(sms.Attempts) != 2 {
 				t.Errorf("delivery %+v", sms)
 			}
 		})
@@ -86,7 +86,7 @@ func TestReceipt(t *testing.T) {
 			c := undelivered(r.provider.taken()[0].ID)
 			c.Receipt = outbound.Delivered
 			r.order(c)
-			if got := r.board.charge(outbound.ChannelSMS); got != outbound.Delivered {
+			if got := r.lists.charge(outbound.ChannelSMS); got != outbound.Delivered {
 				t.Errorf("state %s", got)
 			}
 		})
@@ -124,18 +124,18 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 		t.Run(reason, func(t *testing.T) {
 			run(t, func(r *rig) {
 				play(r)
-				sms := r.board.to("charge", outbound.ChannelSMS)
+				sms := r.lists.to("charge", outbound.ChannelSMS)
 				if sms.State != outbound.Delivered {
 					t.Fatalf("delivery %+v", sms)
 				}
-				for _, e := range r.board.all() {
+				for _, e := range r.lists.all() {
 					if e.Reason != reason {
 						t.Fatalf("episode %+v", e)
 					}
 				}
 				failed := r.figures.of(outbound.Failed)
 				r.order(undelivered(sms.ID))
-				sms = r.board.to("charge", outbound.ChannelSMS)
+				sms = r.lists.to("charge", outbound.ChannelSMS)
 				if sms.State != outbound.Failed || sms.Reason != "receipt" || len(sms.Attempts) != 1 {
 					t.Errorf("delivery %+v", sms)
 				}
@@ -148,14 +148,14 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 	t.Run("of an alert before the last", func(t *testing.T) {
 		run(t, func(r *rig) {
 			r.level(orange)
-			sms := r.board.to("charge", outbound.ChannelSMS)
+			sms := r.lists.to("charge", outbound.ChannelSMS)
 			r.level(red)
 			r.order(undelivered(sms.ID))
-			i := slices.IndexFunc(r.board.deliveries, func(d outbound.Delivery) bool { return d.ID == sms.ID })
-			if d := r.board.deliveries[i]; d.State != outbound.Failed || d.Reason != "receipt" {
+			i := slices.IndexFunc(r.lists.deliveries, func(d outbound.Delivery) bool { return d.ID == sms.ID })
+			if d := r.lists.deliveries[i]; d.State != outbound.Failed || d.Reason != "receipt" {
 				t.Errorf("delivery %+v", d)
 			}
-			if e := r.board.open(t); e.Reason != "raised" || e.Unreached {
+			if e := r.lists.open(t); e.Reason != "raised" || e.Unreached {
 				t.Errorf("the alert behind it arrived, but %+v", e)
 			}
 		})
@@ -168,11 +168,11 @@ func TestReceiptOfEveryMessage(t *testing.T) {
 			}
 			r.provider.forget()
 			for _, to := range []string{"charge", "manager"} {
-				c := undelivered(r.board.to(to, outbound.ChannelSMS).ID)
+				c := undelivered(r.lists.to(to, outbound.ChannelSMS).ID)
 				c.ID = "cmd_" + to
 				r.order(c)
 			}
-			if e := r.board.open(t); e.Reason != "escalated" {
+			if e := r.lists.open(t); e.Reason != "escalated" {
 				t.Errorf("episode %+v", e)
 			}
 		})

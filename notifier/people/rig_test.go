@@ -29,7 +29,7 @@ type rig struct {
 	t        *testing.T
 	ledger   *ledger
 	settings *settings
-	board    *board
+	lists    *alertLists
 	relay    *relay
 	provider *provider
 	hooked   *hooked
@@ -50,14 +50,14 @@ func run(t *testing.T, play func(r *rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		r := &rig{
-			t: t, ledger: &ledger{}, board: &board{episodes: map[string]outbound.AlertRun{}, links: map[string]bool{}},
+			t: t, ledger: &ledger{}, lists: &alertLists{alertRuns: map[string]outbound.AlertRun{}, links: map[string]bool{}},
 			relay: newRelay(t), hooked: &hooked{}, mark: notifier.Mark{Offset: -1}, figures: &figures{}, key: "a key of the notifier's own tests",
 			settings: &settings{recipients: map[string]outbound.Recipient{}, tiers: map[string]outbound.Tier{}},
 		}
 		for _, id := range outbound.TierIDs() {
 			r.settings.tiers[id] = outbound.DefaultTier("mercy", id)
 		}
-		r.provider = &provider{t: t, board: r.board}
+		r.provider = &provider{t: t, board: r.lists}
 		r.recipient("charge")
 		r.recipient("manager")
 		r.recipient("director")
@@ -91,7 +91,7 @@ func (r *rig) start() {
 		}
 		seals = ring
 	}
-	letters, err := mail.New(mail.Config{Host: "localhost", Port: 25, From: "svc@mercy.example", Now: time.Now, Dial: r.relay.dial, Roots: r.relay.roots})
+	sender, err := mail.New(mail.Config{Host: "localhost", Port: 25, From: "svc@mercy.example", Now: time.Now, Dial: r.relay.dial, Roots: r.relay.roots})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -102,12 +102,12 @@ func (r *rig) start() {
 		r.t.Fatal(err)
 	}
 	r.n = notifier.New(notifier.Config{
-		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.board, Metrics: r.figures,
+		Settings: r.settings, Ledger: r.ledger, LedgerID: "L", Partition: func(string) int32 { return 0 }, Lists: r.lists, Metrics: r.figures,
 		Senders: map[outbound.Channel]outbound.Sender{
-			outbound.ChannelMail: letters, outbound.ChannelSMS: texts, outbound.ChannelWebhook: r.hooked,
+			outbound.ChannelMail: sender, outbound.ChannelSMS: texts, outbound.ChannelWebhook: r.hooked,
 		},
 		People: people.New(people.Config{
-			Settings: r.settings, Seals: seals, Lists: r.board, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
+			Settings: r.settings, Seals: seals, Lists: r.lists, TokenKey: []byte("tokens"), PublicURL: "https://svc.example",
 			Rooms: func(ctx context.Context, hospital string, version int64) (*alert.Rooms, error) {
 				if r.rooms == nil {
 					return &alert.Rooms{Open: 1, Top: []alert.Room{{ID: 4, Label: "LDR 4", Color: acuity.ColorRed, Nursing: "2:1"}}}, nil
@@ -207,12 +207,12 @@ func (r *rig) order(c outbound.Command) {
 // ack acknowledges the open alert run.
 func (r *rig) ack() {
 	r.t.Helper()
-	r.order(outbound.Command{ID: "cmd_ack", Verb: outbound.VerbAck, By: "link", Episode: r.board.open(r.t).ID})
+	r.order(outbound.Command{ID: "cmd_ack", Verb: outbound.VerbAck, By: "link", Episode: r.lists.open(r.t).ID})
 }
 
-// told returns the mails and SMS that arrived, as "mail charge ORANGE" or "sms …",
+// received returns the mails and SMS that arrived, as "mail charge ORANGE" or "sms …",
 // sorted.
-func (r *rig) told() []string {
+func (r *rig) received() []string {
 	var all []string
 	for _, m := range r.relay.taken() {
 		parsed, err := netmail.ReadMessage(strings.NewReader(m))
@@ -235,11 +235,11 @@ func (r *rig) told() []string {
 }
 
 // want compares the messages since its last call.
-func (r *rig) want(told ...string) {
+func (r *rig) want(expected ...string) {
 	r.t.Helper()
-	slices.Sort(told)
-	if got := r.told(); !slices.Equal(got, told) {
-		r.t.Errorf("told %q, want %q", got, told)
+	slices.Sort(expected)
+	if got := r.received(); !slices.Equal(got, expected) {
+		r.t.Errorf("told %q, want %q", got, expected)
 	}
 	r.relay.forget()
 	r.provider.forget()

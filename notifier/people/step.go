@@ -46,9 +46,9 @@ func (d *Alerting) Step(ctx context.Context, now time.Time, in notifier.Happenin
 	s.observe(&in)
 	s.takeOutcomes(&in)
 	for i := range in.Notices {
-		letters, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
+		messages, err := d.notice(now, in.Hospital, &s.policy, &in.Notices[i])
 		if err == nil {
-			s.out.Messages = append(s.out.Messages, letters...)
+			s.out.Messages = append(s.out.Messages, messages...)
 		}
 	}
 	// A repeated step finds its own messages waiting.
@@ -86,11 +86,11 @@ func (s *step) decide() {
 	for range mostDecisions {
 		d := policy.Step(&s.policy, &m.History, s.now)
 		s.out.Next = d.Next
-		if d.Reason != m.Reason || d.Reason.Tells() {
+		if d.Reason != m.Reason || d.Reason.SendsAlert() {
 			m.Reason = d.Reason
 			s.out.Decisions = append(s.out.Decisions, notifier.Decision{Reason: string(d.Reason), Tier: d.Tier.String()})
 		}
-		if !d.Reason.Tells() {
+		if !d.Reason.SendsAlert() {
 			return
 		}
 		s.sendAlert(d)

@@ -25,14 +25,14 @@ func TestMemoryOfFormat0(t *testing.T) {
 		tier.Recipients = []string{"charge"}
 		s.tiers[id] = tier
 	}
-	desk := people.New(people.Config{Settings: s})
+	alerting := people.New(people.Config{Settings: s})
 	now := time.Date(2000, 1, 1, 0, 1, 0, 0, time.UTC)
-	step := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: memory, Level: acuity.LevelRed, Known: true})
+	step := alerting.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: memory, Level: acuity.LevelRed, Known: true})
 	if len(step.Decisions) == 0 || step.Decisions[0] != (notifier.Decision{Reason: "raised", Tier: "T3"}) {
 		t.Errorf("decided %+v", step.Decisions)
 	}
 	// A receipt for one of its messages still finds it.
-	later := desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: step.Memory, Commands: []outbound.Command{
+	later := alerting.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: step.Memory, Commands: []outbound.Command{
 		{ID: "cmd_r", Verb: outbound.VerbReceipt, Delivery: "dlv_6f11a2db54b11e49a9de2636d4c5de96", Receipt: outbound.Failed},
 	}})
 	if len(later.Messages) != 1 || later.Messages[0].Delivery.State != outbound.Failed {
@@ -40,7 +40,7 @@ func TestMemoryOfFormat0(t *testing.T) {
 	}
 	// After a raise as the last alert nothing is sent again.
 	raised := strings.Replace(string(memory), `"told":"digest"`, `"told":"raised"`, 1)
-	step = desk.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: []byte(raised), Level: acuity.LevelRed, Known: true})
+	step = alerting.Step(t.Context(), now, notifier.Happening{Hospital: "mercy", Memory: []byte(raised), Level: acuity.LevelRed, Known: true})
 	if len(step.Messages)+len(step.Events) > 0 {
 		t.Errorf("decided %+v", step.Decisions)
 	}

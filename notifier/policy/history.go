@@ -111,7 +111,7 @@ func (h *History) flapping(now time.Time) bool {
 
 // ApplyDecision records a decision that sends an alert. to are its addressees.
 func (h *History) ApplyDecision(hospital string, d Decision, to []Addressee, now time.Time) {
-	if d.Reason.Tells() {
+	if d.Reason.SendsAlert() {
 		h.Decisions++
 	}
 	switch d.Reason {
@@ -169,8 +169,8 @@ func (h *History) Missed(recipient string, channel outbound.Channel) {
 // Ack records that somebody acknowledged the alert run. It reports whether that
 // changed the history. A run that is over, or was acknowledged since its last raise,
 // stays as it is.
-func (h *History) Ack(episode, by string, at time.Time) bool {
-	if h.Episode == "" || episode != h.Episode || !h.AckedAt.IsZero() {
+func (h *History) Ack(alertRun, by string, at time.Time) bool {
+	if h.Episode == "" || alertRun != h.Episode || !h.AckedAt.IsZero() {
 		return false
 	}
 	h.AckedAt, h.AckedBy, h.Unreached = at, by, false

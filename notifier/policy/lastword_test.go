@@ -20,34 +20,34 @@ import (
 func TestLastWord(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []told // and since when
+		var levels []sentAlert // and since when
 		var answered time.Time
 		look := func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
-				levels = append(levels, told{level: u.history.Level, at: u.now})
+				levels = append(levels, sentAlert{level: u.history.Level, at: u.now})
 			}
 			cur := u.policy.highest(Rank(u.history.Level))
 			if cur == 0 {
 				return
 			}
-			last := u.told[len(u.told)-1]
+			last := u.alerts[len(u.alerts)-1]
 			if last.level < u.history.Level {
 				t.Fatalf("at %v since %v people were told %v, %+v", u.history.Level, levels[len(levels)-1].at, last.level, last)
 			}
-			raise := len(u.told) - 1
-			for u.told[raise].Reason != Raised {
+			raise := len(u.alerts) - 1
+			for u.alerts[raise].Reason != Raised {
 				raise--
 			}
 			// From the raise on, or since the level is what it is, if that is later.
-			held := slices.MaxFunc([]time.Time{u.told[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
+			held := slices.MaxFunc([]time.Time{u.alerts[raise].at, levels[len(levels)-1].at}, time.Time.Compare)
 			ack := u.policy.Tier(cur).AckMinutes
-			escalates := ack > 0 && u.told[raise].level == u.history.Level && u.told[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))
-			open := answered.Before(u.told[raise].at) || answered.IsZero()
-			if escalates && open && !slices.ContainsFunc(u.told[raise:], func(d told) bool { return d.Reason == Escalated }) {
-				t.Fatalf("%v since %v, unanswered, and not escalated: %v", u.history.Level, held, u.told[raise:])
+			escalates := ack > 0 && u.alerts[raise].level == u.history.Level && u.alerts[raise].Tier == cur && !u.now.Before(held.Add(minutes(ack)))
+			open := answered.Before(u.alerts[raise].at) || answered.IsZero()
+			if escalates && open && !slices.ContainsFunc(u.alerts[raise:], func(d sentAlert) bool { return d.Reason == Escalated }) {
+				t.Fatalf("%v since %v, unanswered, and not escalated: %v", u.history.Level, held, u.alerts[raise:])
 			}
 			if open != u.history.AckedAt.IsZero() {
-				t.Fatalf("raised at %v, answered at %v, and the history says %v", u.told[raise].at, answered, u.history.AckedAt)
+				t.Fatalf("raised at %v, answered at %v, and the history says %v", u.alerts[raise].at, answered, u.history.AckedAt)
 			}
 		}
 		for range rapid.IntRange(1, 60).Draw(t, "moves") {
@@ -74,7 +74,7 @@ func TestLastWord(t *testing.T) {
 			u.wait(1) // no two moves at one instant
 			look()
 		}
-		for _, d := range u.told {
+		for _, d := range u.alerts {
 			if d.Reason != Digest {
 				continue
 			}

@@ -65,8 +65,8 @@ func Reasons() []Reason {
 	return []Reason{Raised, Lowered, Cleared, Digest, Escalated, Repeated, Lowering, Flapping, Acknowledged, Steady}
 }
 
-// Tells reports whether the reason sends an alert.
-func (r Reason) Tells() bool {
+// SendsAlert reports whether the reason sends an alert.
+func (r Reason) SendsAlert() bool {
 	return slices.Contains(Reasons()[:6], r)
 }
 
@@ -131,7 +131,7 @@ type Decision struct {
 // decision that was carried out.
 func Step(p *Policy, h *History, now time.Time) Decision {
 	d := decide(p, h, now)
-	if d.Reason.Tells() {
+	if d.Reason.SendsAlert() {
 		d.Next = now
 		return d
 	}
@@ -156,8 +156,8 @@ func (h *History) instants(p *Policy) []time.Time {
 	for _, since := range h.Under {
 		all = append(all, since.Add(LowerAfter))
 	}
-	if told := p.highest(h.Told); told > 0 {
-		tier := p.Tier(told)
+	if alerted := p.highest(h.Told); alerted > 0 {
+		tier := p.Tier(alerted)
 		all = append(all, h.AskedAt.Add(minutes(tier.AckMinutes)), h.ToldAt.Add(minutes(tier.RepeatMinutes)))
 	}
 	if n := len(h.Changes); n > 0 {
@@ -167,9 +167,9 @@ func (h *History) instants(p *Policy) []time.Time {
 }
 
 func decide(p *Policy, h *History, now time.Time) Decision {
-	cur, told := p.highest(Rank(h.Level)), p.highest(h.Told)
+	cur, alerted := p.highest(Rank(h.Level)), p.highest(h.Told)
 	switch {
-	case cur > told, cur > 0 && h.Level > h.Said, cur == told && told > 0 && h.Unheard && len(p.upTo(told)) > 0:
+	case cur > alerted, cur > 0 && h.Level > h.Said, cur == alerted && alerted > 0 && h.Unheard && len(p.upTo(alerted)) > 0:
 		return Decision{Reason: Raised, Tier: cur}
 	case h.Episode == "" || !p.Any():
 		return Decision{Reason: Steady}
@@ -180,25 +180,25 @@ func decide(p *Policy, h *History, now time.Time) Decision {
 	case h.flaps(now):
 		return Decision{Reason: Digest, Tier: cur}
 	case h.Level < h.Said:
-		return Decision{Reason: Lowering, Tier: told}
+		return Decision{Reason: Lowering, Tier: alerted}
 	}
 	answered := !h.AckedAt.IsZero()
-	if told > 0 && !answered {
-		tier := p.Tier(told)
+	if alerted > 0 && !answered {
+		tier := p.Tier(alerted)
 		switch {
 		case h.Round < MaxRounds && (h.Unreached || overdue(h.AskedAt, tier.AckMinutes, now)):
-			return Decision{Reason: Escalated, Tier: told}
+			return Decision{Reason: Escalated, Tier: alerted}
 		case overdue(h.ToldAt, tier.RepeatMinutes, now):
-			return Decision{Reason: Repeated, Tier: told}
+			return Decision{Reason: Repeated, Tier: alerted}
 		}
 	}
 	switch {
 	case h.flapping(now):
-		return Decision{Reason: Flapping, Tier: told}
+		return Decision{Reason: Flapping, Tier: alerted}
 	case answered:
-		return Decision{Reason: Acknowledged, Tier: told}
+		return Decision{Reason: Acknowledged, Tier: alerted}
 	}
-	return Decision{Reason: Steady, Tier: told}
+	return Decision{Reason: Steady, Tier: alerted}
 }
 
 // overdue reports whether so many minutes have passed; 0 minutes never do.

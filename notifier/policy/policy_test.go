@@ -36,10 +36,10 @@ type unit struct {
 	now     time.Time
 	next    time.Time
 	last    Decision
-	told    []told
+	alerts  []sentAlert
 }
 
-type told struct {
+type sentAlert struct {
 	Decision
 	at    time.Time
 	level acuity.Level // level of the alert
@@ -51,14 +51,14 @@ func newUnit(t rapid.TB, p Policy) *unit { return &unit{t: t, policy: p, now: st
 func (u *unit) step() {
 	for range 10 {
 		d := Step(&u.policy, &u.history, u.now)
-		if !d.Reason.Tells() {
+		if !d.Reason.SendsAlert() {
 			u.last, u.next = d, d.Next
 			return
 		}
-		u.told = append(u.told, told{d, u.now, u.history.Level, u.history.Worst()})
+		u.alerts = append(u.alerts, sentAlert{d, u.now, u.history.Level, u.history.Worst()})
 		u.history.ApplyDecision("mercy", d, Route(&u.policy, &u.history, d, anyone), u.now)
 	}
-	u.t.Fatalf("it never falls silent: %v", u.told)
+	u.t.Fatalf("it never falls silent: %v", u.alerts)
 }
 
 func (u *unit) wait(d time.Duration) {
@@ -83,7 +83,7 @@ func (u *unit) ack() {
 
 func (u *unit) reasons() []Reason {
 	var all []Reason
-	for _, d := range u.told {
+	for _, d := range u.alerts {
 		all = append(all, d.Reason)
 	}
 	return all
@@ -155,8 +155,8 @@ func TestPolicy(t *testing.T) {
 			}
 			u.level(red)
 			u.want(Raised, Digest, Raised)
-			if u.told[1].level != green || u.told[2].level != red {
-				u.t.Fatalf("told %+v", u.told)
+			if u.alerts[1].level != green || u.alerts[2].level != red {
+				u.t.Fatalf("told %+v", u.alerts)
 			}
 		},
 		"a digest that says what is, and what somebody has taken": func(u *unit) {
@@ -177,7 +177,7 @@ func TestPolicy(t *testing.T) {
 				u.level(green)
 				u.wait(time.Second)
 			}
-			if digest := u.told[1]; digest.Reason != Digest || digest.level != green || digest.worst != red {
+			if digest := u.alerts[1]; digest.Reason != Digest || digest.level != green || digest.worst != red {
 				u.t.Fatalf("digest %+v", digest)
 			}
 			u.level(red)
@@ -201,8 +201,8 @@ func TestPolicy(t *testing.T) {
 			u.level(orange)
 			u.level(red)
 			u.want(Raised, Raised)
-			if u.told[1].Tier != 2 {
-				u.t.Fatalf("tier %v", u.told[1].Tier)
+			if u.alerts[1].Tier != 2 {
+				u.t.Fatalf("tier %v", u.alerts[1].Tier)
 			}
 		},
 		"flapping again after quiet is a second digest": func(u *unit) {
@@ -223,7 +223,7 @@ func TestPolicy(t *testing.T) {
 			u.want(Raised)
 			u.wait(24 * time.Hour)
 			u.want(Raised, Escalated, Escalated, Escalated)
-			if got := u.told[3].at.Sub(start); got != 30*time.Minute {
+			if got := u.alerts[3].at.Sub(start); got != 30*time.Minute {
 				u.t.Fatalf("the third round came after %v", got)
 			}
 		},
@@ -263,8 +263,8 @@ func TestPolicy(t *testing.T) {
 			u.policy.Tiers[1].Enabled = false
 			u.level(orange)
 			u.want(Raised)
-			if u.told[0].Tier != 1 {
-				u.t.Fatalf("tier %v", u.told[0].Tier)
+			if u.alerts[0].Tier != 1 {
+				u.t.Fatalf("tier %v", u.alerts[0].Tier)
 			}
 			u.policy.Tiers[1].Enabled = true
 			u.step()
@@ -361,7 +361,7 @@ func TestEveryRaiseIsTold(t *testing.T) {
 			if u.history.Told < cur || cur > 0 && u.history.Said < u.history.Level {
 				t.Fatalf("at %v, told %v, said %v", cur, u.history.Told, u.history.Said)
 			}
-			if cur > before && (len(u.told) == 0 || !slices.ContainsFunc(u.told, func(d told) bool { return d.Reason == Raised && d.Tier == cur })) {
+			if cur > before && (len(u.alerts) == 0 || !slices.ContainsFunc(u.alerts, func(d sentAlert) bool { return d.Reason == Raised && d.Tier == cur })) {
 				t.Fatalf("%v was reached and never told", cur)
 			}
 			before = u.history.Told
@@ -375,14 +375,14 @@ func TestEveryRaiseIsTold(t *testing.T) {
 func TestLoweredOnlyAfterTenMinutes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
-		var levels []told // and since when
+		var levels []sentAlert // and since when
 		seen, said := 0, acuity.LevelGreen
 		play(t, u, func() {
 			if n := len(levels); n == 0 || levels[n-1].level != u.history.Level {
-				levels = append(levels, told{level: u.history.Level, at: u.now})
+				levels = append(levels, sentAlert{level: u.history.Level, at: u.now})
 			}
-			for ; seen < len(u.told); seen++ {
-				d := u.told[seen]
+			for ; seen < len(u.alerts); seen++ {
+				d := u.alerts[seen]
 				for i, l := range levels { // the spans that touch the ten minutes before
 					end := u.now
 					if i+1 < len(levels) {
@@ -406,11 +406,11 @@ func TestAnsweredIsSilent(t *testing.T) {
 		u := newUnit(t, policies().Draw(t, "policy"))
 		play(t, u, func() {})
 		u.ack()
-		n := len(u.told)
+		n := len(u.alerts)
 		for range rapid.IntRange(1, 20).Draw(t, "moves") {
 			u.level(acuity.Level(rapid.IntRange(0, int(u.history.Level)).Draw(t, "level")))
 			u.wait(time.Duration(rapid.IntRange(0, 600).Draw(t, "seconds")) * time.Second)
-			for _, d := range u.told[n:] {
+			for _, d := range u.alerts[n:] {
 				if d.Reason == Raised {
 					return
 				}
@@ -439,7 +439,7 @@ func TestFlapping(t *testing.T) {
 			}
 		}
 		count := map[Reason]int{}
-		for _, d := range u.told {
+		for _, d := range u.alerts {
 			count[d.Reason]++
 		}
 		if lows := count[Lowered] + count[Cleared]; lows == 0 && (count[Raised] > 6 || count[Digest] > 1) {

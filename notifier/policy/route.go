@@ -41,8 +41,8 @@ func Route(p *Policy, h *History, d Decision, recipients func(id string) (outbou
 	case Escalated:
 		tier, ids = p.Tier(d.Tier), p.above(d.Tier)
 	case Lowered, Cleared, Digest:
-		told := p.highest(h.Told)
-		tier, ids = p.Tier(max(told, 1)), p.upTo(told)
+		alerted := p.highest(h.Told)
+		tier, ids = p.Tier(max(alerted, 1)), p.upTo(alerted)
 		for _, r := range h.Reached {
 			if !slices.Contains(ids, r.Recipient) {
 				ids = append(ids, r.Recipient)

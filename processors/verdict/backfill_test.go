@@ -72,8 +72,8 @@ func TestPastIsToldInSlices(t *testing.T) {
 		t.Fatal("no backfill goes on")
 	}
 	if _, h := north(); true {
-		if told, there := h.unit.Recall(math.MaxInt64, 1); told != 0 || !there {
-			t.Errorf("after the restart %d events are left to tell, at least", told)
+		if applied, there := h.unit.Recall(math.MaxInt64, 1); applied != 0 || !there {
+			t.Errorf("after the restart %d events are left to tell, at least", applied)
 		}
 	}
 

@@ -197,8 +197,8 @@ func (t *task) Advance(now time.Time) error {
 	at := acuity.At(now)
 	for t.weight = 0; t.weight < advanceAtMost && len(t.timers) > 0 && t.timers[0].due <= at; {
 		h := t.timers[0]
-		told, there := h.unit.Recall(at, recallAtOnce)
-		t.weight += told * eventWeight
+		applied, there := h.unit.Recall(at, recallAtOnce)
+		t.weight += applied * eventWeight
 		if !there {
 			continue
 		}

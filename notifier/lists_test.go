@@ -8,15 +8,15 @@ import (
 	"svc/internal/outbound"
 )
 
-// shelf is a delivery list in memory.
-type shelf struct {
+// deliveryList is a delivery list in memory.
+type deliveryList struct {
 	mu         sync.Mutex
 	deliveries map[string]outbound.Delivery
 	health     map[string]outbound.Health
 	progress   map[string]outbound.Progress
 }
 
-func (s *shelf) Delivery(e *outbound.Entry) {
+func (s *deliveryList) Delivery(e *outbound.Entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	d := e.Delivery
@@ -24,20 +24,20 @@ func (s *shelf) Delivery(e *outbound.Entry) {
 	s.deliveries[d.ID] = d
 }
 
-func (s *shelf) Health(_, endpoint string, h outbound.Health) {
+func (s *deliveryList) Health(_, endpoint string, h outbound.Health) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.health[endpoint] = h
 }
 
-func (s *shelf) Progress(p outbound.Progress) {
+func (s *deliveryList) Progress(p outbound.Progress) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.progress[p.ID] = p
 }
 
 // states counts the deliveries of whk_1 by state.
-func (s *shelf) states() map[outbound.State]int {
+func (s *deliveryList) states() map[outbound.State]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := map[outbound.State]int{}

@@ -40,17 +40,17 @@ func (s *settings) Webhook(_, id string) (*outbound.Webhook, bool) {
 	return nil, false
 }
 
-type board struct {
+type alertLists struct {
 	mu         sync.Mutex
 	deliveries []outbound.Delivery
-	episodes   map[string]outbound.AlertRun
+	alertRuns  map[string]outbound.AlertRun
 	noted      []string        // tokens of links
 	links      map[string]bool // tokens that could ever be read
 	followed   int
 	progress   []outbound.Progress
 }
 
-func (b *board) Delivery(e *outbound.Entry) {
+func (b *alertLists) Delivery(e *outbound.Entry) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	d := e.Delivery
@@ -58,27 +58,27 @@ func (b *board) Delivery(e *outbound.Entry) {
 	b.deliveries = append(b.deliveries, d)
 }
 
-func (b *board) Health(string, string, outbound.Health) {}
+func (b *alertLists) Health(string, string, outbound.Health) {}
 
-func (b *board) Progress(p outbound.Progress) {
+func (b *alertLists) Progress(p outbound.Progress) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.progress = append(b.progress, p)
 }
 
-func (b *board) AlertRun(e outbound.AlertRun) {
+func (b *alertLists) AlertRun(e outbound.AlertRun) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.episodes[e.ID] = e
+	b.alertRuns[e.ID] = e
 }
 
-func (b *board) Link(token string, _ outbound.AckLink) {
+func (b *alertLists) Link(token string, _ outbound.AckLink) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.noted = append(b.noted, token)
 }
 
-func (b *board) Written(context.Context) {
+func (b *alertLists) Written(context.Context) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, token := range b.noted {
@@ -90,7 +90,7 @@ func (b *board) Written(context.Context) {
 var links = regexp.MustCompile(`https://svc\.example/a/([0-9A-Z]{12})`)
 
 // follow opens the links of a message that has just arrived.
-func (b *board) follow(t *testing.T, message string) {
+func (b *alertLists) follow(t *testing.T, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, link := range links.FindAllStringSubmatch(message, -1) {
@@ -100,11 +100,11 @@ func (b *board) follow(t *testing.T, message string) {
 	}
 }
 
-func (b *board) open(t *testing.T) outbound.AlertRun {
+func (b *alertLists) open(t *testing.T) outbound.AlertRun {
 	t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, e := range b.episodes {
+	for _, e := range b.alertRuns {
 		if e.ClosedAt.IsZero() {
 			return e
 		}
@@ -114,21 +114,21 @@ func (b *board) open(t *testing.T) outbound.AlertRun {
 }
 
 // all returns the alert runs.
-func (b *board) all() []outbound.AlertRun {
+func (b *alertLists) all() []outbound.AlertRun {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return slices.Collect(maps.Values(b.episodes))
+	return slices.Collect(maps.Values(b.alertRuns))
 }
 
 // lose drops all lists.
-func (b *board) lose() {
+func (b *alertLists) lose() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.deliveries, b.episodes = nil, map[string]outbound.AlertRun{}
+	b.deliveries, b.alertRuns = nil, map[string]outbound.AlertRun{}
 }
 
 // to returns the newest delivery to a recipient by a channel.
-func (b *board) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
+func (b *alertLists) to(recipient string, channel outbound.Channel) (found outbound.Delivery) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, d := range b.deliveries {
@@ -140,4 +140,6 @@ func (b *board) to(recipient string, channel outbound.Channel) (found outbound.D
 }
 
 // charge returns the state of the newest delivery to the charge nurse by a channel.
-func (b *board) charge(channel outbound.Channel) outbound.State { return b.to("charge", channel).State }
+func (b *alertLists) charge(channel outbound.Channel) outbound.State {
+	return b.to("charge", channel).State
+}
