@@ -22,7 +22,7 @@ type fakeAlerts struct {
 	episode outbound.AlertRun
 	orders  []outbound.Command
 	away    bool
-	behind  error // what is known of the episode may have changed since
+	behind  error  // what is known of the episode may have changed since
 	busy    bool   // the notifier has not done it yet
 	refused string // or says why not
 }

@@ -72,7 +72,7 @@ func relist(ctx context.Context, h *house, n *notifier.Notifier, lists *view.Del
 			if listed[i] {
 				continue
 			}
-			if err = n.Tell(ctx, owned[i]); err == nil {
+			if err = n.RefillLists(ctx, owned[i]); err == nil {
 				lists.Written(ctx) // nobody reads what is not there yet
 				err = h.redis.Lists().SetListed(ctx, owned[i])
 			}

@@ -13,7 +13,7 @@ func TestBehind(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
 	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
-	h.board.episodes = []outbound.Episode{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
+	h.board.episodes = []outbound.AlertRun{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
 	h.board.health[hook] = outbound.Health{Status: "active"}
 	h.board.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
 	h.board.progress["cmd_2"] = outbound.Progress{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbReplay, Done: true}
