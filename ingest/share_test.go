@@ -50,19 +50,19 @@ func TestBeyondShare(t *testing.T) {
 		if a.status != http.StatusTooManyRequests || a.Error.Code != "rate_limited" || a.header.Get("Retry-After") == "" || a.details() != "factsPerSecond:100" {
 			t.Errorf("%d %v %s", a.status, a.header, a.details())
 		}
-		before := len(d.stored)
-		if a := d.post(t, "batch", batchOf(5)); a.status != http.StatusOK {
+		before, again := len(d.stored), a.header.Get("Retry-After")
+		if a = d.post(t, "batch", batchOf(5)); a.status != http.StatusOK {
 			t.Errorf("a small body: %d %s", a.status, a.details())
 		}
-		if a := d.post(t, "clinical", pad(`{"roomId":1,"signals":[]}`, 600<<10)); a.status != http.StatusTooManyRequests {
+		if a = d.post(t, "clinical", pad(`{"roomId":1,"signals":[]}`, 600<<10)); a.status != http.StatusTooManyRequests {
 			t.Errorf("a long body that tells nothing: %d %s", a.status, a.details())
 		}
-		wait, err := time.ParseDuration(a.header.Get("Retry-After") + "s")
+		wait, err := time.ParseDuration(again + "s")
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(wait)
-		if a := d.post(t, "batch", batchOf(500)); a.status != http.StatusOK || len(d.stored) != before+2 {
+		if a = d.post(t, "batch", batchOf(500)); a.status != http.StatusOK || len(d.stored) != before+2 {
 			t.Errorf("sent again when it was told to: %d %s", a.status, a.details())
 		}
 	})
@@ -103,7 +103,9 @@ func TestMessagesBeyondShare(t *testing.T) {
 		d, _ := shareDesk(t)
 		m := ingest.NewMessages(d.config)
 		body := []byte(strings.Repeat(admission, 200))
-		d.config.Share.Spend(t.Context(), "stmary", 0, limit.FactsAtOnce)
+		if busy := d.config.Share.Spend(t.Context(), "stmary", 0, limit.FactsAtOnce); busy != nil {
+			t.Fatal(busy)
+		}
 		began := time.Now()
 		if ack, err := m.Take(t.Context(), d.key, body); err != nil || len(ack) == 0 || time.Since(began) < 4*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))

@@ -96,6 +96,7 @@ func writes(b *testing.B, calm []*partner, lasting time.Duration) (took []time.D
 		default:
 			into(b, a.Data, &in)
 			if !in.Applied {
+				b.Logf("calm: %s of %s is not applied, %v after its beginning", path, calm[n%len(calm)].hospital, a.took)
 				pending.Add(1)
 			}
 		}

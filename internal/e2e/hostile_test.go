@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -189,4 +190,68 @@ func TestShareOnTwoInstances(t *testing.T) {
 	if refused[0] == 0 || refused[1] == 0 {
 		t.Errorf("refused: %v", refused)
 	}
+}
+
+// TestRevokedKeyLeavesWhatWasTaken: a key is revoked while its hospital sends as fast as
+// it can without waiting. All that was acknowledged is applied, once; what comes after
+// is refused; the writes of another hospital go on all the time.
+func TestRevokedKeyLeavesWhatWasTaken(t *testing.T) {
+	s := startEmbedded(t, func(string) string { return "" }, "north", "south")
+	s.processor("p1")
+	for _, p := range s.partners {
+		eventually(t, time.Minute, func() error { return appliedNow(p) })
+	}
+	foe := newPartner(s.base, "north", cli(t, s.env, "keys", "mint", "--hospital", "north", "--name", "foe", "--scopes", "ingest:batch,read:unit-state", "--rate", "0"))
+	foe.honored(t)
+	listed := items[struct{ ID, Name string }](t, cli(t, s.env, "keys", "list", "--hospital", "north", "--json"))
+	id := listed[slices.IndexFunc(listed, func(k struct{ ID, Name string }) bool { return k.Name == "foe" })].ID
+	var (
+		sent   sync.WaitGroup
+		mu     sync.Mutex
+		acked  []acknowledged
+		enough = make(chan struct{})
+	)
+	const each = 20 // acknowledged, before the key is revoked
+	for worker := range 3 {
+		sent.Go(func() {
+			for n := 0; ; n++ {
+				body := `{"events":[` + joined(20, func(i int) string {
+					return fmt.Sprintf(`{"eventId":"%d-%d-%d","eventType":"A01","occurredAt":%q,"visitId":"V%d-%d-%d","roomId":%d,"patientClass":"I"}`,
+						worker, n, i, time.Now().UTC().Format(time.RFC3339), worker, n, i, 1+i)
+				}) + `]}`
+				a, err := foe.do(http.MethodPost, "/api/ingest/batch", "application/json", body, "Prefer", "respond-async")
+				switch {
+				case err != nil:
+					t.Error(err)
+					return
+				case a.status == http.StatusUnauthorized:
+					return
+				case a.status == http.StatusTooManyRequests:
+					continue
+				case a.status != http.StatusOK:
+					t.Errorf("%d %s", a.status, a.raw)
+					return
+				}
+				var in ingested
+				into(t, a.Data, &in)
+				at, err := parsePosition(in.Position)
+				if err != nil {
+					t.Errorf("position %q", in.Position)
+				}
+				mu.Lock()
+				if acked = append(acked, acknowledged{"north", "batch", at}); len(acked) == each {
+					close(enough)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	<-enough
+	cli(t, s.env, "keys", "revoke", id)
+	for n := range 20 {
+		s.partners[1].accepted(t, "staffing", fmt.Sprintf(`{"nursesOnDuty":%d}`, 2+n%5))
+	}
+	sent.Wait()
+	eventually(t, time.Minute, func() error { return appliedNow(s.partners[0]) })
+	s.verify(acked)
 }

@@ -94,7 +94,7 @@ type mintShape struct {
 	Name      string   `json:"name" pattern:"label" maxLength:"100" doc:"What the integration is called."`
 	Scopes    []string `json:"scopes" minItems:"1" enum:"ingest:adt,ingest:batch,ingest:census,ingest:clinical,ingest:fhir,ingest:hl7,ingest:roster,ingest:staffing,read:predict,read:status,read:unit-state,admin,all" doc:"What the key may do; all: every scope but admin."`
 	ExpiresAt *string  `json:"expiresAt,omitempty" format:"date-time" doc:"Without it the key does not expire."`
-	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" or:"0" doc:"Requests per second; 0: no limit. Default 50."`
+	Rate      *float64 `json:"rate,omitempty" minimum:"0.01" maximum:"100000" doc:"Requests per second. Default 50. Only the command line makes a key without a limit."`
 	Burst     int      `json:"burst,omitempty" minimum:"0" maximum:"1000000" doc:"Requests at once. Default: four seconds of the rate."`
 }
 
@@ -192,10 +192,19 @@ func (s *server) mint(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
 	key, token, err := s.Ring.Mint(ctx, httpapi.Caller(r.Context()).ID, template)
+	if errors.Is(err, ErrTooMany) {
+		httpapi.Fail(w, r, tooMany)
+		return
+	}
 	if s.failed(w, r, err) {
 		return
 	}
 	s.answer(w, r, &key, s.minted(&key, token, warnings))
+}
+
+var tooMany = httpapi.Problem{
+	Kind: httpapi.Unprocessable, Message: "The hospital has as many valid keys as it may have; revoke one.",
+	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
 // scopeNames are the scopes that a key may be given.
@@ -225,7 +234,7 @@ func (in *mintShape) template(hospital string, zone *time.Location) (key access.
 		rate = *in.Rate
 	}
 	_, err := access.Limits(rate, 0)
-	unless(err == nil, "rate", "range:0.01-100000")
+	unless(err == nil && rate > 0, "rate", "range:0.01-100000") // 0 is for the command line
 	_, err = access.Limits(access.DefaultRate, in.Burst)
 	unless(err == nil, "burst", "range:0-1000000")
 	if in.ExpiresAt != nil {
@@ -262,6 +271,10 @@ func (s *server) rotate(w http.ResponseWriter, r *http.Request) {
 		key, token, err := s.Ring.Rotate(ctx, by, seen, old, overlap)
 		if errors.Is(err, ErrEnded) {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: "The key is not valid any more; make a new one."})
+			return nil
+		}
+		if errors.Is(err, ErrTooMany) {
+			httpapi.Fail(w, r, tooMany)
 			return nil
 		}
 		if err == nil {

@@ -26,6 +26,12 @@ const (
 // ErrEnded says that a key is revoked or expired, so there is nothing to rotate.
 var ErrEnded = errors.New("the key is not valid any more")
 
+// ErrTooMany says that a hospital has as many keys as it may have.
+var ErrTooMany = errors.New("the hospital has 200 keys that are valid, and no more may be made; revoke one")
+
+// Most is how many valid keys a hospital has.
+const Most = 200
+
 // Ring is all keys.
 type Ring struct {
 	Register *access.Register
@@ -50,11 +56,25 @@ func Version(k *access.Key) string {
 // Mint makes a key and its token, which is shown once.
 func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access.Key, string, error) {
 	key, token := fresh(template, r.Now())
+	if r.valid(key.Hospital) >= Most {
+		return access.Key{}, "", ErrTooMany
+	}
 	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
 		return access.Key{}, "", err
 	}
 	// It was not there before: whatever else was changed is of no account.
 	return key, token, r.settled(ctx, r.Put(ctx, math.MaxInt64, &key), by, ActMint, "", &key)
+}
+
+// valid counts the valid keys of a hospital.
+func (r *Ring) valid(hospital string) (n int) {
+	now := r.Now()
+	for _, key := range r.Register.Keys(hospital) {
+		if key.Valid(now) {
+			n++
+		}
+	}
+	return n
 }
 
 func fresh(template access.Key, now time.Time) (access.Key, string) {
@@ -69,6 +89,9 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	now := r.Now()
 	if !old.Valid(now) {
 		return access.Key{}, "", ErrEnded
+	}
+	if r.valid(old.Hospital) > Most { // the old one goes
+		return access.Key{}, "", ErrTooMany
 	}
 	successor := old
 	successor.Source = old.Lineage()

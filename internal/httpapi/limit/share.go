@@ -196,22 +196,23 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	}
 	cost = min(cost, FactsAtOnce)
 	// Two instances that look at the same time may both find enough, once.
-	if _, left := s.take(ctx, id, 0); left < cost {
+	if left := s.take(ctx, id, 0); left < cost {
 		return max(share.wait(cost-left), time.Millisecond)
 	}
 	s.take(ctx, id, cost)
 	return 0
 }
 
-func (s *Share) take(ctx context.Context, id string, want float64) (got, left float64) {
+// take takes tokens of the bucket of a hospital, and returns how many are left.
+func (s *Share) take(ctx context.Context, id string, want float64) (left float64) {
 	within, cancel := context.WithTimeout(ctx, sourceWithin)
 	defer cancel()
 	id = "facts:" + id
-	got, left, err := s.source.Take(within, id, share, want)
+	_, left, err := s.source.Take(within, id, share, want)
 	if err != nil {
-		got, left, _ = s.alone.Take(ctx, id, share, want) //nolint:errcheck // memory does not fail
+		_, left, _ = s.alone.Take(ctx, id, share, want) //nolint:errcheck // memory does not fail
 	}
-	return got, left
+	return left
 }
 
 // Enter waits, no longer than its patience, until so many facts of a hospital may go to

@@ -25,11 +25,11 @@ func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 		if told != 9600 || busy.Reason != limit.Large || busy.Retry != 2*time.Second {
 			t.Errorf("%d facts were taken at once, then %+v", told, busy)
 		}
-		if busy := instances[0].Spend(ctx, "north", limit.LargeBytes, limit.LargeFacts); busy != nil {
-			t.Error("a small body is refused:", busy)
+		if small := instances[0].Spend(ctx, "north", limit.LargeBytes, limit.LargeFacts); small != nil {
+			t.Error("a small body is refused:", small)
 		}
-		if busy := instances[0].Spend(ctx, "south", 0, limit.FactsAtOnce); busy != nil {
-			t.Error("another hospital is refused:", busy)
+		if other := instances[0].Spend(ctx, "south", 0, limit.FactsAtOnce); other != nil {
+			t.Error("another hospital is refused:", other)
 		}
 		time.Sleep(busy.Retry)
 		if busy := instances[0].Spend(ctx, "north", 0, 600); busy != nil {
@@ -52,7 +52,9 @@ func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 func TestAwaitLargeBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewShare(limit.NewMemory(time.Now), time.Now)
-		s.Spend(t.Context(), "north", 0, limit.FactsAtOnce)
+		if busy := s.Spend(t.Context(), "north", 0, limit.FactsAtOnce); busy != nil {
+			t.Fatal(busy)
+		}
 		began := time.Now()
 		if busy := s.Await(t.Context(), "north", 0, 300, 5*time.Second); busy != nil || time.Since(began) < 3*time.Second {
 			t.Errorf("%v after %v", busy, time.Since(began))
@@ -125,10 +127,13 @@ func TestUnapplied(t *testing.T) {
 		if !enter("north", 800) || !enter("north", 900) {
 			t.Error("what was applied before its acknowledgment counts")
 		}
-		in, _ := s.Enter(ctx, "west", limit.FactsUnapplied, 0)
+		in, busy := s.Enter(ctx, "west", limit.FactsUnapplied, 0)
+		if busy != nil {
+			t.Fatal(busy)
+		}
 		in.Gone()
-		if in, busy := s.Enter(ctx, "west", limit.FactsUnapplied, 0); busy != nil {
-			t.Error("what never came to the log counts", in)
+		if _, busy = s.Enter(ctx, "west", limit.FactsUnapplied, 0); busy != nil {
+			t.Error("what never came to the log counts", busy)
 		}
 		waited := make(chan bool)
 		go func() { waited <- enter("north", 200) }()
@@ -146,12 +151,15 @@ func TestLargeBodiesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
 		s := limit.NewShare(limit.NewMemory(time.Now), time.Now)
-		first, _ := s.Open(ctx, "north")
-		second, _ := s.Open(ctx, "north")
-		if _, busy := s.Open(ctx, "north"); busy == nil || busy.Reason != limit.AtOnce {
+		first, busy := s.Open(ctx, "north")
+		second, busyToo := s.Open(ctx, "north")
+		if busy != nil || busyToo != nil {
+			t.Fatal(busy, busyToo)
+		}
+		if _, busy = s.Open(ctx, "north"); busy == nil || busy.Reason != limit.AtOnce {
 			t.Error("a third is read", busy)
 		}
-		if _, busy := s.Open(ctx, "south"); busy != nil {
+		if _, busy = s.Open(ctx, "south"); busy != nil {
 			t.Error("another hospital is refused")
 		}
 		time.AfterFunc(time.Second, first)
@@ -162,13 +170,17 @@ func TestLargeBodiesAtOnce(t *testing.T) {
 		first() // again
 		second()
 		third()
-		s.Spend(ctx, "north", 0, limit.FactsAtOnce)
-		s.Spend(ctx, "north", 0, 1000)
-		if _, busy := s.Open(ctx, "north"); busy == nil || busy.Reason != limit.Large {
+		if busy = s.Spend(ctx, "north", 0, limit.FactsAtOnce); busy != nil {
+			t.Error(busy)
+		}
+		if busy = s.Spend(ctx, "north", 0, 1000); busy == nil {
+			t.Error("there is no end")
+		}
+		if _, busy = s.Open(ctx, "north"); busy == nil || busy.Reason != limit.Large {
 			t.Error("read although it would be refused", busy)
 		}
 		time.Sleep(10 * time.Second)
-		if _, busy := s.Open(ctx, "north"); busy != nil {
+		if _, busy = s.Open(ctx, "north"); busy != nil {
 			t.Error("refused although there is enough again", busy)
 		}
 	})
