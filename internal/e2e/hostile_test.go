@@ -136,6 +136,7 @@ func TestHostileHospitalWaitsAlone(t *testing.T) {
 					mu.Lock()
 					refused++
 					mu.Unlock()
+				case a.status == http.StatusUnprocessableEntity: // all of it is beyond what a hospital keeps
 				case a.status != http.StatusOK:
 					t.Errorf("%s: %d %s", body.feed, a.status, a.raw)
 				}
