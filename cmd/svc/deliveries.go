@@ -135,8 +135,8 @@ func noted(value []byte, err error, into any) (ok bool, _ error) {
 	if value == nil {
 		return false, away(err)
 	}
-	if err := json.Unmarshal(value, into); err != nil {
-		return false, fmt.Errorf("decode note: %w", err)
+	if fault := json.Unmarshal(value, into); fault != nil {
+		return false, fmt.Errorf("decode note: %w", fault)
 	}
 	return true, away(err)
 }

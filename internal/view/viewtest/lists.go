@@ -12,7 +12,8 @@ import (
 // truthful: lists are told while it is known that they lack nothing. What was found is
 // returned all the same, beside the reason: acts may need it.
 func truthful(t *testing.T, s Server) {
-	b := demanding(t, s.URL, time.Now)
+	now := time.Now //nolint:forbidigo // real servers, real time
+	b := demanding(t, s.URL, now)
 	d := deliveries(t, b)
 	read := func() map[string]error {
 		faults := map[string]error{}
@@ -38,7 +39,7 @@ func truthful(t *testing.T, s Server) {
 		})
 	}
 	pulse := func(ago time.Duration, reached, end int64) {
-		d.Pulse(time.Now().Add(-ago), map[int32]view.ListPulse{partition: {Reached: reached, End: end}})
+		d.Pulse(now().Add(-ago), map[int32]view.ListPulse{partition: {Reached: reached, End: end}})
 		d.Written(t.Context())
 	}
 	answers("nobody has written", view.ErrNotWhole)
@@ -46,13 +47,13 @@ func truthful(t *testing.T, s Server) {
 	answers("nobody says that it is all", view.ErrNotWhole)
 	fatal(t, b.Lists().SetListed(t.Context(), partition))
 	answers("all is there", nil)
-	if err := d.Fault(time.Now()); err != nil {
+	if err := d.Fault(now()); err != nil {
 		t.Errorf("of the writer: %v", err)
 	}
 	d.PutCommand("north", "cmd_1", []byte("begun"))
 	pulse(0, 7, 9)
 	answers("something has come", nil)
-	d.Pulse(time.Now(), nil) // the partition goes, and comes again
+	d.Pulse(now(), nil) // the partition goes, and comes again
 	pulse(4*time.Second, 7, 7)
 	answers("all that came until lately", nil)
 	pulse(3500*time.Millisecond, 7, 10)
@@ -60,7 +61,7 @@ func truthful(t *testing.T, s Server) {
 	if value, err := b.Lists().Command(t.Context(), "north", "cmd_1"); string(value) != "begun" || !errors.Is(err, view.ErrBehind) {
 		t.Errorf("what is known of a command: %q, %v", value, err)
 	}
-	if err := d.Fault(time.Now()); !errors.Is(err, view.ErrBehind) {
+	if err := d.Fault(now()); !errors.Is(err, view.ErrBehind) {
 		t.Errorf("of the writer: %v", err)
 	}
 	pulse(0, 10, 10)
