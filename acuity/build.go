@@ -21,7 +21,7 @@ func (u *Unit) rebuild(r *room) {
 	c.Patients, c.NewestSignal, r.lone = c.Patients[:0], 0, nil
 	r.seePresent(&u.work)
 	for _, s := range u.work.present {
-		if !s.v.story.newborn {
+		if !s.v.timeline.newborn {
 			u.admit(r, s.v, s.From)
 			r.lone = s.v
 		}
@@ -30,7 +30,7 @@ func (u *Unit) rebuild(r *room) {
 		u.admitOccupant(r)
 	}
 	u.admitAlone(r)
-	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s sit) bool { return s.v.story.newborn }) {
+	if len(c.Patients) != 1 || slices.ContainsFunc(u.work.present, func(s sit) bool { return s.v.timeline.newborn }) {
 		r.lone = nil
 	}
 	switch {
@@ -56,10 +56,10 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	e := &u.work.episode
 	u.gather(e, binding{v, toVisit}, r)
 	facts := u.factsOf(v)
-	e.diagnoses = append(e.diagnoses[:0], v.story.diagnoses...)
+	e.diagnoses = append(e.diagnoses[:0], v.timeline.diagnoses...)
 	bornBy, cesareanBy := e.addConditions()
 	e.state(facts)
-	e.babies = v.story.babies
+	e.babies = v.timeline.babies
 	e.primaries = e.primaries[:0]
 
 	birth, cesarean := Instant(0), false
@@ -68,15 +68,15 @@ func (u *Unit) admit(r *room, v *visit, arrived Instant) {
 	}
 	birth, cesarean = Soonest(birth, bornBy), cesarean || cesareanBy
 	for _, n := range v.babies {
-		if n.story.openedAt != 0 {
-			birth = Soonest(birth, n.story.openedAt) // X14
-			e.babies = max(e.babies, n.story.babies, n.order)
+		if n.timeline.openedAt != 0 {
+			birth = Soonest(birth, n.timeline.openedAt) // X14
+			e.babies = max(e.babies, n.timeline.babies, n.order)
 		}
 	}
 	chosen, kind := u.primary(r, v, facts, birth, cesarean)
 	p.Mother = !u.cat.isNewborn(chosen.Factor)
 	e.choose(chosen, kind, v.feed(), 0)
-	p.Birth = Soonest(birth, v.story.birth)
+	p.Birth = Soonest(birth, v.timeline.birth)
 	if u.cat.Spec(chosen.Factor).postpartum {
 		p.Birth = Soonest(p.Birth, chosen.Since)
 	}
@@ -155,8 +155,8 @@ func (e *episode) choose(c choice, kind EvidenceKind, feed Channel, baby uint8) 
 
 // feed returns the feed that placed the visit where it is.
 func (v *visit) feed() Channel {
-	if n := len(v.story.stays); n > 0 {
-		return v.story.stays[n-1].Placing.Feed
+	if n := len(v.timeline.stays); n > 0 {
+		return v.timeline.stays[n-1].Placing.Feed
 	}
 	return ChannelADT
 }
@@ -170,8 +170,8 @@ func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, ces
 		return adt, ByADT
 	}
 	seen, here := u.seenIn(v, r)
-	placed := v.story.placedAt()
-	if n := len(v.story.stays); n > 0 && v.story.stays[n-1].Placing.saysNothingOfPlace(u.table.isWard) {
+	placed := v.timeline.placedAt()
+	if n := len(v.timeline.stays); n > 0 && v.timeline.stays[n-1].Placing.saysNothingOfPlace(u.table.isWard) {
 		placed = 0 // the census knows where she is (F2)
 	}
 	same := placed != 0 && u.placedIn(v, r)
@@ -193,11 +193,11 @@ func (u *Unit) primary(r *room, v *visit, facts *CensusFacts, birth Instant, ces
 	return adt, ByADT
 }
 
-// chosen is the primary of a visit by ADT: a function of its story and of what
+// chosen is the primary of a visit by ADT: a function of its timeline and of what
 // is known of its births.
 func (u *Unit) chosen(v *visit, birth Instant, cesarean bool) choice {
 	if c := &v.primary; !c.known || c.birth != birth || c.cesarean != cesarean {
-		*c = chosen{true, cesarean, birth, v.story.primary(&u.table, birth, cesarean)}
+		*c = chosen{true, cesarean, birth, v.timeline.primary(&u.table, birth, cesarean)}
 	}
 	return v.primary.choice
 }
@@ -214,7 +214,7 @@ func (u *Unit) seenIn(v *visit, r *room) (Stay, bool) {
 }
 
 // placedAt returns when ADT brought the visit to where it is; 0: never.
-func (s *story) placedAt() Instant {
+func (s *timeline) placedAt() Instant {
 	if n := len(s.stays); n > 0 && s.stays[n-1].To == 0 {
 		return s.stays[n-1].From
 	}
@@ -223,15 +223,15 @@ func (s *story) placedAt() Instant {
 
 // placedIn reports whether ADT has the visit in the room.
 func (u *Unit) placedIn(v *visit, r *room) bool {
-	p := u.table.of(v.story.stays[len(v.story.stays)-1].place())
+	p := u.table.of(v.timeline.stays[len(v.timeline.stays)-1].place())
 	return p.Kind == inRoom && p.Room == r.ID
 }
 
 // sameArea reports whether ADT has the visit in an area of the kind that the
 // census row named.
 func (u *Unit) sameArea(v *visit, f *CensusFacts) bool {
-	adt := u.table.find(v.story.stays[len(v.story.stays)-1].place())
-	return adt.kindFor(v.story.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
+	adt := u.table.find(v.timeline.stays[len(v.timeline.stays)-1].place())
+	return adt.kindFor(v.timeline.service) == places().areaOf(&careFacts{Area: f.Area, Service: f.Service})
 }
 
 // byCensus returns the primary that a census row gives.

@@ -62,14 +62,14 @@ func selects(c *event) *Location {
 // cancel finds for each cancel what it takes back. Whom a cancel with a join key
 // hits does not depend on other cancels, so it may come twice; those without
 // take, in the order of their own times, the latest event that is left.
-func (n *narrator) cancel() {
-	for i := range n.told {
-		if c := &n.told[i]; isCancel(c.event.Type) && c.fate == fateApplied && c.event.Cancels != 0 {
+func (n *timelineBuilder) cancel() {
+	for i := range n.events {
+		if c := &n.events[i]; isCancel(c.event.Type) && c.disposition == eventApplied && c.event.Cancels != 0 {
 			n.cancelKeyed(c)
 		}
 	}
-	for i := range n.told {
-		if c := &n.told[i]; isCancel(c.event.Type) && c.fate == fateApplied && c.event.Cancels == 0 {
+	for i := range n.events {
+		if c := &n.events[i]; isCancel(c.event.Type) && c.disposition == eventApplied && c.event.Cancels == 0 {
 			n.cancelLatest(i)
 		}
 	}
@@ -77,17 +77,17 @@ func (n *narrator) cancel() {
 }
 
 // target reports whether t is of the class that c takes back and may be.
-func (n *narrator) target(c, t *told) bool {
-	return cancels(c.event.Type, t.event.Type) && t.fate != fateDuplicate && t.fate != fateVoid && t.fate != fateBeforeFold && !n.folded(t)
+func (n *timelineBuilder) target(c, t *appliedEvent) bool {
+	return cancels(c.event.Type, t.event.Type) && t.disposition != eventDuplicate && t.disposition != eventVoid && t.disposition != eventBeforeFold && !n.folded(t)
 }
 
 // cancelKeyed applies a cancel that names the event time of what it cancels.
-func (n *narrator) cancelKeyed(c *told) {
+func (n *timelineBuilder) cancelKeyed(c *appliedEvent) {
 	key, precision := c.event.Cancels, c.event.CancelsPrecision
 	where := selects(c.event)
 	best, bestScore := -1, -1
-	for i := range n.told {
-		t := &n.told[i]
+	for i := range n.events {
+		t := &n.events[i]
 		if !n.target(c, t) || !sameTime(t.event.At, t.event.Precision, key, precision) {
 			continue
 		}
@@ -106,9 +106,9 @@ func (n *narrator) cancelKeyed(c *told) {
 	}
 	switch {
 	case best >= 0:
-		n.takeBack(c, &n.told[best], true)
+		n.takeBack(c, &n.events[best], true)
 	case n.how.FoldAt != 0 && key <= n.how.FoldAt:
-		c.fate, c.remarks = fateRefused, c.remarks|remarkTooLate
+		c.disposition, c.remarks = eventRefused, c.remarks|remarkTooLate
 	default:
 		n.wait(c)
 	}
@@ -116,24 +116,24 @@ func (n *narrator) cancelKeyed(c *told) {
 
 // cancelLatest applies the i-th event, a cancel without a join key: it takes the
 // latest event of its class that is left and was not later than itself.
-func (n *narrator) cancelLatest(i int) {
-	c := &n.told[i]
+func (n *timelineBuilder) cancelLatest(i int) {
+	c := &n.events[i]
 	for j := i - 1; j >= 0; j-- {
-		if earlier := &n.told[j]; sameCancel(earlier.event, c.event) && earlier.fate != fateDuplicate {
-			c.fate = earlier.fate // sent again under another identity
+		if earlier := &n.events[j]; sameCancel(earlier.event, c.event) && earlier.disposition != eventDuplicate {
+			c.disposition = earlier.disposition // sent again under another identity
 			return
 		}
 	}
 	until := c.event.At.Add(c.event.Precision.span())
 	where := selects(c.event)
 	best := -1
-	for j := range n.told {
-		t := &n.told[j]
-		if !n.target(c, t) || t.fate == fateCancelled || t.event.At >= until {
+	for j := range n.events {
+		t := &n.events[j]
+		if !n.target(c, t) || t.disposition == eventCancelled || t.event.At >= until {
 			continue
 		}
 		if best >= 0 {
-			b := &n.told[best]
+			b := &n.events[best]
 			if t.event.At < b.event.At {
 				continue
 			}
@@ -148,7 +148,7 @@ func (n *narrator) cancelLatest(i int) {
 		n.wait(c)
 		return
 	}
-	n.takeBack(c, &n.told[best], false)
+	n.takeBack(c, &n.events[best], false)
 }
 
 // sameCancel reports whether two cancels without a join key are one.
@@ -159,11 +159,11 @@ func sameCancel(a, b *event) bool {
 // takeBack cancels t and what was sent again of it. Of several events with the
 // same class, time and place those go that were recorded before the cancel was,
 // and at least the first; the others are the event issued anew (R6).
-func (n *narrator) takeBack(c, t *told, dead bool) {
-	var first *told
-	for i := range n.told {
-		o := &n.told[i]
-		if !n.reissueOf(o, t) || (!dead && o.fate == fateCancelled) {
+func (n *timelineBuilder) takeBack(c, t *appliedEvent, dead bool) {
+	var first *appliedEvent
+	for i := range n.events {
+		o := &n.events[i]
+		if !n.reissueOf(o, t) || (!dead && o.disposition == eventCancelled) {
 			continue
 		}
 		if first == nil || recorded(o.event) < recorded(first.event) {
@@ -171,43 +171,43 @@ func (n *narrator) takeBack(c, t *told, dead bool) {
 		}
 	}
 	made := recorded(c.event)
-	for i := range n.told {
-		o := &n.told[i]
+	for i := range n.events {
+		o := &n.events[i]
 		if n.reissueOf(o, t) && (o == first || recorded(o.event) <= made) {
-			o.fate = fateCancelled
+			o.disposition = eventCancelled
 		}
 	}
 }
 
 // reissueOf reports whether o has the class, the time and the place of t.
-func (n *narrator) reissueOf(o, t *told) bool {
+func (n *timelineBuilder) reissueOf(o, t *appliedEvent) bool {
 	return o == t || (o.event.Type == t.event.Type && o.event.At == t.event.At &&
-		o.fate != fateDuplicate && n.sameRoom(o.event.Place, t.event.Place))
+		o.disposition != eventDuplicate && n.sameRoom(o.event.Place, t.event.Place))
 }
 
 // wait keeps a cancel for the event that it is about.
-func (n *narrator) wait(c *told) {
-	c.fate, c.remarks = fateWaiting, c.remarks|remarkWaiting
+func (n *timelineBuilder) wait(c *appliedEvent) {
+	c.disposition, c.remarks = eventWaiting, c.remarks|remarkWaiting
 	n.waiting = append(n.waiting, c.event.ReceivedAt)
 }
 
 // voidAfterCancelledAdmit voids what hung on an admit that was cancelled, up to
 // the next live one (R4).
-func (n *narrator) voidAfterCancelledAdmit() {
+func (n *timelineBuilder) voidAfterCancelledAdmit() {
 	void := false
-	for i := range n.told {
-		t := &n.told[i]
+	for i := range n.events {
+		t := &n.events[i]
 		switch t.event.Type { //nolint:exhaustive // the others open no visit and need none
 		case A01, A04:
-			switch t.fate { //nolint:exhaustive // the others change nothing
-			case fateCancelled:
+			switch t.disposition { //nolint:exhaustive // the others change nothing
+			case eventCancelled:
 				void = true
-			case fateApplied:
+			case eventApplied:
 				void = false
 			}
 		case A02, A03, A06, A07:
-			if void && t.fate == fateApplied {
-				t.fate = fateVoided
+			if void && t.disposition == eventApplied {
+				t.disposition = eventVoided
 			}
 		}
 	}

@@ -63,7 +63,7 @@ func (u *Unit) takeCensus(in *intake, c *Census) {
 }
 
 // mark asks for what a census can change that names the rooms as they were known:
-// no story, and no stay that was over before the census before.
+// no timeline, and no stay that was over before the census before.
 func (t *taking) mark() {
 	u := t.unit
 	for _, v := range u.visits {
@@ -187,7 +187,7 @@ func (t *taking) unnamed(row *CensusRoom) {
 	if r == nil || t.seated[row.ID] {
 		return
 	}
-	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.story.newborn || u.cat.mayBeNewborn(row)) {
+	if b := r.at(t.at); b.kind == toVisit && !t.shown[b.v] && (!b.v.timeline.newborn || u.cat.mayBeNewborn(row)) {
 		t.show(b.v, row)
 		return
 	}
@@ -246,7 +246,7 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 // said there in that time is about that one.
 func (r *room) taken(v *visit, t Instant) bool {
 	return slices.ContainsFunc(r.sits, func(s sit) bool {
-		return s.v != v && !s.v.story.newborn && (s.To == 0 || s.To > t)
+		return s.v != v && !s.v.timeline.newborn && (s.To == 0 || s.To > t)
 	})
 }
 

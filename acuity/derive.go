@@ -13,7 +13,7 @@ func (u *Unit) derive() {
 		u.forgetDerived()
 		u.markAll()
 	}
-	u.retell()
+	u.rebuildTimelines()
 	u.chooseOccupants()
 	u.seat()
 	u.refer()
@@ -53,7 +53,7 @@ func (u *Unit) derive() {
 // change of the rooms known.
 func (u *Unit) markAll() {
 	for _, v := range u.visits {
-		u.markVisit(v, markRetell|markWeave)
+		u.markVisit(v, dirtyTimeline|markWeave)
 	}
 	for _, r := range u.rooms {
 		u.markRoom(r, markAdopt|markRebind|markRebuild)
@@ -63,32 +63,32 @@ func (u *Unit) markAll() {
 	}
 }
 
-// retell tells the marked visits anew.
-func (u *Unit) retell() {
+// rebuildTimelines builds the timelines of the marked visits.
+func (u *Unit) rebuildTimelines() {
 	if len(u.work.visits) == 0 && !u.work.parts {
 		return
 	}
 	u.work.parts = false
-	how := telling{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, TrustA08: u.setting().TrustA08Location}
+	how := timelineOptions{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, TrustA08: u.setting().TrustA08Location}
 	for i := 0; i < len(u.work.visits); i++ { // one may ask for others
 		v := u.work.visits[i]
-		v.marks &^= markRetell
+		v.marks &^= dirtyTimeline
 		how.FoldAt = v.FoldAt
 		moved := append(u.work.moved[:0], v.moves()...)
-		u.waits = u.waits || len(v.story.waiting) > 0
-		v.story.tell(v.events, how)
+		u.waits = u.waits || len(v.timeline.waiting) > 0
+		v.timeline.build(v.events, how)
 		v.primary = chosen{}
-		v.born = v.story.newborn
-		v.story.newborn = v.born || v.baby // until all are told
+		v.born = v.timeline.newborn
+		v.timeline.newborn = v.born || v.baby // until all are told
 		u.turnOver(moved, v.moves())
 		u.work.moved = moved
-		if len(v.story.waiting) > 0 {
+		if len(v.timeline.waiting) > 0 {
 			u.waits = true
 			if !v.cancels {
 				v.cancels, u.cancels = true, append(u.cancels, v)
 			}
 		}
-		u.work.withdrawn = v.story.withdrawn(&u.table, u.work.withdrawn[:0])
+		u.work.withdrawn = v.timeline.withdrawn(&u.table, u.work.withdrawn[:0])
 		replaceWithdrawn(u, v, u.work.withdrawn)
 		u.partake(v)
 		u.enlist(v)
@@ -96,9 +96,9 @@ func (u *Unit) retell() {
 	}
 	for _, list := range [...][]*visit{u.work.visits, u.parts} {
 		for _, v := range list {
-			if is := u.isNewborn(v); is != v.story.newborn {
+			if is := u.isNewborn(v); is != v.timeline.newborn {
 				moved := v.moves()
-				v.story.newborn, v.primary = is, chosen{}
+				v.timeline.newborn, v.primary = is, chosen{}
 				u.turnOver(moved, v.moves())
 				u.enlist(v)
 				u.markVisit(v, markWeave)

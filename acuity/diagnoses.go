@@ -11,7 +11,7 @@ type diagnosed struct {
 }
 
 // diagnose applies the diagnoses of an event to those of the visit.
-func (n *narrator) diagnose(t *told) {
+func (n *timelineBuilder) diagnose(t *appliedEvent) {
 	e := t.event
 	switch e.DiagnosisMode {
 	case DiagnosisNone:
@@ -39,7 +39,7 @@ func (n *narrator) diagnose(t *told) {
 
 // snapshot replaces the diagnoses by those of an event; what was there before
 // runs on.
-func (n *narrator) snapshot(t *told) {
+func (n *timelineBuilder) snapshot(t *appliedEvent) {
 	e, kept := t.event, n.diagnoses[:0]
 	for _, d := range n.diagnoses {
 		for i := range e.Diagnoses {
@@ -59,7 +59,7 @@ func (n *narrator) snapshot(t *told) {
 }
 
 // delta adds, updates or deletes one diagnosis (D1, D6).
-func (n *narrator) delta(t *told, d *Diagnosis) {
+func (n *timelineBuilder) delta(t *appliedEvent, d *Diagnosis) {
 	i := n.standing(d)
 	switch {
 	case d.Code == "":
@@ -74,7 +74,7 @@ func (n *narrator) delta(t *told, d *Diagnosis) {
 }
 
 // start begins a run. An onset after the receipt is no onset.
-func (n *narrator) start(t *told, d *Diagnosis, room int) {
+func (n *timelineBuilder) start(t *appliedEvent, d *Diagnosis, room int) {
 	run := diagnosed{Diagnosis: *d, Start: t.at, Last: t.at, Feed: t.event.Feed}
 	run.Delete = false
 	if d.OnsetAt != 0 && (t.event.ReceivedAt == 0 || d.OnsetAt <= t.event.ReceivedAt) {
@@ -87,7 +87,7 @@ func (n *narrator) start(t *told, d *Diagnosis, room int) {
 }
 
 // standing returns the index of the run of a diagnosis; -1: none.
-func (n *narrator) standing(d *Diagnosis) int {
+func (n *timelineBuilder) standing(d *Diagnosis) int {
 	for i := range n.diagnoses {
 		if sameDiagnosis(&n.diagnoses[i].Diagnosis, d) {
 			return i

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// standing lists the diagnoses of a story with the minutes of start and newest
+// standing lists the diagnoses of a timeline with the minutes of start and newest
 // statement.
-func standing(s story) string {
+func standing(s timeline) string {
 	var list []string
 	for _, d := range s.diagnoses {
 		list = append(list, fmt.Sprintf("%s %s-%s", d.Code, since(d.Start), since(d.Last)))
@@ -71,7 +71,7 @@ func TestDiagnosesOfAVisit(t *testing.T) {
 		"a registration of an inpatient carries them (R11)": {events: []Event{adt("a", A01, 0, "LD^1"), snapshot("b", A04, 9, "O13.3")}, want: "O13.3 9-9"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := standing(tell(kept(c.events), telling{SameRoom: testRooms})); got != c.want {
+			if got := standing(buildTimeline(kept(c.events), timelineOptions{SameRoom: testRooms})); got != c.want {
 				t.Errorf("got %q, want %q", got, c.want)
 			}
 		})
@@ -83,14 +83,14 @@ func TestBirthOfAVisit(t *testing.T) {
 		"Z37.0": {birth: true}, "z371": {birth: true}, "Z37": {birth: true}, "Z38.00": {}, "Z3A.37": {},
 		"O80": {}, "O82": {cesarean: true}, "O34.21": {}, "": {},
 	} {
-		s := tell(kept([]Event{with(adt("a", A01, 0, "LD^1"), withCodes(DiagnosisSnapshot, code))}), telling{})
+		s := buildTimeline(kept([]Event{with(adt("a", A01, 0, "LD^1"), withCodes(DiagnosisSnapshot, code))}), timelineOptions{})
 		if (s.birth == minute(0)) != want.birth || (s.birth != 0) != want.birth || s.cesarean != want.cesarean {
 			t.Errorf("%q: birth %v, cesarean %v", code, s.birth, s.cesarean)
 		}
-		s = tell(kept([]Event{with(adt("a", A01, 0, "LD^1"), func(e *Event) {
+		s = buildTimeline(kept([]Event{with(adt("a", A01, 0, "LD^1"), func(e *Event) {
 			withCodes(DiagnosisSnapshot, code)(e)
 			e.Diagnoses[0].System = SNOMED
-		})}), telling{})
+		})}), timelineOptions{})
 		if s.birth != 0 || s.cesarean {
 			t.Errorf("%q of SNOMED CT: birth %v, cesarean %v", code, s.birth, s.cesarean)
 		}

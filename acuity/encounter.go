@@ -155,7 +155,7 @@ func repeatsEvents(events []*Event, stored []event) bool {
 
 // dropEvents takes the events of a resource out of a visit.
 func (u *Unit) dropEvents(v *visit, resource string) {
-	kept := make([]event, 0, len(v.events)) // the story refers to those before
+	kept := make([]event, 0, len(v.events)) // the timeline refers to those before
 	for i := range v.events {
 		if v.events[i].Resource != resource {
 			kept = append(kept, v.events[i])
@@ -166,7 +166,7 @@ func (u *Unit) dropEvents(v *visit, resource string) {
 	u.indexKnown(v)
 	u.waits, u.past = true, nil // it may be a name now, and what was said of it waits
 	u.touch(v)
-	u.markVisit(v, markState|markRetell)
+	u.markVisit(v, markState|dirtyTimeline)
 }
 
 // unsee notes that events are no more. Of a run of equal places the first is
@@ -194,7 +194,7 @@ func (u *Unit) moveEvents(from, to *visit, resource string, list []event) {
 	for i := range list {
 		u.call(to, list[i].Encounter)
 	}
-	u.markVisit(to, markState|markRetell)
+	u.markVisit(to, markState|dirtyTimeline)
 	u.mergeNames(from, to)
 }
 

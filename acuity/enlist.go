@@ -10,14 +10,14 @@ import (
 func (u *Unit) visitOf(patient string, not *visit) *visit {
 	var best *visit
 	better := func(v *visit) bool {
-		if best == nil || v.story.open != best.story.open {
-			return best == nil || v.story.open
+		if best == nil || v.timeline.open != best.timeline.open {
+			return best == nil || v.timeline.open
 		}
-		return cmp.Or(cmp.Compare(v.story.openedAt, best.story.openedAt), cmp.Compare(v.ID, best.ID)) > 0
+		return cmp.Or(cmp.Compare(v.timeline.openedAt, best.timeline.openedAt), cmp.Compare(v.ID, best.ID)) > 0
 	}
 	look := func(name string) {
 		for _, v := range u.patients[name] {
-			if v != not && !v.story.newborn && better(v) {
+			if v != not && !v.timeline.newborn && better(v) {
 				best = v
 			}
 		}
@@ -32,10 +32,10 @@ func (u *Unit) visitOf(patient string, not *visit) *visit {
 // enlist keeps the indexes by patient and of newborns.
 func (u *Unit) enlist(v *visit) {
 	u.markNames(v)
-	if !v.isCalled(&v.story) {
+	if !v.isCalled(&v.timeline) {
 		u.markOthers(v)
 		u.delist(v)
-		for _, p := range append([]string{v.story.patient}, v.story.referred...) {
+		for _, p := range append([]string{v.timeline.patient}, v.timeline.referred...) {
 			if p != "" && !slices.Contains(v.names, p) {
 				v.names = append(v.names, p)
 				u.patients[p] = append(u.patients[p], v)
@@ -44,8 +44,8 @@ func (u *Unit) enlist(v *visit) {
 		u.markNames(v)
 		u.markOthers(v)
 	}
-	if v.story.newborn != v.baby {
-		v.baby = v.story.newborn
+	if v.timeline.newborn != v.baby {
+		v.baby = v.timeline.newborn
 		u.stir(v) // a statement is a mother's before it is a newborn's
 		if v.baby {
 			i, _ := slices.BinarySearchFunc(u.newborns, v.ID, byVisitID)
@@ -67,7 +67,7 @@ func (u *Unit) markOthers(v *visit) {
 	for _, n := range u.namesOf(slices.Clone(v.names)) {
 		for _, o := range u.patients[n] {
 			if o != v {
-				u.markVisit(o, markRetell)
+				u.markVisit(o, dirtyTimeline)
 			}
 		}
 	}
@@ -88,8 +88,8 @@ func (u *Unit) delist(v *visit) {
 	v.names = nil
 }
 
-// isCalled reports whether the index has the patient under her names in a story.
-func (v *visit) isCalled(s *story) bool {
+// isCalled reports whether the index has the patient under her names in a timeline.
+func (v *visit) isCalled(s *timeline) bool {
 	n := 0
 	if s.patient != "" {
 		n++

@@ -157,7 +157,7 @@ func (r *room) at(t Instant) binding {
 		s := &r.sits[i]
 		switch {
 		case !s.holds(t):
-		case !s.v.story.newborn:
+		case !s.v.timeline.newborn:
 			return binding{s.v, toVisit}
 		case newborn == nil:
 			newborn = s.v
@@ -184,7 +184,7 @@ func (r *room) at(t Instant) binding {
 func (r *room) firstAfter(from, to Instant) binding {
 	first, _ := slices.BinarySearchFunc(r.sits, from+1, func(s sit, at Instant) int { return cmp.Compare(s.From, at) })
 	for i := first; i < len(r.sits) && r.sits[i].From <= to; i++ {
-		if !r.sits[i].v.story.newborn {
+		if !r.sits[i].v.timeline.newborn {
 			return binding{r.sits[i].v, toVisit}
 		}
 	}
@@ -202,10 +202,10 @@ func (r *room) occupantEnd() Instant {
 	}
 	for i := range r.sits {
 		s := &r.sits[i]
-		if s.v == r.adopter && s.holds(r.Occupant.Last) && !s.v.story.newborn {
+		if s.v == r.adopter && s.holds(r.Occupant.Last) && !s.v.timeline.newborn {
 			return max(s.From, 1)
 		}
-		if s.From > r.Occupant.Last && !s.v.story.newborn {
+		if s.From > r.Occupant.Last && !s.v.timeline.newborn {
 			return s.From
 		}
 	}

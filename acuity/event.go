@@ -52,7 +52,7 @@ func (u *Unit) takeEvent(in *intake, i int, e *Event) (Outcome, string) {
 	}
 	if e.Type == EventOther {
 		u.remember(e, in.o.ReceivedAt)
-		return Ignored, fateOther.reason()
+		return Ignored, eventOther.reason()
 	}
 	id := e.Visit
 	if id == "" && e.Patient != "" {
@@ -101,9 +101,9 @@ func (u *Unit) store(in *intake, i int, e *Event, v *visit, id string) {
 	u.locate(stored.Prior, 1)
 	u.meet(in, i, stored.Place)
 	v.fold(u)
-	u.markVisit(v, markState|markRetell)
+	u.markVisit(v, markState|dirtyTimeline)
 	u.noteUnmappedDiagnoses(in, stored.Diagnoses)
-	in.events[i] = intakeEvent{v, e.ID, v.story.placedAt() != 0 && u.whereIs(v) == nil}
+	in.events[i] = intakeEvent{v, e.ID, v.timeline.placedAt() != 0 && u.whereIs(v) == nil}
 }
 
 // has reports whether the visit has an event.
@@ -156,7 +156,7 @@ func (u *Unit) note(s *SeenState) {
 	u.dirty.seen = append(u.dirty.seen, s)
 }
 
-// answerEvents tells what became of the events, now that the stories are told.
+// answerEvents tells what became of the events, now that the timelines are built.
 func (u *Unit) answerEvents(in *intake) {
 	counts := [Time + 1]int{}
 	for i := range in.Items {
@@ -165,11 +165,11 @@ func (u *Unit) answerEvents(in *intake) {
 			item.stands(u.whereIs(u.visitCalled(in.o.Events[i].Visit)))
 		} else if v := in.events[i].v; v != nil {
 			r := u.whereIs(v)
-			if t := v.toldOf(in.events[i].id, &in.o.Events[i]); t != nil {
-				switch reason := t.fate.reason(); {
-				case t.fate == fateDuplicate:
+			if t := v.appliedEventOf(in.events[i].id, &in.o.Events[i]); t != nil {
+				switch reason := t.disposition.reason(); {
+				case t.disposition == eventDuplicate:
 					item.Outcome = Duplicate
-				case t.fate == fateSameRoom && in.events[i].left && r != nil:
+				case t.disposition == eventSameRoom && in.events[i].left && r != nil:
 					// The transfer brings it back (X3).
 				case reason != "":
 					item.Outcome, item.Reason = Ignored, reason
@@ -225,10 +225,10 @@ func (u *Unit) meet(in *intake, i int, l *Location) {
 	}
 }
 
-// toldOf returns what became of an event of the visit.
-func (v *visit) toldOf(id string, e *Event) *told {
-	for i := range v.story.told {
-		t := &v.story.told[i]
+// appliedEventOf returns what became of an event of the visit.
+func (v *visit) appliedEventOf(id string, e *Event) *appliedEvent {
+	for i := range v.timeline.events {
+		t := &v.timeline.events[i]
 		if t.event.ID == id && (id != "" || t.event.At == e.At && t.event.Type == e.Type) {
 			return t
 		}

@@ -87,7 +87,7 @@ func (u *Unit) arrivals(s *Snapshot) {
 		}
 	}
 	for _, v := range u.touchedAfter(to - hourOf) {
-		if v.story.newborn || v.Touched <= to-hourOf {
+		if v.timeline.newborn || v.Touched <= to-hourOf {
 			continue
 		}
 		if at := v.cameAt(); at > to-hourOf && at <= to {
@@ -108,7 +108,7 @@ func (u *Unit) arrivals(s *Snapshot) {
 // cameAt returns when the visit became known to be here: when it was opened, or
 // when that was heard of, whichever is later; 0: it never was.
 func (v *visit) cameAt() Instant {
-	if v.story.openedAt == 0 {
+	if v.timeline.openedAt == 0 {
 		if len(v.Stays) > 0 {
 			return v.Stays[0].First
 		}
@@ -116,11 +116,11 @@ func (v *visit) cameAt() Instant {
 	}
 	heard := Instant(0)
 	for i := range v.events {
-		if e := &v.events[i]; e.At >= v.story.openedAt {
+		if e := &v.events[i]; e.At >= v.timeline.openedAt {
 			heard = Soonest(heard, e.ReceivedAt)
 		}
 	}
-	return max(v.story.openedAt, heard)
+	return max(v.timeline.openedAt, heard)
 }
 
 // kind is with what a visit begins that is in a stage.

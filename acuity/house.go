@@ -117,10 +117,10 @@ func (u *Unit) isOver(v *visit, now Instant) bool {
 	if v.isName() {
 		return v.threads.size+len(v.filed) == 0
 	}
-	if v.story.closedAt.Add(backfillDays) > now && v.feed() == ChannelBatch {
+	if v.timeline.closedAt.Add(backfillDays) > now && v.feed() == ChannelBatch {
 		return false
 	}
-	return max(v.Touched, v.story.closedAt).Add(forgetVisit) <= now
+	return max(v.Touched, v.timeline.closedAt).Add(forgetVisit) <= now
 }
 
 // forget drops visits. The rooms that they made known stay in the unit. Each list of
@@ -154,7 +154,7 @@ func (u *Unit) forget(over []*visit) {
 	}
 	for _, v := range over {
 		u.slots.leave(v)
-		v.marks |= markRetell | markWeave | markState // it is on no list from now on
+		v.marks |= dirtyTimeline | markWeave | markState // it is on no list from now on
 	}
 }
 
@@ -261,7 +261,7 @@ func (v *visit) fold(u *Unit) {
 	old, rest := order[:n], order[n:]
 	u.unsee(old)
 	until := max(v.FoldAt, old[n-1].At)
-	s := tell(old, telling{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
+	s := buildTimeline(old, timelineOptions{SameRoom: u.table.sameRoom, IsWard: u.table.isWard, FoldAt: v.FoldAt, TrustA08: u.setting().TrustA08Location})
 	v.Folded += int32(n) //nolint:gosec // at most capEvents
 	v.FoldAt = until
 	v.events = append(u.shared.keepEvents(v.base(&s)), rest...)
@@ -273,8 +273,8 @@ func (v *visit) fold(u *Unit) {
 	u.weigh(v)
 }
 
-// base returns the events that tell a story again, in short.
-func (v *visit) base(s *story) []Event {
+// base returns the fewest events that give the state at the end of a timeline.
+func (v *visit) base(s *timeline) []Event {
 	if len(s.stays) == 0 && !s.open && s.closedAt == 0 {
 		return nil
 	}
@@ -282,8 +282,8 @@ func (v *visit) base(s *story) []Event {
 		ID: foldedID, Type: A01, At: max(s.openedAt, 1), Visit: v.ID, Patient: cmp.Or(s.patient, append(s.referred, "")[0]), MotherVisit: s.motherVisit,
 		MotherPatient: s.motherPatient, Class: s.class, Service: s.service, Newborn: s.newborn, Babies: s.babies,
 	}
-	for i := range s.told {
-		if t := &s.told[i]; t.fate == fateApplied {
+	for i := range s.events {
+		if t := &s.events[i]; t.disposition == eventApplied {
 			e.ReceivedAt = max(e.ReceivedAt, t.event.ReceivedAt)
 			e.Feed = t.event.Feed
 			if t.event.Primary != 0 {

@@ -76,7 +76,7 @@ func (u *Unit) markTold() {
 	for _, v := range u.visits {
 		for i := range v.events {
 			if e := &v.events[i]; changed[*e.Place] || changed[*e.Prior] {
-				u.markVisit(v, markRetell|markWeave)
+				u.markVisit(v, dirtyTimeline|markWeave)
 				break
 			}
 		}

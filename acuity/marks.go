@@ -4,17 +4,17 @@ package acuity
 type mark uint16
 
 const (
-	markRetell   mark = 1 << iota // visit: tell the story anew
-	markWeave                     // visit: join story and censuses anew
-	markAdopt                     // room: find anew who the occupant is
-	markRebind                    // room: find anew whose the statements are
-	markRebuild                   // room: make the chart anew
-	markProgress                  // room: bring the chart up to what was said of the lone patient
-	markJudge                     // room: judge the chart anew
-	markHeard                     // room: statements came
-	markTouched                   // room: the input is about it
-	markState                     // either: the record is to be written
-	markView                      // room: the chart is to be written
+	dirtyTimeline mark = 1 << iota // visit: build the timeline anew
+	markWeave                      // visit: join timeline and censuses anew
+	markAdopt                      // room: find anew who the occupant is
+	markRebind                     // room: find anew whose the statements are
+	markRebuild                    // room: make the chart anew
+	markProgress                   // room: bring the chart up to what was said of the lone patient
+	markJudge                      // room: judge the chart anew
+	markHeard                      // room: statements came
+	markTouched                    // room: the input is about it
+	markState                      // either: the record is to be written
+	markView                       // room: the chart is to be written
 )
 
 // work lists what is marked, in the order of marking.
@@ -107,7 +107,7 @@ func (u *Unit) markRoom(r *room, m mark) {
 func (u *Unit) markVisit(v *visit, m mark) {
 	fresh := m &^ v.marks
 	v.marks |= m
-	if fresh&markRetell != 0 {
+	if fresh&dirtyTimeline != 0 {
 		u.work.visits = append(u.work.visits, v)
 	}
 	if fresh&markWeave != 0 {

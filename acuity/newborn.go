@@ -7,7 +7,7 @@ func (u *Unit) admitAlone(r *room) {
 	if len(r.chart.Patients) > 0 {
 		return
 	}
-	i := slices.IndexFunc(u.work.present, func(s sit) bool { return s.v.story.newborn })
+	i := slices.IndexFunc(u.work.present, func(s sit) bool { return s.v.timeline.newborn })
 	if i < 0 {
 		return
 	}
@@ -27,7 +27,7 @@ func (u *Unit) admitAlone(r *room) {
 func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts) {
 	baby, unnamed := uint8(0), 0
 	for _, s := range u.work.present {
-		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+		if !s.v.timeline.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
@@ -64,7 +64,7 @@ func (u *Unit) addBabies(r *room, e *episode, mother *visit, facts *CensusFacts)
 // isOf reports whether a newborn in the room belongs to the entry of a mother:
 // its own if she is here, else the one who came last; nil: there is no mother.
 func (u *Unit) isOf(r *room, v, mother *visit) bool {
-	if v.mother != nil && !v.mother.story.newborn && u.whereIs(v.mother) == r {
+	if v.mother != nil && !v.mother.timeline.newborn && u.whereIs(v.mother) == r {
 		return mother == v.mother
 	}
 	return mother == u.work.last
@@ -77,7 +77,7 @@ func (r *room) seePresent(w *work) {
 	var patients, newborns int
 	for i := len(r.here) - 1; i >= 0 && (patients < capPresent || newborns < capPresent); i-- {
 		n := &patients
-		if v := r.here[i].v; v.story.newborn {
+		if v := r.here[i].v; v.timeline.newborn {
 			n = &newborns
 		} else if w.last == nil {
 			w.last = v
@@ -118,7 +118,7 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 		return c, ByADT
 	}
 	if born == 0 {
-		born = v.story.openedAt // as for its mother (X14)
+		born = v.timeline.openedAt // as for its mother (X14)
 	}
 	return primaryOf(&careFacts{Newborn: true, At: s.From, PlacedAt: s.From, Born: born, Label: r.Label, Area: r.Area}), ByADT
 }
@@ -127,13 +127,13 @@ func (u *Unit) newbornPrimary(r *room, s sit, facts *CensusFacts) (choice, Evide
 func (u *Unit) addBabyEvidence(r *room, p *PatientChart, mother *visit) {
 	baby := uint8(0)
 	for _, s := range u.work.present {
-		if !s.v.story.newborn || !u.isOf(r, s.v, mother) {
+		if !s.v.timeline.newborn || !u.isOf(r, s.v, mother) {
 			continue
 		}
 		baby++
 		e := &u.work.episode
 		u.gather(e, binding{s.v, toVisit}, r)
-		e.diagnoses = append(e.diagnoses[:0], s.v.story.diagnoses...)
+		e.diagnoses = append(e.diagnoses[:0], s.v.timeline.diagnoses...)
 		e.addConditions()
 		e.state(u.factsOf(s.v))
 		e.primaries, e.babies = e.primaries[:0], 0

@@ -10,13 +10,13 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every order of the events of every story above tells the same story.
+// Every order of the events of every story above tells the same timeline.
 func TestTellInAnyOrder(t *testing.T) {
 	for name, c := range stories {
 		c.how.SameRoom = testRooms
-		want := tell(kept(c.events), c.how)
+		want := buildTimeline(kept(c.events), c.how)
 		permute(slices.Clone(c.events), func(events []Event) {
-			if got := tell(kept(events), c.how); !reflect.DeepEqual(got, want) {
+			if got := buildTimeline(kept(events), c.how); !reflect.DeepEqual(got, want) {
 				t.Fatalf("%s: another order tells\n%s\nfor\n%s", name, outline(got), outline(want))
 			}
 		})
@@ -42,12 +42,12 @@ func TestTellWholeVisitInAnyOrder(t *testing.T) {
 	}
 	for name, events := range visits {
 		t.Run(name, func(t *testing.T) {
-			how := telling{SameRoom: testRooms}
-			want := tell(kept(events), how)
+			how := timelineOptions{SameRoom: testRooms}
+			want := buildTimeline(kept(events), how)
 			table := &roomTable{}
 			primary := want.primary(table, 0, false)
 			permute(slices.Clone(events), func(events []Event) {
-				got := tell(kept(events), how)
+				got := buildTimeline(kept(events), how)
 				if outline(got) != outline(want) || !reflect.DeepEqual(got.diagnoses, want.diagnoses) || got.primary(table, 0, false) != primary {
 					t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 				}
@@ -126,28 +126,28 @@ func anyEvents(t *rapid.T) []Event {
 func TestTellOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
-		how := telling{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
-		want := tell(kept(events), how)
+		how := timelineOptions{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
+		want := buildTimeline(kept(events), how)
 		shuffled := slices.Clone(events)
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
 		r.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
-		if got := tell(kept(shuffled), how); !reflect.DeepEqual(got, want) {
+		if got := buildTimeline(kept(shuffled), how); !reflect.DeepEqual(got, want) {
 			t.Fatalf("another order tells\n%s\nfor\n%s", outline(got), outline(want))
 		}
 	})
 }
 
-// facts is a story without what is told of each event.
-func facts(s story) string {
-	s.told = nil
+// facts is a timeline without what is told of each event.
+func facts(s timeline) string {
+	s.events = nil
 	return fmt.Sprintf("%s %+v %v %v", outline(s), s.diagnoses, s.birth, s.cesarean)
 }
 
 func TestTellReplayChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
-		how := telling{SameRoom: testRooms}
-		once, twice := tell(kept(events), how), tell(kept(append(slices.Clone(events), events...)), how)
+		how := timelineOptions{SameRoom: testRooms}
+		once, twice := buildTimeline(kept(events), how), buildTimeline(kept(append(slices.Clone(events), events...)), how)
 		if facts(once) != facts(twice) || once.primary(&roomTable{}, 0, false) != twice.primary(&roomTable{}, 0, false) {
 			t.Fatalf("twice tells\n%s\nfor\n%s", outline(twice), outline(once))
 		}
@@ -166,15 +166,15 @@ func TestTellCancelRestores(t *testing.T) {
 		if rapid.Bool().Draw(t, "admit") {
 			kind, undo = A01, A11
 		}
-		table, how := &roomTable{}, telling{SameRoom: testRooms}
+		table, how := &roomTable{}, timelineOptions{SameRoom: testRooms}
 		at := rapid.IntRange(20, 30).Draw(t, "at") // after all others: nothing else hangs on it
 		place := rapid.SampledFrom([]string{"LD^9", "OR^1", "MBU^8"}).Draw(t, "place")
 		key := at
 		if rapid.Bool().Draw(t, "without key") {
 			key = -1
 		}
-		before := tell(kept(events), how)
-		after := tell(kept(append(slices.Clone(events), adt("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
+		before := buildTimeline(kept(events), how)
+		after := buildTimeline(kept(append(slices.Clone(events), adt("x", kind, at, place), cancel("y", undo, at+2, key, place))), how)
 		if facts(before) != facts(after) || before.primary(table, 0, false) != after.primary(table, 0, false) {
 			t.Fatalf("cancelled event left\n%s\nfor\n%s", outline(after), outline(before))
 		}

@@ -10,7 +10,7 @@ import (
 // patient (clinical-decisions F12), whichever of the two is told first.
 func (u *Unit) partake(v *visit) {
 	i, was := slices.BinarySearchFunc(u.parts, v.ID, byVisitID)
-	is := v.story.motherVisit != "" && !v.born
+	is := v.timeline.motherVisit != "" && !v.born
 	switch {
 	case is && !was:
 		u.parts = slices.Insert(u.parts, i, v)
@@ -33,12 +33,12 @@ func (u *Unit) isNewborn(v *visit) bool { return v.born || u.isNeonate(v) || u.b
 
 // isNeonate reports whether a Patient that was told apart says so.
 func (u *Unit) isNeonate(v *visit) bool {
-	if len(u.referents) == 0 || v.story.openedAt == 0 {
+	if len(u.referents) == 0 || v.timeline.openedAt == 0 {
 		return false
 	}
 	return slices.ContainsFunc(u.namesOf(slices.Clone(v.names)), func(name string) bool {
 		r := u.referents[name]
-		return r != nil && r.isNeonate() && v.story.openedAt <= r.UpdatedAt.Add(neonateFor)
+		return r != nil && r.isNeonate() && v.timeline.openedAt <= r.UpdatedAt.Add(neonateFor)
 	})
 }
 
@@ -64,7 +64,7 @@ func (r *Referent) ofPerson() bool { return r.isNeonate() || r.birthOrder() != 0
 // orderOf returns the order of birth of a newborn, as a Patient that was told apart says
 // it; 0: none does.
 func (u *Unit) orderOf(v *visit) (order uint8) {
-	if len(u.referents) == 0 || !v.story.newborn {
+	if len(u.referents) == 0 || !v.timeline.newborn {
 		return 0
 	}
 	for _, name := range u.namesOf(slices.Clone(v.names)) {
@@ -80,15 +80,15 @@ func (u *Unit) orderOf(v *visit) (order uint8) {
 // mother by reference are no two, so one of the two must be known by both, or both by
 // what Encounters call them.
 func (u *Unit) bornOf(v *visit) bool {
-	whole := u.visitCalled(v.story.motherVisit)
-	if v.story.motherVisit == "" || whole == nil || whole == v {
+	whole := u.visitCalled(v.timeline.motherVisit)
+	if v.timeline.motherVisit == "" || whole == nil || whole == v {
 		return false
 	}
 	names, others := u.namesOf(slices.Clone(v.names)), u.namesOf(slices.Clone(whole.names))
 	if len(names) == 0 || len(others) == 0 {
 		return false
 	}
-	alike := len(v.story.referred) > 0 && len(whole.story.referred) > 0
+	alike := len(v.timeline.referred) > 0 && len(whole.timeline.referred) > 0
 	if !alike && len(names) == 1 && len(others) == 1 {
 		return false
 	}

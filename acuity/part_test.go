@@ -19,19 +19,19 @@ func TestNeonate(t *testing.T) {
 	u.Apply(ofReferents(at, Referent{Name: "ref", UpdatedAt: At(at), Codings: []Coding{Neonate}}), 1)
 	admitted(u, "birth", at.Add(time.Hour), 2)
 	admitted(u, "again", at.Add(48*time.Hour), 3)
-	if !u.visits["birth"].story.newborn || u.visits["again"].story.newborn || len(u.newborns) != 1 {
-		t.Errorf("birth %v, again %v", u.visits["birth"].story.newborn, u.visits["again"].story.newborn)
+	if !u.visits["birth"].timeline.newborn || u.visits["again"].timeline.newborn || len(u.newborns) != 1 {
+		t.Errorf("birth %v, again %v", u.visits["birth"].timeline.newborn, u.visits["again"].timeline.newborn)
 	}
 	if len(u.moves) != 1 {
 		t.Errorf("%d moves, want that of the second stay", len(u.moves))
 	}
 	told := at.Add(49 * time.Hour)
 	u.Apply(ofReferents(told, Referent{Name: "ref", UpdatedAt: At(told), Codings: []Coding{Neonate}}), 4)
-	if !u.visits["again"].story.newborn || len(u.moves) != 0 {
-		t.Errorf("told again: %v, %d moves", u.visits["again"].story.newborn, len(u.moves))
+	if !u.visits["again"].timeline.newborn || len(u.moves) != 0 {
+		t.Errorf("told again: %v, %d moves", u.visits["again"].timeline.newborn, len(u.moves))
 	}
 	u.Apply(ofReferents(told.Add(time.Minute), Referent{Name: "ref", Patient: "number", UpdatedAt: At(told.Add(time.Minute))}), 5)
-	if u.visits["again"].story.newborn || len(u.newborns) != 0 || len(u.moves) != 1 {
+	if u.visits["again"].timeline.newborn || len(u.newborns) != 0 || len(u.moves) != 1 {
 		t.Errorf("taken back: %d newborns, %d moves", len(u.newborns), len(u.moves))
 	}
 }

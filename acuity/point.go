@@ -11,8 +11,8 @@ type point struct {
 // thread fills the weaving of a visit.
 func (u *Unit) thread(v *visit, w *weaving) {
 	*w = weaving{spans: w.spans[:0], points: w.points[:0], voices: w.voices[:0], times: w.times[:0]}
-	for i := range v.story.stays {
-		s := &v.story.stays[i]
+	for i := range v.timeline.stays {
+		s := &v.timeline.stays[i]
 		w.spans = append(w.spans, sojourn{placement: u.table.of(s.place()), From: s.From, To: s.To})
 		if s.Placing.saysNothingOfPlace(u.table.isWard) {
 			continue // where a census saw the visit, it is (F2)
@@ -28,12 +28,12 @@ func (u *Unit) thread(v *visit, w *weaving) {
 	if !u.facts.HasCensus && len(v.Stays) == 0 {
 		return
 	}
-	for i := range v.story.told {
-		switch t := &v.story.told[i]; {
-		case t.event.Type == A03 && (t.fate == fateApplied || t.fate == fateClosedAlready):
+	for i := range v.timeline.events {
+		switch t := &v.timeline.events[i]; {
+		case t.event.Type == A03 && (t.disposition == eventApplied || t.disposition == eventClosedAlready):
 			w.points = append(w.points, point{At: t.at}) // also of a visit that only a census has in a room
-		case t.fate == fateApplied && isCancel(t.event.Type):
-			p := point{At: min(recorded(t.event), t.event.ReceivedAt), About: v.story.takenBack(t)}
+		case t.disposition == eventApplied && isCancel(t.event.Type):
+			p := point{At: min(recorded(t.event), t.event.ReceivedAt), About: v.timeline.takenBack(t)}
 			if _, there := w.byADT(p.At); there || t.event.Type != A13 { // it never makes anybody leave
 				w.points = append(w.points, p)
 			}
@@ -52,11 +52,11 @@ func (e *event) saysNothingOfPlace(isWard func(*Location) bool) bool {
 }
 
 // takenBack returns the time of the newest event that a cancel took back.
-func (s *story) takenBack(c *told) Instant {
+func (s *timeline) takenBack(c *appliedEvent) Instant {
 	last := Instant(0)
-	for i := range s.told {
-		t, key := &s.told[i], c.event.Cancels
-		if t.fate != fateCancelled || !cancels(c.event.Type, t.event.Type) {
+	for i := range s.events {
+		t, key := &s.events[i], c.event.Cancels
+		if t.disposition != eventCancelled || !cancels(c.event.Type, t.event.Type) {
 			continue
 		}
 		if key == 0 && t.at <= c.at || key != 0 && sameTime(t.event.At, t.event.Precision, key, c.event.CancelsPrecision) {

@@ -131,14 +131,14 @@ func (f *careFacts) circumstances() circumstance {
 // starts anew with another (R13), with a conversion, and with an admission to
 // another area (R11). An explicit primary holds for the area it was given in
 // (X12). Births that other feeds know of are passed in; 0 and false: none.
-func (s *story) primary(t *roomTable, birth Instant, cesarean bool) choice {
+func (s *timeline) primary(t *roomTable, birth Instant, cesarean bool) choice {
 	if !s.open {
 		return choice{}
 	}
 	p := primaryFold{story: s, table: t, birth: birth, cesarean: cesarean}
-	for i := range s.told {
-		step := &s.told[i]
-		if step.fate != fateApplied && step.fate != fateSameRoom || isCancel(step.event.Type) {
+	for i := range s.events {
+		step := &s.events[i]
+		if step.disposition != eventApplied && step.disposition != eventSameRoom || isCancel(step.event.Type) {
 			continue
 		}
 		if p.last != nil && birth != 0 && p.last.at < birth && birth <= step.at {
@@ -152,7 +152,7 @@ func (s *story) primary(t *roomTable, birth Instant, cesarean bool) choice {
 
 // primaryFold follows the primary of a visit along its events.
 type primaryFold struct {
-	story    *story
+	story    *timeline
 	table    *roomTable
 	birth    Instant // by other feeds
 	cesarean bool    // by other feeds, or by an operation
@@ -161,11 +161,11 @@ type primaryFold struct {
 	explicit Factor
 	here     area
 	where    string // point of care; tells areas of unknown kind apart
-	last     *told
+	last     *appliedEvent
 }
 
 // step takes the next event.
-func (p *primaryFold) step(t *told) {
+func (p *primaryFold) step(t *appliedEvent) {
 	e := t.event
 	if t.closes {
 		*p = primaryFold{story: p.story, table: p.table, birth: p.birth, cesarean: p.cesarean}
@@ -178,7 +178,7 @@ func (p *primaryFold) step(t *told) {
 		}
 		return
 	}
-	if t.fate == fateSameRoom {
+	if t.disposition == eventSameRoom {
 		return
 	}
 	f := p.facts(t, t.at)
@@ -224,7 +224,7 @@ func (p *primaryFold) set(c choice, restart bool) {
 }
 
 // facts returns what is known of the patient right after an event.
-func (p *primaryFold) facts(t *told, at Instant) careFacts {
+func (p *primaryFold) facts(t *appliedEvent, at Instant) careFacts {
 	here := &p.story.stays[t.stay]
 	place := p.table.find(here.place())
 	f := careFacts{

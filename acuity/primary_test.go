@@ -267,7 +267,7 @@ func TestPrimaryOfAVisit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := tell(kept(c.events), telling{SameRoom: testRooms})
+			s := buildTimeline(kept(c.events), timelineOptions{SameRoom: testRooms})
 			birth := Instant(0)
 			if c.birth != 0 {
 				birth = minute(c.birth)
@@ -285,12 +285,12 @@ func TestPrimaryBySite(t *testing.T) {
 	rooms.site([]siteLocation{{PointOfCare: "TUB", Primary: mustFactor(t, "labor-ia")}})
 	rooms.know(7, "Sky", "L&D")
 	for place, want := range map[string]string{"TUB^1": "labor-ia", "XX^Sky": "labor-standard", "MBU^2": "pp-couplet"} {
-		s := tell(kept([]Event{adt("a", A01, 0, place)}), telling{})
+		s := buildTimeline(kept([]Event{adt("a", A01, 0, place)}), timelineOptions{})
 		if got := s.primary(rooms, 0, false); got.Factor.ID() != want {
 			t.Errorf("%s: %s by %s, want %s", place, got.Factor.ID(), got.AssignedBy, want)
 		}
 	}
-	s := tell(kept([]Event{with(adt("a", A01, 0, ""), func(e *Event) { e.Place = Location{HasRoomID: true, RoomID: 7} })}), telling{})
+	s := buildTimeline(kept([]Event{with(adt("a", A01, 0, ""), func(e *Event) { e.Place = Location{HasRoomID: true, RoomID: 7} })}), timelineOptions{})
 	if got := s.primary(rooms, 0, false); got.Factor.ID() != "labor-standard" || got.Assumed {
 		t.Errorf("by room id: %+v", got)
 	}

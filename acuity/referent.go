@@ -223,7 +223,7 @@ func (u *Unit) markPerson(r *Referent) {
 			u.markReferral(r)
 		}
 		for _, v := range u.patients[n] {
-			u.markVisit(v, markRetell)
+			u.markVisit(v, dirtyTimeline)
 		}
 	}
 }

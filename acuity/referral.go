@@ -133,7 +133,7 @@ func (r *referral) newest() map[string]Instant {
 func (u *Unit) bindPatient(r *referral, at Instant) *visit {
 	var best *visit
 	rank := func(v *visit) int {
-		s := &v.story
+		s := &v.timeline
 		switch {
 		case s.openedAt == 0:
 			return 0
@@ -149,13 +149,13 @@ func (u *Unit) bindPatient(r *referral, at Instant) *visit {
 		if x == 0 || best == nil {
 			return x > 0
 		}
-		if v.story.newborn != best.story.newborn {
-			return best.story.newborn
+		if v.timeline.newborn != best.timeline.newborn {
+			return best.timeline.newborn
 		}
 		if y := rank(best); x != y {
 			return x > y
 		}
-		later := cmp.Or(cmp.Compare(v.story.openedAt, best.story.openedAt), cmp.Compare(v.ID, best.ID))
+		later := cmp.Or(cmp.Compare(v.timeline.openedAt, best.timeline.openedAt), cmp.Compare(v.ID, best.ID))
 		if x == 1 {
 			return later < 0
 		}

@@ -60,7 +60,7 @@ const recallDaily = 2000
 func (u *Unit) forgetDerived() {
 	past := u.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | markRetell | markWeave)}
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | markWeave)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {

@@ -20,7 +20,7 @@ func (u *Unit) seat() {
 		return
 	}
 	for _, v := range u.work.weave {
-		if !v.story.newborn {
+		if !v.timeline.newborn {
 			u.move(v, u.weave(v, &u.work.weaving, u.work.spans[:0]))
 		}
 	}
@@ -55,39 +55,39 @@ func (u *Unit) weaveNewborn(v *visit) []sojourn {
 	own := u.weave(v, &u.work.weaving, u.work.own[:0])
 	u.work.own = own
 	v.bornTo(u.motherOf(v))
-	if v.mother == nil || v.story.openedAt == 0 {
+	if v.mother == nil || v.timeline.openedAt == 0 {
 		return append(u.work.spans[:0], own...)
 	}
 	if len(own) > 0 && own[len(own)-1].Kind == nowhere {
 		own = own[:len(own)-1]
 	}
-	return withMother(own, v.mother.spans, v.story.openedAt, v.story.closedAt, u.work.spans[:0])
+	return withMother(own, v.mother.spans, v.timeline.openedAt, v.timeline.closedAt, u.work.spans[:0])
 }
 
 // motherOf returns the mother's visit of a newborn, by the links that were sent,
 // never by name; without one, whoever was in the room that it was placed in.
 func (u *Unit) motherOf(v *visit) *visit {
-	if id := v.story.motherVisit; id != "" && id != v.ID {
+	if id := v.timeline.motherVisit; id != "" && id != v.ID {
 		if m := u.visitCalled(id); m != nil && m != v {
 			return m
 		}
 	}
-	if p := v.story.motherPatient; p != "" {
+	if p := v.timeline.motherPatient; p != "" {
 		if m := u.visitOf(p, v); m != nil {
 			return m
 		}
 	}
-	if v.story.motherVisit != "" || v.story.motherPatient != "" || len(v.story.stays) == 0 {
+	if v.timeline.motherVisit != "" || v.timeline.motherPatient != "" || len(v.timeline.stays) == 0 {
 		return nil
 	}
-	s := &v.story.stays[len(v.story.stays)-1]
+	s := &v.timeline.stays[len(v.timeline.stays)-1]
 	p := u.table.of(s.place())
 	if p.Kind != inRoom {
 		return nil
 	}
 	if r := u.room(p.Room); r != nil {
 		for _, m := range slices.Backward(r.sits) {
-			if m.holds(s.From) && !m.v.story.newborn {
+			if m.holds(s.From) && !m.v.timeline.newborn {
 				return m.v
 			}
 		}

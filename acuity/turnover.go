@@ -5,10 +5,10 @@ import "slices"
 // moves returns those of a visit that count for turnover: none of a newborn, perhaps not
 // one by its own events, since that counts mothers (R12).
 func (v *visit) moves() []Instant {
-	if v.story.newborn {
+	if v.timeline.newborn {
 		return nil
 	}
-	return v.story.moves
+	return v.timeline.moves
 }
 
 // turnOver notes that the moves of a visit are others than they were: mostly one came.

@@ -11,7 +11,7 @@ import (
 //
 // Facts are in the records of state.go and change by an observation, or by
 // housekeeping on the hospital's clock. All else is derived, in four steps that
-// each look only at what the step before has changed: the story of a visit, its
+// each look only at what the step before has changed: the timeline of a visit, its
 // stays in rooms, the clinical statements that belong to it, the chart of a room.
 type Unit struct {
 	hospital string
@@ -106,35 +106,35 @@ const asIs = -2
 // visit is a visit with what is derived for it.
 type visit struct {
 	visitFacts
-	slot    int32   // see slots
-	threads threads // statements settled with it
-	filed   []filed // statements of resources, in order of arrival
-	story   story
-	spans   []sojourn // stays by ADT and census together, ascending
-	ended   Instant   // see weaving.ended
-	claimed *room     // where it may be the occupant without visit
-	adopts  *room     // where it is
-	mother  *visit    // of a newborn
-	babies  []*visit  // whose mother she is
-	folds   *folds
-	primary chosen
-	names   []string // as in the index by patient
-	born    bool     // a newborn, as its events say
-	order   uint8    // of birth, of a newborn of whom a Patient was told apart
-	baby    bool     // as in the index of newborns
-	lost    bool     // as in the count of those without a room
-	recent  bool     // as in the list of those that were touched
-	gone    bool     // forgotten
-	bytes   int      // of its facts, about
-	babyAt  int      // its place among the babies of its mother
-	watched bool     // housekeeping is to look at it
-	cancels bool     // as in the list of those of which cancels may wait
+	slot     int32   // see slots
+	threads  threads // statements settled with it
+	filed    []filed // statements of resources, in order of arrival
+	timeline timeline
+	spans    []sojourn // stays by ADT and census together, ascending
+	ended    Instant   // see weaving.ended
+	claimed  *room     // where it may be the occupant without visit
+	adopts   *room     // where it is
+	mother   *visit    // of a newborn
+	babies   []*visit  // whose mother she is
+	folds    *folds
+	primary  chosen
+	names    []string // as in the index by patient
+	born     bool     // a newborn, as its events say
+	order    uint8    // of birth, of a newborn of whom a Patient was told apart
+	baby     bool     // as in the index of newborns
+	lost     bool     // as in the count of those without a room
+	recent   bool     // as in the list of those that were touched
+	gone     bool     // forgotten
+	bytes    int      // of its facts, about
+	babyAt   int      // its place among the babies of its mother
+	watched  bool     // housekeeping is to look at it
+	cancels  bool     // as in the list of those of which cancels may wait
 	// withdrawn is as in the index of the unit.
 	withdrawn []withdrawn
 	marks     mark
 }
 
-// chosen is a primary by a story.
+// chosen is a primary by a timeline.
 type chosen struct {
 	known, cesarean bool
 	birth           Instant
@@ -290,7 +290,7 @@ func (u *Unit) visit(id string) *visit {
 		u.visits[v.ID] = v
 		u.slots.take(v)
 		u.indexKnown(v)
-		u.markVisit(v, markState|markRetell)
+		u.markVisit(v, markState|dirtyTimeline)
 	}
 	return v
 }

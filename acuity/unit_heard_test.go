@@ -209,7 +209,7 @@ func TestStatementsAreSettledOneByOne(t *testing.T) {
 // the others.
 func TestWhoWasInARoom(t *testing.T) {
 	mother, first, last := &visit{}, &visit{}, &visit{}
-	first.story.newborn, last.story.newborn = true, true
+	first.timeline.newborn, last.timeline.newborn = true, true
 	for name, c := range map[string]struct {
 		sits []sit
 		want *visit

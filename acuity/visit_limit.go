@@ -44,7 +44,7 @@ func (u *Unit) forgetEarly(o *Observation) bool {
 			over = append(over, v)
 		}
 	}
-	last := func(v *visit) Instant { return max(v.Touched, v.story.closedAt) }
+	last := func(v *visit) Instant { return max(v.Touched, v.timeline.closedAt) }
 	slices.SortFunc(over, func(a, b *visit) int {
 		return cmp.Or(cmp.Compare(last(a), last(b)), strings.Compare(a.ID, b.ID))
 	})

@@ -33,7 +33,7 @@ func (u *Unit) countWaiting() {
 	hour := u.facts.Clock - u.facts.Clock%hourOf
 	cancels, statements := 0, 0
 	u.cancels = slices.DeleteFunc(u.cancels, func(v *visit) bool {
-		n, _ := v.story.cancelsWaiting(hour)
+		n, _ := v.timeline.cancelsWaiting(hour)
 		if u.visits[v.ID] == v {
 			cancels += n
 		}

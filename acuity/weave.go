@@ -151,9 +151,9 @@ func (u *Unit) listen(v *visit, w *weaving) {
 			w.early = sojourn{placement: place, From: max(o.From, 1), To: arrived}
 		}
 		w.voices = append(w.voices, voice{At: from, Last: o.Last, Place: place})
-	case v.story.newborn && u.besideSomebody(v, w, at):
+	case v.timeline.newborn && u.besideSomebody(v, w, at):
 	default:
-		if _, there := w.byADT(at); there && !v.story.placedAbout(at) || !there && len(v.Stays) > 0 {
+		if _, there := w.byADT(at); there && !v.timeline.placedAbout(at) || !there && len(v.Stays) > 0 {
 			w.voices = append(w.voices, voice{At: at, Last: at, Absent: true})
 		}
 	}
@@ -162,8 +162,8 @@ func (u *Unit) listen(v *visit, w *weaving) {
 // placedAbout reports whether an event that came behind a census at t may have placed
 // the visit after t, though its time lies before: that is known to the second, or
 // the minute, in which the census was taken. Such a patient is not lost to the census.
-func (s *story) placedAbout(t Instant) bool {
-	return slices.ContainsFunc(s.told, func(e told) bool {
+func (s *timeline) placedAbout(t Instant) bool {
+	return slices.ContainsFunc(s.events, func(e appliedEvent) bool {
 		if e.stay < 0 || e.event.ReceivedAt <= t || e.at > t || e.at.Add(e.event.Precision.span()) <= t {
 			return false
 		}
@@ -221,11 +221,11 @@ type claim struct {
 // without saying which visit it is: in the room where ADT has it at that time,
 // if it came there no earlier than the occupant.
 func (u *Unit) stake(v *visit) (*room, Instant) {
-	if !u.facts.HasCensus || v.story.newborn || shownAt(v, u.facts.CensusAt) {
+	if !u.facts.HasCensus || v.timeline.newborn || shownAt(v, u.facts.CensusAt) {
 		return nil, 0
 	}
-	for i := range v.story.stays {
-		s := &v.story.stays[i]
+	for i := range v.timeline.stays {
+		s := &v.timeline.stays[i]
 		if !(sojourn{From: s.From, To: s.To}).holds(u.facts.CensusAt) {
 			continue
 		}

@@ -14,10 +14,10 @@ type withdrawnRooms map[int32][]sit
 
 // withdrawn appends the rooms of the placing events that were cancelled, that hung on an
 // admit that was, or whose Encounter never was.
-func (s *story) withdrawn(table *roomTable, dst []withdrawn) []withdrawn {
-	for i := range s.told {
-		t := &s.told[i]
-		back := t.fate == fateCancelled || t.fate == fateVoided || t.fate == fateVoid
+func (s *timeline) withdrawn(table *roomTable, dst []withdrawn) []withdrawn {
+	for i := range s.events {
+		t := &s.events[i]
+		back := t.disposition == eventCancelled || t.disposition == eventVoided || t.disposition == eventVoid
 		if !back || t.event.Type == A03 { // a discharge places nobody
 			continue
 		}

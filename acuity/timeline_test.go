@@ -55,9 +55,9 @@ func testRooms(a, b *Location) bool {
 	return a.PointOfCare == b.PointOfCare && a.Room == b.Room && a.Room != ""
 }
 
-// outline is a story in short: its stays, open or not, class, moves and what
+// outline is a timeline in short: its stays, open or not, class, moves and what
 // became of the events.
-func outline(s story) string {
+func outline(s timeline) string {
 	var b strings.Builder
 	for _, p := range s.stays {
 		name := p.place().Room
@@ -79,8 +79,8 @@ func outline(s story) string {
 	if len(s.waiting) > 0 {
 		fmt.Fprintf(&b, " waiting %d", len(s.waiting))
 	}
-	for _, t := range s.told {
-		if r := t.fate.reason(); r != "" {
+	for _, t := range s.events {
+		if r := t.disposition.reason(); r != "" {
 			fmt.Fprintf(&b, " %s:%s", t.event.ID, r)
 		}
 		if t.remarks != 0 {
@@ -94,7 +94,7 @@ func since(i Instant) string { return fmt.Sprint(int(i-minute(0)) / 60_000) }
 
 var stories = map[string]struct {
 	events []Event
-	how    telling
+	how    timelineOptions
 	want   string
 }{
 	"nothing": {want: "closed moves 0"},
@@ -122,7 +122,7 @@ var stories = map[string]struct {
 	},
 	"trusted update places": {
 		events: []Event{adt("a", A08, 0, "LD^1"), adt("b", A08, 9, "LD^2")},
-		how:    telling{TrustA08: true}, want: "1 0 to 9 2 9 moves 0",
+		how:    timelineOptions{TrustA08: true}, want: "1 0 to 9 2 9 moves 0",
 	},
 	"update never moves": {
 		events: []Event{adt("a", A01, 0, "LD^1"), adt("b", A08, 5, "LD^2")},
@@ -270,7 +270,7 @@ var stories = map[string]struct {
 	},
 	"cancel of what was folded away (R10)": {
 		events: []Event{adt(foldedID, A01, 0, "LD^1"), cancel("b", A12, 30, 5, ""), adt("c", A02, 4, "LD^9")},
-		how:    telling{FoldAt: minute(10)},
+		how:    timelineOptions{FoldAt: minute(10)},
 		want:   "1 0 class I moves 1 c:event_too_old c!event_too_old b:cancel_too_late b!event_too_old",
 	},
 	"readmission under the same number": {
@@ -283,7 +283,7 @@ func TestTell(t *testing.T) {
 	for name, c := range stories {
 		t.Run(name, func(t *testing.T) {
 			c.how.SameRoom = testRooms
-			if got := outline(tell(kept(c.events), c.how)); got != c.want {
+			if got := outline(buildTimeline(kept(c.events), c.how)); got != c.want {
 				t.Errorf("story\n got %s\nwant %s", got, c.want)
 			}
 		})
@@ -291,7 +291,7 @@ func TestTell(t *testing.T) {
 }
 
 func TestStoryWaitsADay(t *testing.T) {
-	s := tell(kept([]Event{cancel("b", A12, 12, 9, ""), cancel("c", A13, 20, 9, "")}), telling{})
+	s := buildTimeline(kept([]Event{cancel("b", A12, 12, 9, ""), cancel("c", A13, 20, 9, "")}), timelineOptions{})
 	for name, c := range map[string]struct{ now, next, count int }{
 		"both":    {now: 30, count: 2, next: 13 + 24*60},
 		"limit":   {now: 13 + 24*60, count: 1, next: 21 + 24*60},
@@ -305,7 +305,7 @@ func TestStoryWaitsADay(t *testing.T) {
 }
 
 func TestStoryAt(t *testing.T) {
-	s := tell(kept(stories["transfer and discharge"].events), telling{SameRoom: testRooms})
+	s := buildTimeline(kept(stories["transfer and discharge"].events), timelineOptions{SameRoom: testRooms})
 	for at, want := range map[int]string{0: "1", 59: "1", 60: "3", 119: "3"} {
 		if p, ok := s.at(minute(at)); !ok || p.place().Room != want {
 			t.Errorf("at %d: room %q %v, want %s", at, p.place().Room, ok, want)
@@ -331,11 +331,11 @@ func BenchmarkTell(b *testing.B) {
 	b.Run("story", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_ = tell(events, telling{SameRoom: testRooms})
+			_ = buildTimeline(events, timelineOptions{SameRoom: testRooms})
 		}
 	})
 	b.Run("primary", func(b *testing.B) {
-		s := tell(events[:9], telling{SameRoom: testRooms})
+		s := buildTimeline(events[:9], timelineOptions{SameRoom: testRooms})
 		table := &roomTable{}
 		b.ReportAllocs()
 		for b.Loop() {

@@ -10,36 +10,36 @@ import (
 // folded away (R10). No other identity begins so: they are pseudonyms.
 const foldedID = "folded"
 
-// narrator tells the story of one visit.
-type narrator struct {
-	*story
-	how telling
+// timelineBuilder applies the events of one visit in order.
+type timelineBuilder struct {
+	*timeline
+	how timelineOptions
 
 	stay     int16 // index of the current stay; -1: not open
 	reasons  Reasons
 	lastMove *event // of those counted for turnover
 }
 
-// tell returns the story of the events of one visit. It depends on the set of
-// events alone, not on their order. The events must not change afterwards: the
-// story refers to them.
-func tell(events []event, how telling) story {
-	var s story
-	s.tell(events, how)
+// buildTimeline returns the timeline of the events of one visit. It depends on the set of
+// events alone, not on their order. The timeline keeps pointers to the events, so they
+// must not change afterwards.
+func buildTimeline(events []event, how timelineOptions) timeline {
+	var s timeline
+	s.build(events, how)
 	return s
 }
 
-// tell makes the story that of the events, in the memory of the one that it was: a
-// visit is told anew with each of its events.
-func (s *story) tell(events []event, how telling) {
+// build replaces the timeline by that of the events. It reuses the memory, because each
+// event of a visit rebuilds its timeline.
+func (s *timeline) build(events []event, how timelineOptions) {
 	clear(s.stays) // they hold events as they lay before
-	*s = story{told: s.told[:0], stays: s.stays[:0], moves: s.moves[:0], diagnoses: s.diagnoses[:0]}
-	n := narrator{story: s, how: how, stay: -1}
+	*s = timeline{events: s.events[:0], stays: s.stays[:0], moves: s.moves[:0], diagnoses: s.diagnoses[:0]}
+	n := timelineBuilder{timeline: s, how: how, stay: -1}
 	n.line(events)
 	n.cancel()
-	for i := range n.told {
-		t := &n.told[i]
-		if t.fate == fateApplied && !isCancel(t.event.Type) {
+	for i := range n.events {
+		t := &n.events[i]
+		if t.disposition == eventApplied && !isCancel(t.event.Type) {
 			n.take(t)
 		}
 		t.stay, t.class, t.service, t.reasons = n.stay, n.class, n.service, n.reasons
@@ -53,30 +53,30 @@ func (s *story) tell(events []event, how telling) {
 
 // line puts the events in the order in which they count (R8), and marks those
 // that do not count.
-func (n *narrator) line(events []event) {
+func (n *timelineBuilder) line(events []event) {
 	var array [24]*event
 	order := array[:0]
 	for i := range events {
 		order = append(order, &events[i])
 	}
 	slices.SortFunc(order, compareEvents)
-	if len(order) > cap(n.told) {
-		n.told = make([]told, 0, max(len(order)+len(order)/4, usualEvents))
+	if len(order) > cap(n.events) {
+		n.events = make([]appliedEvent, 0, max(len(order)+len(order)/4, usualEvents))
 	}
-	clear(n.told[len(order):cap(n.told)]) // events that were folded away go
-	n.told = n.told[:len(order)]
+	clear(n.events[len(order):cap(n.events)]) // events that were folded away go
+	n.events = n.events[:len(order)]
 	for i, e := range order {
-		t := &n.told[i]
-		*t = told{event: e, at: heardAt(e)}
+		t := &n.events[i]
+		*t = appliedEvent{event: e, at: heardAt(e)}
 		switch {
 		case i > 0 && e.ID != "" && e.ID == order[i-1].ID:
-			t.fate = fateDuplicate
+			t.disposition = eventDuplicate
 		case e.Void:
-			t.fate = fateVoid
+			t.disposition = eventVoid
 		case e.Type == EventOther:
-			t.fate = fateOther
+			t.disposition = eventOther
 		case n.how.FoldAt != 0 && !strings.HasPrefix(e.ID, foldedID) && !isCancel(e.Type) && e.At <= n.how.FoldAt:
-			t.fate, t.remarks = fateBeforeFold, remarkTooLate
+			t.disposition, t.remarks = eventBeforeFold, remarkTooLate
 		}
 		if e.ReceivedAt != 0 && e.At > e.ReceivedAt.Add(clockSlack) {
 			t.remarks |= remarkFuture
@@ -142,21 +142,21 @@ func compareLocations(a, b *Location) int {
 }
 
 // folded reports whether t stands for events that were folded away.
-func (n *narrator) folded(t *told) bool {
+func (n *timelineBuilder) folded(t *appliedEvent) bool {
 	return n.how.FoldAt != 0 && strings.HasPrefix(t.event.ID, foldedID)
 }
 
 // sameRoom reports whether two locations are one room.
-func (n *narrator) sameRoom(a, b *Location) bool {
+func (n *timelineBuilder) sameRoom(a, b *Location) bool {
 	return a == b || *a == *b || (n.how.SameRoom != nil && !a.IsZero() && !b.IsZero() && n.how.SameRoom(a, b))
 }
 
 // take applies a live event.
-func (n *narrator) take(t *told) {
+func (n *timelineBuilder) take(t *appliedEvent) {
 	switch t.event.Type {
 	case A06, A07:
 		if !n.open && n.closedAt != 0 && t.at <= n.closedAt {
-			t.fate, t.remarks = fateAfterDischarge, t.remarks|remarkAfterDischarge // it is no newer than the discharge
+			t.disposition, t.remarks = eventAfterDischarge, t.remarks|remarkAfterDischarge // it is no newer than the discharge
 			return
 		}
 		n.admit(t)
@@ -179,7 +179,7 @@ func (n *narrator) take(t *told) {
 }
 
 // admit applies an admission, a registration, or the change from one to the other.
-func (n *narrator) admit(t *told) {
+func (n *timelineBuilder) admit(t *appliedEvent) {
 	e := t.event
 	again := n.lastMove != nil && n.lastMove.Type == e.Type && heardAt(n.lastMove) == t.at && n.sameRoom(n.lastMove.Place, e.Place)
 	wasOpen, converted := n.open, n.open && n.class != 'I' && !again
@@ -204,11 +204,11 @@ func (n *narrator) admit(t *told) {
 }
 
 // transfer applies a transfer. Its diagnoses never count (D4).
-func (n *narrator) transfer(t *told) {
+func (n *timelineBuilder) transfer(t *appliedEvent) {
 	e := t.event
 	switch {
 	case !n.open && n.closedAt != 0:
-		t.fate, t.remarks = fateAfterDischarge, t.remarks|remarkAfterDischarge
+		t.disposition, t.remarks = eventAfterDischarge, t.remarks|remarkAfterDischarge
 		return
 	case !n.open: // the admission was never sent (R5)
 		n.note(t)
@@ -221,13 +221,13 @@ func (n *narrator) transfer(t *told) {
 		n.count(t)
 		return
 	case e.Place.IsZero() && !e.PlaceNull:
-		t.fate = fateNoPlace
+		t.disposition = eventNoPlace
 		return
 	}
 	here := &n.stays[n.stay]
 	if !e.PlaceNull && n.sameRoom(here.place(), e.Place) {
 		here.Last = t.at
-		t.fate = fateSameRoom
+		t.disposition = eventSameRoom
 		return
 	}
 	if !e.Prior.IsZero() && !here.place().IsZero() && !n.sameRoom(here.place(), e.Prior) {
@@ -240,10 +240,10 @@ func (n *narrator) transfer(t *told) {
 
 // discharge closes the visit; all that was known of its state ends with it. Alone
 // it makes a closed visit, and no turnover (R14).
-func (n *narrator) discharge(t *told) {
+func (n *timelineBuilder) discharge(t *appliedEvent) {
 	if !n.open {
 		if n.closedAt != 0 {
-			t.fate = fateClosedAlready
+			t.disposition = eventClosedAlready
 			return
 		}
 		n.closedAt = t.at
@@ -258,7 +258,7 @@ func (n *narrator) discharge(t *told) {
 
 // update notes what an update says. It never moves a patient, unless the
 // hospital says that it may.
-func (n *narrator) update(t *told) {
+func (n *timelineBuilder) update(t *appliedEvent) {
 	e := t.event
 	n.note(t)
 	n.diagnose(t)
@@ -281,12 +281,12 @@ func (n *narrator) update(t *told) {
 }
 
 // begin opens the visit.
-func (n *narrator) begin(at Instant) {
+func (n *timelineBuilder) begin(at Instant) {
 	n.open, n.openedAt, n.closedAt = true, at, 0
 }
 
 // move brings the visit to the place of an event, which may be none.
-func (n *narrator) move(t *told) {
+func (n *timelineBuilder) move(t *appliedEvent) {
 	if n.stay >= 0 {
 		here := &n.stays[n.stay]
 		if n.sameRoom(here.place(), t.event.Place) {
@@ -304,7 +304,7 @@ func (n *narrator) move(t *told) {
 }
 
 // count counts an event for turnover.
-func (n *narrator) count(t *told) {
+func (n *timelineBuilder) count(t *appliedEvent) {
 	n.lastMove = t.event
 	if n.moves == nil {
 		n.moves = make([]Instant, 0, 6)
@@ -313,14 +313,14 @@ func (n *narrator) count(t *told) {
 }
 
 // refer keeps a name of the patient.
-func (n *narrator) refer(name string) {
+func (n *timelineBuilder) refer(name string) {
 	if name != "" && len(n.referred) < capReferred && !slices.Contains(n.referred, name) {
 		n.referred = append(n.referred, name)
 	}
 }
 
 // note keeps what an event says beside the place.
-func (n *narrator) note(t *told) {
+func (n *timelineBuilder) note(t *appliedEvent) {
 	e := t.event
 	// The registration of an inpatient does not make her an outpatient.
 	if e.Class != 0 && (e.Type != A04 || !n.open || n.class != 'I') {

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// story is what the ADT events of one visit amount to. It is a function of the
-// set of events: any order of arrival gives the same story.
-type story struct {
-	told  []told    // the events in the order in which they count
-	stays []stay    // ascending; one with a zero place is a time without a place
-	moves []Instant // of those that count for turnover (R12), ascending
+// timeline is the result of applying the ADT events of one visit. It depends on the set of
+// events alone: any order of arrival gives the same timeline.
+type timeline struct {
+	events []appliedEvent // the events in the order in which they count
+	stays  []stay         // ascending; one with a zero place is a time without a place
+	moves  []Instant      // of those that count for turnover (R12), ascending
 	// diagnoses are those still standing, in the order of their first mention.
 	diagnoses []diagnosed
 	// waiting are the receipts of the cancels that found nothing, ascending.
@@ -41,15 +41,15 @@ type stay struct {
 
 func (s *stay) place() *Location { return s.Placing.Place }
 
-// told is one event and what became of it.
-type told struct {
-	event   *event
-	at      Instant // its event time, at most its receipt (T2)
-	fate    fate
-	remarks remark
-	begins  bool // it placed the visit anew: its primary restarts, whatever it is
-	moved   bool // it brought the visit to another room, or out of any
-	closes  bool // it discharged the visit
+// appliedEvent is an event with its disposition and the state right after it.
+type appliedEvent struct {
+	event       *event
+	at          Instant // its event time, at most its receipt (T2)
+	disposition disposition
+	remarks     remark
+	begins      bool // it placed the visit anew: its primary restarts, whatever it is
+	moved       bool // it brought the visit to another room, or out of any
+	closes      bool // it discharged the visit
 
 	// What was known right after the event.
 	stay     int16 // index in the stays; -1: not open
@@ -60,33 +60,33 @@ type told struct {
 	birth    Instant
 }
 
-// fate is what became of an event.
-type fate uint8
+// disposition is what became of an event.
+type disposition uint8
 
 const (
-	fateApplied        fate = iota
-	fateDuplicate           // the same event again
-	fateOther               // not a type that has an effect
-	fateVoid                // it says that its Encounter never was (F4)
-	fateCancelled           // a cancel took it back
-	fateVoided              // it hung on an admit that was cancelled (R4)
-	fateWaiting             // a cancel that has found nothing yet
-	fateRefused             // a cancel of an event that was folded away (R10)
-	fateSameRoom            // a transfer to where the visit is
-	fateAfterDischarge      // a transfer after the discharge (R5)
-	fateClosedAlready       // a second discharge
-	fateNoPlace             // a transfer that does not say where to
-	fateBeforeFold          // older than what was folded away (R10)
+	eventApplied        disposition = iota
+	eventDuplicate                  // the same event again
+	eventOther                      // not a type that has an effect
+	eventVoid                       // it says that its Encounter never was (F4)
+	eventCancelled                  // a cancel took it back
+	eventVoided                     // it hung on an admit that was cancelled (R4)
+	eventWaiting                    // a cancel that has found nothing yet
+	eventRefused                    // a cancel of an event that was folded away (R10)
+	eventSameRoom                   // a transfer to where the visit is
+	eventAfterDischarge             // a transfer after the discharge (R5)
+	eventClosedAlready              // a second discharge
+	eventNoPlace                    // a transfer that does not say where to
+	eventBeforeFold                 // older than what was folded away (R10)
 )
 
 // reason returns the stable code of an event that had no effect; "" if it had one.
-func (f fate) reason() string {
+func (f disposition) reason() string {
 	return [...]string{
-		fateApplied: "", fateDuplicate: "duplicate", fateOther: "event_type", fateVoid: "",
-		fateCancelled: "cancelled", fateVoided: "admit_cancelled",
-		fateWaiting: "", fateRefused: "cancel_too_late", fateSameRoom: "same_room",
-		fateAfterDischarge: "transfer_after_discharge", fateClosedAlready: "already_discharged",
-		fateNoPlace: "location_missing", fateBeforeFold: "event_too_old",
+		eventApplied: "", eventDuplicate: "duplicate", eventOther: "event_type", eventVoid: "",
+		eventCancelled: "cancelled", eventVoided: "admit_cancelled",
+		eventWaiting: "", eventRefused: "cancel_too_late", eventSameRoom: "same_room",
+		eventAfterDischarge: "transfer_after_discharge", eventClosedAlready: "already_discharged",
+		eventNoPlace: "location_missing", eventBeforeFold: "event_too_old",
 	}[f]
 }
 
@@ -97,8 +97,8 @@ const (
 	remarkPlaceDiffers   remark = 1 << iota // an update names another place
 	remarkPriorDiffers                      // PV1-6 is not where the visit was (R15)
 	remarkWaiting                           // a cancel waits for what it cancels
-	remarkAfterDischarge                    // see fateAfterDischarge
-	remarkTooLate                           // see fateRefused and fateBeforeFold
+	remarkAfterDischarge                    // see eventAfterDischarge
+	remarkTooLate                           // see eventRefused and eventBeforeFold
 	remarkFuture                            // the event time lies more than 5 min ahead (T2)
 )
 
@@ -119,8 +119,8 @@ func (r remark) codes() []string {
 	return codes
 }
 
-// telling is how a story is told.
-type telling struct {
+// timelineOptions are the settings and look-ups of the hospital that a timeline depends on.
+type timelineOptions struct {
 	// SameRoom reports whether two locations are one room. nil: if they are equal.
 	SameRoom func(a, b *Location) bool
 	// IsWard reports whether a location is a unit without a room. nil: none is.
@@ -133,17 +133,17 @@ type telling struct {
 }
 
 // of returns what became of the event with an identity.
-func (s *story) of(id string) (told, bool) {
-	for i := range s.told {
-		if t := &s.told[i]; t.event.ID == id && t.fate != fateDuplicate {
+func (s *timeline) of(id string) (appliedEvent, bool) {
+	for i := range s.events {
+		if t := &s.events[i]; t.event.ID == id && t.disposition != eventDuplicate {
 			return *t, true
 		}
 	}
-	return told{}, false
+	return appliedEvent{}, false
 }
 
 // at returns the stay at an instant; false if the visit was not open then.
-func (s *story) at(now Instant) (stay, bool) {
+func (s *timeline) at(now Instant) (stay, bool) {
 	for _, p := range slices.Backward(s.stays) {
 		if p.From <= now {
 			return p, p.To == 0 || now < p.To
@@ -154,7 +154,7 @@ func (s *story) at(now Instant) (stay, bool) {
 
 // cancelsWaiting returns how many cancels wait at now, and when the next of them
 // is given up: 24 h after its receipt (R9). 0: never.
-func (s *story) cancelsWaiting(now Instant) (count int, next Instant) {
+func (s *timeline) cancelsWaiting(now Instant) (count int, next Instant) {
 	for _, received := range s.waiting {
 		if end := received.Add(waitForEvent); now < end {
 			count++
