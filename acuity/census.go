@@ -68,13 +68,13 @@ func (t *taking) mark() {
 	u := t.unit
 	for _, v := range u.visits {
 		if v.ended == 0 || v.ended > t.before || v.adopts != nil || v.claimed != nil {
-			u.markVisit(v, markWeave)
+			u.markVisit(v, dirtyLocation)
 		}
 	}
 	for _, r := range u.rooms {
-		u.markRoom(r, markAdopt|markRebuild)
+		u.markRoom(r, dirtyOccupant|dirtyChart)
 		if was := t.owned[r]; was.occupant || r.Occupant != nil || was.known != r.known() {
-			u.markRoom(r, markRebind)
+			u.markRoom(r, dirtyAssignment)
 		}
 	}
 }
@@ -122,8 +122,8 @@ func (u *Unit) takeOver(v *visit, r *room) {
 	u.weigh(v)
 	r.Occupant, r.adopter, v.adopts = nil, nil, nil
 	u.touch(v)
-	u.markVisit(v, markState|markWeave)
-	u.markRoom(r, markState|markAdopt)
+	u.markVisit(v, markState|dirtyLocation)
+	u.markRoom(r, markState|dirtyOccupant)
 }
 
 // addStay adds a stay by census.
@@ -239,7 +239,7 @@ func (t *taking) show(v *visit, row *CensusRoom) {
 	t.unit.indexKnown(v)
 	t.unit.weigh(v)
 	t.unit.touch(v)
-	t.unit.markVisit(v, markState|markWeave)
+	t.unit.markVisit(v, markState|dirtyLocation)
 }
 
 // taken reports whether a visit other than v was in the room after t: what was
@@ -263,7 +263,7 @@ func (t *taking) leave() {
 	for _, v := range u.visits {
 		if n := len(v.Stays); n > 0 && v.Stays[n-1].To == 0 && !t.shown[v] {
 			v.Stays[n-1].To = t.at
-			u.markVisit(v, markState|markWeave)
+			u.markVisit(v, markState|dirtyLocation)
 		}
 	}
 	for _, r := range u.rooms {
@@ -291,7 +291,7 @@ func (t *taking) end(r *room) {
 		r.Past = slices.Delete(r.Past, 0, n-capPast+1)
 	}
 	r.Past = append(r.Past, s)
-	t.unit.markRoom(r, markState|markAdopt)
+	t.unit.markRoom(r, markState|dirtyOccupant)
 }
 
 // unlist takes a room out of the newest census. What belongs to nobody else

@@ -62,14 +62,14 @@ func (u *Unit) named(in *intake, ref RoomRef) *room {
 	case ref.Label == "" || ref.Label == r.Label:
 	case r.Label == "":
 		r.Label = ref.Label
-		u.markRoom(r, markState|markRebuild)
+		u.markRoom(r, markState|dirtyChart)
 		u.work.relabel = true
 	default:
 		in.warn("room_label_differs", "roomLabel") // a census says what a room is called (H18)
 	}
 	if !r.Listed && !r.Clinical {
 		r.Clinical = true
-		u.markRoom(r, markState|markRebuild)
+		u.markRoom(r, markState|dirtyChart)
 	}
 	u.markRoom(r, markTouched)
 	return r

@@ -18,7 +18,7 @@ func (u *Unit) derive() {
 	u.seat()
 	u.refer()
 	for _, r := range u.work.rebind {
-		r.marks &^= markRebind
+		r.marks &^= dirtyAssignment
 		u.rebind(r)
 	}
 	u.work.rebind = u.work.rebind[:0]
@@ -29,13 +29,13 @@ func (u *Unit) derive() {
 	u.work.heard = u.work.heard[:0]
 	for _, r := range u.work.moving {
 		r.marks &^= markProgress
-		if r.marks&markRebuild == 0 && !u.progress(r) {
-			u.markRoom(r, markRebuild)
+		if r.marks&dirtyChart == 0 && !u.progress(r) {
+			u.markRoom(r, dirtyChart)
 		}
 	}
 	u.work.moving = u.work.moving[:0]
 	for _, r := range u.work.rebuild {
-		r.marks &^= markRebuild
+		r.marks &^= dirtyChart
 		before := r.chart
 		r.chart, u.work.chart = u.work.chart, RoomChart{}
 		u.rebuild(r)
@@ -53,10 +53,10 @@ func (u *Unit) derive() {
 // change of the rooms known.
 func (u *Unit) markAll() {
 	for _, v := range u.visits {
-		u.markVisit(v, dirtyTimeline|markWeave)
+		u.markVisit(v, dirtyTimeline|dirtyLocation)
 	}
 	for _, r := range u.rooms {
-		u.markRoom(r, markAdopt|markRebind|markRebuild)
+		u.markRoom(r, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
 	for _, r := range u.referrals {
 		u.markReferral(r)
@@ -92,7 +92,7 @@ func (u *Unit) rebuildTimelines() {
 		replaceWithdrawn(u, v, u.work.withdrawn)
 		u.partake(v)
 		u.enlist(v)
-		u.markVisit(v, markWeave)
+		u.markVisit(v, dirtyLocation)
 	}
 	for _, list := range [...][]*visit{u.work.visits, u.parts} {
 		for _, v := range list {
@@ -101,11 +101,11 @@ func (u *Unit) rebuildTimelines() {
 				v.timeline.newborn, v.primary = is, chosen{}
 				u.turnOver(moved, v.moves())
 				u.enlist(v)
-				u.markVisit(v, markWeave)
+				u.markVisit(v, dirtyLocation)
 			}
 			if order := u.orderOf(v); order != v.order {
 				v.order = order
-				u.markVisit(v, markWeave)
+				u.markVisit(v, dirtyLocation)
 			}
 		}
 	}
@@ -120,16 +120,16 @@ func (u *Unit) chooseOccupants() {
 		r, from := u.stake(v)
 		if v.claimed != nil {
 			v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
-			u.markRoom(v.claimed, markAdopt)
+			u.markRoom(v.claimed, dirtyOccupant)
 		}
 		v.claimed = r
 		if r != nil {
 			r.claims = append(r.claims, claim{v, from})
-			u.markRoom(r, markAdopt)
+			u.markRoom(r, dirtyOccupant)
 		}
 	}
 	for _, r := range u.work.adopt {
-		r.marks &^= markAdopt
+		r.marks &^= dirtyOccupant
 		var best claim
 		for _, c := range r.claims {
 			if best.v == nil || cmp.Or(cmp.Compare(c.from, best.from), cmp.Compare(c.v.ID, best.v.ID)) > 0 {
@@ -144,14 +144,14 @@ func (u *Unit) chooseOccupants() {
 		}
 		if old := r.adopter; old != nil && old.adopts == r {
 			old.adopts = nil
-			u.markVisit(old, markWeave)
+			u.markVisit(old, dirtyLocation)
 		}
 		r.adopter = best.v
 		if best.v != nil {
 			best.v.adopts = r
-			u.markVisit(best.v, markWeave)
+			u.markVisit(best.v, dirtyLocation)
 		}
-		u.markRoom(r, markRebind|markRebuild)
+		u.markRoom(r, dirtyAssignment|dirtyChart)
 	}
 	u.work.adopt = u.work.adopt[:0]
 }

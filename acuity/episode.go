@@ -97,7 +97,7 @@ func (u *Unit) stirOwner(r *room, b binding) {
 	case b.v != nil:
 		u.stirBound(b)
 	case r != nil && b.kind != toNobody:
-		u.markRoom(r, markRebuild)
+		u.markRoom(r, dirtyChart)
 	}
 }
 
@@ -107,7 +107,7 @@ func (u *Unit) stirBound(b binding) {
 		return
 	}
 	if r := u.whereIs(b.v); r != nil {
-		u.markRoom(r, markRebuild)
+		u.markRoom(r, dirtyChart)
 	}
 }
 

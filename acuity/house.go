@@ -18,7 +18,7 @@ func (u *Unit) keepHouse(now Instant) {
 		old := func(s Stay) bool { return s.To.Add(settleAfter) <= now }
 		if slices.ContainsFunc(r.Past, old) {
 			r.Past = slices.DeleteFunc(r.Past, old)
-			u.markRoom(r, markState|markRebind|markRebuild)
+			u.markRoom(r, markState|dirtyAssignment|dirtyChart)
 		}
 	}
 	u.settleReferrals(now)
@@ -154,7 +154,7 @@ func (u *Unit) forget(over []*visit) {
 	}
 	for _, v := range over {
 		u.slots.leave(v)
-		v.marks |= dirtyTimeline | markWeave | markState // it is on no list from now on
+		v.marks |= dirtyTimeline | dirtyLocation | markState // it is on no list from now on
 	}
 }
 
@@ -184,18 +184,18 @@ func (u *Unit) takeOut(v *visit) {
 	}
 	if v.claimed != nil {
 		v.claimed.claims = slices.DeleteFunc(v.claimed.claims, func(c claim) bool { return c.v == v })
-		u.markRoom(v.claimed, markAdopt)
+		u.markRoom(v.claimed, dirtyOccupant)
 	}
 	if v.adopts != nil {
 		v.adopts.adopter = nil
-		u.markRoom(v.adopts, markAdopt|markRebind|markRebuild)
+		u.markRoom(v.adopts, dirtyOccupant|dirtyAssignment|dirtyChart)
 	}
 	u.stirBound(binding{v: v.mother})
 	v.bornTo(nil)
 	for len(v.babies) > 0 {
 		n := v.babies[0]
 		n.bornTo(nil)
-		u.markVisit(n, markWeave)
+		u.markVisit(n, dirtyLocation)
 	}
 	for h := range v.threads.each {
 		u.lose(h)

@@ -54,7 +54,7 @@ func (u *Unit) settleTable() {
 	u.markTold()
 	for _, r := range u.rooms {
 		if label, own := u.table.label(r.ID); r.own() && own && label != r.Label {
-			u.markRoom(r, markRebuild)
+			u.markRoom(r, dirtyChart)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (u *Unit) markTold() {
 	for _, v := range u.visits {
 		for i := range v.events {
 			if e := &v.events[i]; changed[*e.Place] || changed[*e.Prior] {
-				u.markVisit(v, dirtyTimeline|markWeave)
+				u.markVisit(v, dirtyTimeline|dirtyLocation)
 				break
 			}
 		}

@@ -4,17 +4,17 @@ package acuity
 type mark uint16
 
 const (
-	dirtyTimeline mark = 1 << iota // visit: build the timeline anew
-	markWeave                      // visit: join timeline and censuses anew
-	markAdopt                      // room: find anew who the occupant is
-	markRebind                     // room: find anew whose the statements are
-	markRebuild                    // room: make the chart anew
-	markProgress                   // room: bring the chart up to what was said of the lone patient
-	markJudge                      // room: judge the chart anew
-	markHeard                      // room: statements came
-	markTouched                    // room: the input is about it
-	markState                      // either: the record is to be written
-	markView                       // room: the chart is to be written
+	dirtyTimeline   mark = 1 << iota // visit: build the timeline anew
+	dirtyLocation                    // visit: join timeline and censuses anew
+	dirtyOccupant                    // room: find anew who the occupant is
+	dirtyAssignment                  // room: find anew whose the statements are
+	dirtyChart                       // room: make the chart anew
+	markProgress                     // room: bring the chart up to what was said of the lone patient
+	markJudge                        // room: judge the chart anew
+	markHeard                        // room: statements came
+	markTouched                      // room: the input is about it
+	markState                        // either: the record is to be written
+	markView                         // room: the chart is to be written
 )
 
 // work lists what is marked, in the order of marking.
@@ -74,13 +74,13 @@ type work struct {
 func (u *Unit) markRoom(r *room, m mark) {
 	fresh := m &^ r.marks
 	r.marks |= m
-	if fresh&markAdopt != 0 {
+	if fresh&dirtyOccupant != 0 {
 		u.work.adopt = append(u.work.adopt, r)
 	}
-	if fresh&markRebind != 0 {
+	if fresh&dirtyAssignment != 0 {
 		u.work.rebind = append(u.work.rebind, r)
 	}
-	if fresh&markRebuild != 0 {
+	if fresh&dirtyChart != 0 {
 		u.work.rebuild = append(u.work.rebuild, r)
 	}
 	if fresh&markProgress != 0 {
@@ -110,7 +110,7 @@ func (u *Unit) markVisit(v *visit, m mark) {
 	if fresh&dirtyTimeline != 0 {
 		u.work.visits = append(u.work.visits, v)
 	}
-	if fresh&markWeave != 0 {
+	if fresh&dirtyLocation != 0 {
 		u.work.weave = append(u.work.weave, v)
 	}
 	if fresh&markState != 0 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Every order of the events of every story above tells the same timeline.
-func TestTellInAnyOrder(t *testing.T) {
+func TestTimelineInAnyOrder(t *testing.T) {
 	for name, c := range stories {
 		c.how.SameRoom = testRooms
 		want := buildTimeline(kept(c.events), c.how)
@@ -24,7 +24,7 @@ func TestTellInAnyOrder(t *testing.T) {
 }
 
 // A whole visit of seven events in all 5,040 orders.
-func TestTellWholeVisitInAnyOrder(t *testing.T) {
+func TestTimelineWholeVisitInAnyOrder(t *testing.T) {
 	visits := map[string][]Event{
 		"transfer cancelled": {
 			adt("a", A04, 0, "TRI^2"), adt("b", A01, 60, "LD^1"), with(adt("c", A08, 90, "LD^1"), withCodes(DiagnosisSnapshot, "O14.13")),
@@ -123,7 +123,7 @@ func anyEvents(t *rapid.T) []Event {
 	return events
 }
 
-func TestTellOrderNeverMatters(t *testing.T) {
+func TestTimelineOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
 		how := timelineOptions{SameRoom: testRooms, TrustA08: rapid.Bool().Draw(t, "trust")}
@@ -143,7 +143,7 @@ func facts(s timeline) string {
 	return fmt.Sprintf("%s %+v %v %v", outline(s), s.diagnoses, s.birth, s.cesarean)
 }
 
-func TestTellReplayChangesNothing(t *testing.T) {
+func TestTimelineReplayChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := anyEvents(t)
 		how := timelineOptions{SameRoom: testRooms}
@@ -156,7 +156,7 @@ func TestTellReplayChangesNothing(t *testing.T) {
 
 // A transfer with its cancel, or an admission with its cancel, leaves the visit
 // as it was, clocks included (R13).
-func TestTellCancelRestores(t *testing.T) {
+func TestTimelineCancelRestores(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		events := slices.DeleteFunc(anyEvents(t), func(e Event) bool { return isCancel(e.Type) })
 		for i := range events {

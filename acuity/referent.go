@@ -94,7 +94,7 @@ func (u *Unit) takeReferents(in *intake) {
 	if heard || seen {
 		for _, r := range u.rooms {
 			if u.markRoom(r, markTouched); heard {
-				u.markRoom(r, markRebuild)
+				u.markRoom(r, dirtyChart)
 			}
 		}
 	}

@@ -60,7 +60,7 @@ const recallDaily = 2000
 func (u *Unit) forgetDerived() {
 	past := u.past
 	for _, v := range u.visits {
-		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | markWeave)}
+		*v = visit{visitFacts: v.visitFacts, slot: v.slot, threads: v.threads, filed: v.filed, watched: v.watched, bytes: v.bytes, marks: v.marks & (markState | dirtyTimeline | dirtyLocation)}
 	}
 	for _, r := range u.rooms {
 		for h := range r.threads.each {
@@ -69,7 +69,7 @@ func (u *Unit) forgetDerived() {
 		*r = room{
 			RoomState: r.RoomState,
 			threads:   r.threads,
-			marks:     r.marks & (markState | markTouched | markView | markAdopt | markRebind | markRebuild),
+			marks:     r.marks & (markState | markTouched | markView | dirtyOccupant | dirtyAssignment | dirtyChart),
 		}
 	}
 	u.newborns, u.parts, u.patients = nil, nil, map[string][]*visit{}

@@ -25,25 +25,25 @@ func (u *Unit) seat() {
 		}
 	}
 	for _, v := range u.newborns { // births are told to the mothers
-		if v.marks&markWeave != 0 || u.follows(v) {
+		if v.marks&dirtyLocation != 0 || u.follows(v) {
 			u.stirBound(binding{v: v.mother})
 			u.move(v, u.weaveNewborn(v))
 			u.stirBound(binding{v: v.mother})
 		}
 	}
 	for _, v := range u.work.weave {
-		v.marks &^= markWeave
+		v.marks &^= dirtyLocation
 	}
 	u.work.weave = u.work.weave[:0]
 }
 
 // follows reports whether the newborn may have to go where its mother went.
 func (u *Unit) follows(v *visit) bool {
-	if v.mother != nil && v.mother.marks&markWeave != 0 {
+	if v.mother != nil && v.mother.marks&dirtyLocation != 0 {
 		return true
 	}
 	for _, s := range v.spans {
-		if r := u.room(s.Room); s.Kind == inRoom && r != nil && r.marks&markRebind != 0 {
+		if r := u.room(s.Room); s.Kind == inRoom && r != nil && r.marks&dirtyAssignment != 0 {
 			return true
 		}
 	}
@@ -228,7 +228,7 @@ func (u *Unit) unseat(v *visit, stays []sojourn) {
 func (u *Unit) stir(v *visit) {
 	for _, s := range v.spans {
 		if r := u.room(s.Room); s.Kind == inRoom && r != nil {
-			u.markRoom(r, markRebind|markRebuild)
+			u.markRoom(r, dirtyAssignment|dirtyChart)
 		}
 	}
 }
@@ -238,7 +238,7 @@ func (u *Unit) stir(v *visit) {
 func (u *Unit) stirListed(v *visit) {
 	if u.listed[v.ID] {
 		for _, r := range u.rooms {
-			u.markRoom(r, markRebuild)
+			u.markRoom(r, dirtyChart)
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (u *Unit) takeSite(in *intake) {
 		u.compile()
 	}
 	for _, r := range u.rooms {
-		u.markRoom(r, markRebuild|markTouched)
+		u.markRoom(r, dirtyChart|markTouched)
 		if len(o.Rules) > 0 {
 			u.markRoom(r, markJudge)
 		}

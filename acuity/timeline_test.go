@@ -279,7 +279,7 @@ var stories = map[string]struct {
 	},
 }
 
-func TestTell(t *testing.T) {
+func TestTimeline(t *testing.T) {
 	for name, c := range stories {
 		t.Run(name, func(t *testing.T) {
 			c.how.SameRoom = testRooms
@@ -290,7 +290,7 @@ func TestTell(t *testing.T) {
 	}
 }
 
-func TestStoryWaitsADay(t *testing.T) {
+func TestTimelineWaitsADay(t *testing.T) {
 	s := buildTimeline(kept([]Event{cancel("b", A12, 12, 9, ""), cancel("c", A13, 20, 9, "")}), timelineOptions{})
 	for name, c := range map[string]struct{ now, next, count int }{
 		"both":    {now: 30, count: 2, next: 13 + 24*60},
@@ -304,7 +304,7 @@ func TestStoryWaitsADay(t *testing.T) {
 	}
 }
 
-func TestStoryAt(t *testing.T) {
+func TestTimelineAt(t *testing.T) {
 	s := buildTimeline(kept(stories["transfer and discharge"].events), timelineOptions{SameRoom: testRooms})
 	for at, want := range map[int]string{0: "1", 59: "1", 60: "3", 119: "3"} {
 		if p, ok := s.at(minute(at)); !ok || p.place().Room != want {

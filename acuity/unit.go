@@ -278,7 +278,7 @@ func (u *Unit) addRoom(s RoomState) *room {
 	u.rooms = slices.Insert(u.rooms, i, r)
 	u.work.layout, u.work.known = true, true
 	u.past = nil
-	u.markRoom(r, markState|markAdopt|markRebind|markRebuild)
+	u.markRoom(r, markState|dirtyOccupant|dirtyAssignment|dirtyChart)
 	return r
 }
 

@@ -62,7 +62,7 @@ func replaceWithdrawn(u *Unit, v *visit, list []withdrawn) {
 	u.withdrawn.replace(v, list)
 	for _, w := range changed {
 		if r := u.room(w.room); r != nil {
-			u.markRoom(r, markRebind|markRebuild)
+			u.markRoom(r, dirtyAssignment|dirtyChart)
 		}
 	}
 }
