@@ -95,7 +95,7 @@ type Notifier struct {
 // New returns a notifier. It works while Run runs.
 func New(cfg Config) *Notifier {
 	if cfg.Now == nil {
-		cfg.Now = time.Now //nolint:forbidigo // the loop keeps the clock: what it asks, the wall or how long it slept, is its work
+		cfg.Now = time.Now //nolint:forbidigo // the loop owns the clock
 	}
 	cfg.Drain = cmp.Or(cfg.Drain, 5*time.Second)
 	l := &cfg.Limits
@@ -208,7 +208,7 @@ type clock struct {
 func (c *clock) readTime() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: what no one can set
+	wall, mono := c.now().Round(0), time.Now() //nolint:forbidigo // monotonic: nobody can set it
 	if least := c.last.Add(mono.Sub(c.mono)); !c.last.IsZero() && wall.Before(least) {
 		if wall.Before(c.last) {
 			wall = least

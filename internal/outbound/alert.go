@@ -24,7 +24,7 @@ type Tier struct {
 	EscalateTo    []string // ids of recipients
 	RepeatMinutes int      // 0: never
 	ExpireMinutes int      // an unsent message is given up after so long
-	Action        string   // what the hospital wants done, in its words; in alerts only
+	Action        string   // instruction of the hospital, in its words; only alerts show it
 	Version       int64
 }
 
@@ -68,7 +68,7 @@ type AlertRun struct {
 	Unreached bool
 }
 
-// AckLink is what the link in an alert stands for.
+// AckLink is the target of the link in an alert.
 type AckLink struct {
 	Hospital string
 	Episode  string

@@ -12,12 +12,11 @@ const maxLabel = 24
 // could be more than a label.
 //
 // Some sites write the patient's name where the label belongs. No rule knows all
-// names, so this one knows rooms. A word of letters alone is shown if it is one of
-// [placeWords], a single letter, or up to three capitals beside a digit somewhere
-// ("PP-12A", "MBU 4"). A room named after a flower is shown by its number, because a
-// third of the first names of this country are words like that. One fault remains: a
-// short surname in capitals with a number behind it. Nobody can tell "LEE 4" from
-// "HRU 4".
+// names, so this one knows rooms. A word of letters alone may be one of [placeWords]
+// or a single letter. It may also have up to three capitals, if the label has a digit
+// ("PP-12A", "MBU 4"). A room named after a flower is shown by its number, like a
+// third of the first names of this country. One fault remains: a short surname in
+// capitals with a number behind it. Nobody can tell "LEE 4" from "HRU 4".
 func (r *Room) Name() string {
 	if isLabel(r.Label) {
 		return r.Label

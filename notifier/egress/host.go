@@ -26,7 +26,7 @@ func portOf(u *url.URL) uint16 {
 // plainHost reports whether a host means the same to everybody who reads it. It
 // refuses the old spellings of IPv4 addresses that some resolvers accept: decimal,
 // octal, hexadecimal, fewer than four numbers (WHATWG URL, "ends in a number"). It
-// also refuses zones, a trailing dot, and all that is not ASCII, because clients map
+// also refuses zones, a trailing dot, and all that is not ASCII: clients map
 // fullwidth digits or the ideographic full stop to plain ones. An international name
 // is written in its xn-- form.
 func plainHost(host string) bool {

@@ -26,8 +26,8 @@ func status(code int) outbound.Result {
 
 func refused() outbound.Result { return outbound.Result{Class: outbound.ClassRefused} }
 
-// run drives a queue over events at positions 1, 2, …, with the given results, and
-// moves the clock at most an hour at a time.
+// run drives a queue over events at positions 1, 2, …, with the given results. The
+// clock moves at most an hour at a time.
 type run struct {
 	t   *testing.T
 	l   endpointqueue.Queue

@@ -13,7 +13,7 @@ import (
 // TestLastWord draws units that flap, settle and are acknowledged. It compares the
 // alerts alone with the level:
 //
-//   - The last alert never names less than the level: they are told at once.
+//   - The last alert never names less than the level: a raise is sent at once.
 //   - A digest names the worst level of its window.
 //   - Nobody's answer outlives the raise that it answered.
 //   - A level that stays, unanswered, escalates.

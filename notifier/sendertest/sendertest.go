@@ -1,7 +1,8 @@
 // Package sendertest is the conformance suite of the notifier's channels, whatever
 // protocol they speak. It checks how an attempt ends when the far side accepts, is
-// absent, breaks off, keeps silent or talks nonsense, and when the notifier itself
-// stops. The far side is raw TCP, so it can misbehave as no server library does.
+// absent, breaks off, keeps silent or talks nonsense. It also checks the stop of the
+// notifier itself. The far side is raw TCP, so it can misbehave as no server library
+// does.
 package sendertest
 
 import (

@@ -106,7 +106,7 @@ func New(c Config) (Gateway, error) { //nolint:ireturn // one of two types
 	return nil, fmt.Errorf("driver: must be %s or %s", DriverHTTP, DriverTwilio)
 }
 
-// provider is what both drivers share.
+// provider holds the parts that both drivers share.
 type provider struct {
 	config Config
 	client *http.Client

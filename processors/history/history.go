@@ -28,8 +28,8 @@ const Group = "svc-history"
 // kindSnapshot marks the key of an output that is a snapshot.
 const kindSnapshot = "snapshot"
 
-// IsSnapshot reports whether an output with this key is a snapshot, which goes to
-// the topic of those and not to the models.
+// IsSnapshot reports whether an output with this key is a snapshot. It goes to the
+// topic of snapshots and not to that of models.
 func IsSnapshot(key []byte) bool {
 	_, kind, _ := bytes.Cut(key, []byte("/"))
 	return bytes.HasPrefix(kind, []byte(kindSnapshot+"/"))
