@@ -92,7 +92,7 @@ func Maven(t testing.TB, project string) (folder string) {
 func Debian(t testing.TB, name, program string) (path string) {
 	t.Helper()
 	if path, err := exec.LookPath(filepath.Base(program)); err == nil {
-		settle(t, name, nil)
+		requireOrSkip(t, name, nil)
 		return path
 	}
 	folder := installed(t, "debian", []string{name}, program, func(folder string) [][]string {
