@@ -150,10 +150,10 @@ func (n *Notifier) events(ctx context.Context, partition int32, hospital string,
 			return false
 		}
 		e, ok := entry.(*outbound.Event)
-		if !ok || e.Hospital != hospital || e.Ownership < term || ids[e.ID] { // the last two conditions: written by an earlier owner that was frozen and went on
+		if !ok || e.Hospital != hospital || e.Term < term || ids[e.ID] { // the last two conditions: written by an earlier owner that was frozen and went on
 			return true
 		}
-		term, ids[e.ID] = e.Ownership, true
+		term, ids[e.ID] = e.Term, true
 		list = append(list, &waiting{Event: e, at: at})
 		return true
 	})

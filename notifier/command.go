@@ -69,7 +69,7 @@ func (c *command) run() {
 func (c *command) write() {
 	n := c.h.t.n
 	c.written = n.clock.readTime()
-	c.order.Ownership = c.h.t.number
+	c.order.Term = c.h.t.number
 	c.order.Progress.UpdatedAt = c.written
 	order := c.order
 	n.cfg.Lists.Progress(order.Progress)
@@ -127,7 +127,7 @@ func (c *command) test() {
 		return
 	}
 	c.order.Progress.Delivery = event.DeliveryID(made.ID, e.id, outbound.ChannelWebhook)
-	made.Ownership = h.t.number
+	made.Term = h.t.number
 	h.t.append(&made, func(at int64) {
 		e.addJob(&job{command: c, once: true, events: []*waiting{{Event: &made, at: at}}})
 	})

@@ -137,7 +137,7 @@ func (e *endpoint) write() {
 	e.recordSet = e.h.t.n.clock.readTime()
 	e.h.t.append(&outbound.EndpointQueue{
 		Hospital: e.h.id, Endpoint: e.id, Cursor: l.Cursor, NextAt: l.NextAt, FailingSince: l.FailingSince, Failures: l.Failures,
-		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Ownership: e.h.t.number,
+		Disabled: l.Disabled, Version: e.version, Noticed: int(l.Noticed), Term: e.h.t.number,
 	}, func(at int64) { e.recordAt = min(at, from) })
 }
 

@@ -31,7 +31,7 @@ func (f *fold) apply(offset int64, entry any) {
 	f.entries++
 	switch e := entry.(type) {
 	case *outbound.Event:
-		if f.late(e.Ownership) || f.ids[e.ID] {
+		if f.late(e.Term) || f.ids[e.ID] {
 			return
 		}
 		f.ids[e.ID] = true
@@ -43,12 +43,12 @@ func (f *fold) apply(offset int64, entry any) {
 		h := f.hospital(e.Hospital)
 		l := f.endpoint(h, e.Endpoint)
 		cursor := max(l.record.Cursor, e.Cursor) // a final state holds, whoever wrote it
-		if !f.late(e.Ownership) {
+		if !f.late(e.Term) {
 			l.record, l.at = *e, offset
 		}
 		l.record.Cursor = cursor
 	case *outbound.HospitalState:
-		if h := f.hospital(e.Hospital); !f.late(e.Ownership) {
+		if h := f.hospital(e.Hospital); !f.late(e.Term) {
 			h.unitAt, h.policy = offset, e.Policy
 			h.version, h.whole = max(h.version, e.Version), max(h.whole, e.Version)
 		}
@@ -114,7 +114,7 @@ func (f *fold) endpoint(h *hospital, endpoint string) *foldedEndpoint {
 func (f *fold) delivery(offset int64, e *outbound.Entry) {
 	d := &e.Delivery
 	h := f.hospital(d.Hospital)
-	if f.late(e.Ownership) && d.State == outbound.Pending {
+	if f.late(e.Term) && d.State == outbound.Pending {
 		return
 	}
 	if d.Channel != outbound.ChannelWebhook {
@@ -163,8 +163,8 @@ func (f *fold) applyCommand(offset int64, o *outbound.Order) {
 		delete(h.orders, id)
 		h.done[id] = true
 	case h.done[id]:
-	case old == nil || o.Ownership >= old.order.Ownership:
+	case old == nil || o.Term >= old.order.Term:
 		h.orders[id] = &command{h: h, order: *o, at: offset}
 	}
-	f.ownership.number = max(f.ownership.number, o.Ownership)
+	f.ownership.number = max(f.ownership.number, o.Term)
 }

@@ -166,7 +166,7 @@ func (h *hospital) addChange(c *acuity.Change, events []outbound.Event) {
 
 // publish stores an event and then offers it to the endpoints.
 func (h *hospital) publish(e *outbound.Event, change *LevelChange) {
-	e.Ownership = h.t.number
+	e.Term = h.t.number
 	h.t.n.cfg.Metrics.Event(e.Event)
 	if h.t.n.cfg.People == nil {
 		change = nil
@@ -281,7 +281,7 @@ func (h *hospital) oldestAsked() int64 {
 func (h *hospital) write() { h.writeThen(func() {}) }
 
 func (h *hospital) writeThen(stored func()) {
-	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Ownership: h.t.number}
+	u := &outbound.HospitalState{Hospital: h.id, Version: h.version, Policy: h.policy, Term: h.t.number}
 	// A restore passes the changes after this version to People, so it must not
 	// exceed the first that they have not seen.
 	if len(h.unseen) > 0 {

@@ -45,7 +45,7 @@ type changeEvents struct {
 
 // Order accepts a command that somebody wrote to the ledger.
 func (n *Notifier) Order(partition int32, offset int64, o *outbound.Order) {
-	if o.Ownership != 0 || o.Progress.Done {
+	if o.Term != 0 || o.Progress.Done {
 		return // our own record
 	}
 	n.post(func() {

@@ -58,18 +58,18 @@ func TestMatrixLateWord(t *testing.T) {
 		alerts  int    // alerts at the endpoint
 	}{
 		"nothing":  {nil, 0, "of the second", 0},
-		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Ownership: 1}, 0, "of the second", 0},
-		"a letter": {&outbound.Entry{Position: -1, Ownership: 1, Delivery: outbound.Delivery{
+		"a memory": {&outbound.HospitalState{Hospital: "north", Policy: []byte("of the first"), Term: 1}, 0, "of the second", 0},
+		"a letter": {&outbound.Entry{Position: -1, Term: 1, Delivery: outbound.Delivery{
 			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 0, "of the second", 0},
 		"an alert": {&outbound.Event{
-			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Ownership: 1, Only: []string{"whk_1"},
+			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 1, Only: []string{"whk_1"},
 		}, 0, "of the second", 0},
-		"a letter of our own": {&outbound.Entry{Position: -1, Ownership: 2, Delivery: outbound.Delivery{
+		"a letter of our own": {&outbound.Entry{Position: -1, Term: 2, Delivery: outbound.Delivery{
 			ID: "dlv_1", Hospital: "north", EventID: "evt_1", Event: outbound.Alert, Channel: outbound.ChannelMail, EndpointID: "rcp_1", State: outbound.Pending,
 		}}, 1, "of the second", 0},
 		"an alert of our own": {&outbound.Event{
-			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Ownership: 2, Only: []string{"whk_1"},
+			ID: "evt_1", Hospital: "north", Event: outbound.Alert, Source: -1, RoomID: -1, OccurredAt: time.Now(), Body: []byte("{}"), Term: 2, Only: []string{"whk_1"},
 		}, 0, "of the second", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -78,8 +78,8 @@ func TestMatrixLateWord(t *testing.T) {
 				r.people = asked
 				r.hook("north", "whk_1")
 				for _, entry := range []any{
-					&outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_1", Cursor: -1, Version: 1, Ownership: 1},
-					&outbound.HospitalState{Hospital: "north", Policy: []byte("of the second"), Ownership: 2},
+					&outbound.EndpointQueue{Hospital: "north", Endpoint: "whk_1", Cursor: -1, Version: 1, Term: 1},
+					&outbound.HospitalState{Hospital: "north", Policy: []byte("of the second"), Term: 2},
 					tt.late,
 				} {
 					if entry == nil {

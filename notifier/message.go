@@ -207,7 +207,7 @@ func (l *message) end(state outbound.State, reason string) {
 }
 
 func (l *message) save(then func()) {
-	l.entry.Ownership = l.h.t.number
+	l.entry.Term = l.h.t.number
 	entry := l.entry
 	l.h.t.n.cfg.Lists.Delivery(&entry)
 	l.h.t.append(&entry, func(at int64) {

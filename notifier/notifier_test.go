@@ -167,7 +167,7 @@ func TestHalfAChangeIsCompleted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events[0].Ownership = 1
+		events[0].Term = 1
 		key, value, err := schemas.EncodeLedger(nil, &events[0])
 		if err != nil {
 			t.Fatal(err)

@@ -123,7 +123,7 @@ type Step struct {
 	Memory    []byte    // replaces the memory; nil: it stays
 	Next      time.Time // when to step again if nothing happens; zero: never
 	Messages  []Message
-	Events    []outbound.Event // surge.alert for the webhooks that subscribe to it, or for those in Only; the notifier sets Ownership, Source and Version
+	Events    []outbound.Event // surge.alert for the webhooks that subscribe to it, or for those in Only; the notifier sets Term, Source and Version
 	Supersede []string         // ids of waiting deliveries that must not be sent any more
 	Decisions []Decision
 	Answers   []Answer

@@ -303,7 +303,7 @@ func (r *runner) deliveryID(w *waiting) string {
 }
 
 func (r *runner) save(e *outbound.Entry, then func(at int64)) {
-	e.Ownership = r.e.h.t.number
+	e.Term = r.e.h.t.number
 	if r.second() {
 		e.Command = r.jobs[0].command.order.Command.ID
 	}

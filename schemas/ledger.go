@@ -81,7 +81,7 @@ func EncodeLedgerEvent(dst []byte, e *outbound.Event) ([]byte, error) {
 	w.texts(e.Only)
 	w.text(e.Command)
 	w.bytes(e.Body)
-	w.long(e.Ownership)
+	w.long(e.Term)
 	return w.end(&ledgerEventV1)
 }
 
@@ -99,7 +99,7 @@ func DecodeLedgerEvent(b []byte) (*outbound.Event, error) {
 		e.Only = r.texts()
 		e.Command = r.text()
 		e.Body = r.bytes()
-		e.Ownership = r.long()
+		e.Term = r.long()
 	})
 }
 
@@ -132,7 +132,7 @@ func EncodeDelivery(dst []byte, e *outbound.Entry) ([]byte, error) {
 	w.text(e.Command)
 	w.when(e.Expires)
 	w.bytes(e.Sealed)
-	w.long(e.Ownership)
+	w.long(e.Term)
 	return w.end(&deliveryV1)
 }
 
@@ -165,7 +165,7 @@ func DecodeDelivery(b []byte) (*outbound.Entry, error) {
 		e.Command = r.text()
 		e.Expires = r.when()
 		e.Sealed = r.bytes()
-		e.Ownership = r.long()
+		e.Term = r.long()
 	})
 }
 
@@ -181,7 +181,7 @@ func EncodeLane(dst []byte, l *outbound.EndpointQueue) ([]byte, error) {
 	w.text(l.Disabled)
 	w.long(l.Version)
 	w.number(l.Noticed)
-	w.long(l.Ownership)
+	w.long(l.Term)
 	return w.end(&laneV1)
 }
 
@@ -198,7 +198,7 @@ func DecodeLane(b []byte) (*outbound.EndpointQueue, error) {
 		l.Disabled = r.text()
 		l.Version = r.long()
 		l.Noticed = int(r.int())
-		l.Ownership = r.long()
+		l.Term = r.long()
 	})
 }
 
@@ -208,7 +208,7 @@ func EncodeNotifiedUnit(dst []byte, u *outbound.HospitalState) ([]byte, error) {
 	w.text(u.Hospital)
 	w.long(u.Version)
 	w.bytes(u.Policy)
-	w.long(u.Ownership)
+	w.long(u.Term)
 	return w.end(&notifiedUnitV1)
 }
 
@@ -219,7 +219,7 @@ func DecodeNotifiedUnit(b []byte) (*outbound.HospitalState, error) {
 		u.Hospital = r.text()
 		u.Version = r.long()
 		u.Policy = r.bytes()
-		u.Ownership = r.long()
+		u.Term = r.long()
 	})
 }
 
@@ -257,7 +257,7 @@ func EncodeOrder(dst []byte, o *outbound.Order) ([]byte, error) {
 	w.text(p.Delivery)
 	w.when(p.UpdatedAt)
 	w.long(o.Position)
-	w.long(o.Ownership)
+	w.long(o.Term)
 	return w.end(&orderV1)
 }
 
@@ -295,7 +295,7 @@ func DecodeOrder(b []byte) (*outbound.Order, error) {
 		p.Delivery = r.text()
 		p.UpdatedAt = r.when()
 		o.Position = r.long()
-		o.Ownership = r.long()
+		o.Term = r.long()
 	})
 }
 

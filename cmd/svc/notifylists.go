@@ -32,7 +32,7 @@ func (s listing) Delivery(e *outbound.Entry) {
 	d := &e.Delivery
 	s.lists.Put(view.Delivery{
 		Hospital: d.Hospital, Endpoint: d.EndpointID, ID: d.ID, OccurredAt: d.OccurredAt,
-		Final: d.State != outbound.Pending, Term: e.Ownership, Value: value,
+		Final: d.State != outbound.Pending, Term: e.Term, Value: value,
 	})
 }
 

@@ -271,11 +271,11 @@ func (s *system) outcomes(t *testing.T) (delivered, outranked int) {
 		var term int64
 		switch e := entry.(type) {
 		case *outbound.Event:
-			term = e.Ownership
+			term = e.Term
 		case *outbound.EndpointQueue:
-			term = e.Ownership
+			term = e.Term
 		case *outbound.Entry:
-			if term = e.Ownership; term < latest[r.Partition] {
+			if term = e.Term; term < latest[r.Partition] {
 				outranked++
 			}
 			if e.Delivery.State == outbound.Delivered {

@@ -6,7 +6,7 @@ import "time"
 // types below are its entries, and the last entry of a key holds. There are two
 // exceptions: a final entry beats an open one, and an entry of an earlier ownership
 // never overrides one of a later. An ownership is the time in which one process owns
-// a partition; its number grows with each take-over.
+// a partition; its number, the term, grows with each take-over.
 
 // Event is one event as it leaves the service. It is made once: every endpoint gets
 // the same bytes at every attempt.
@@ -21,17 +21,17 @@ type Event struct {
 	Only       []string // ids of its endpoints; nil: all that subscribe to such events
 	Command    string   // of a test: its command, the only one that sends the event
 	Body       []byte
-	Ownership  int64
+	Term       int64
 }
 
 // Entry is the record of a delivery in the ledger.
 type Entry struct {
-	Delivery  Delivery
-	Position  int64     // offset of its event in the ledger; -1: it has none
-	Command   string    // id of the command that asked for it; "": none
-	Expires   time.Time // of mail and SMS; zero: never
-	Sealed    []byte    // text of mail and SMS, encrypted
-	Ownership int64
+	Delivery Delivery
+	Position int64     // offset of its event in the ledger; -1: it has none
+	Command  string    // id of the command that asked for it; "": none
+	Expires  time.Time // of mail and SMS; zero: never
+	Sealed   []byte    // text of mail and SMS, encrypted
+	Term     int64
 }
 
 // EndpointQueue is the stored state of the queue of one endpoint.
@@ -45,21 +45,21 @@ type EndpointQueue struct {
 	Disabled     string    // reason, gone or failing; "": not disabled
 	Version      int64     // version of the settings that were disabled; a later one enables the queue again
 	Noticed      int       // last notice about this failure that people were sent
-	Ownership    int64
+	Term         int64
 }
 
 // HospitalState is what the notifier knows of a hospital besides its endpoint queues.
 type HospitalState struct {
-	Hospital  string
-	Version   int64  // last change whose events are in the ledger
-	Policy    []byte // memory of the alerts to people, in its own encoding
-	Ownership int64
+	Hospital string
+	Version  int64  // last change whose events are in the ledger
+	Policy   []byte // memory of the alerts to people, in its own encoding
+	Term     int64
 }
 
 // Order is a command in the ledger with its progress.
 type Order struct {
-	Command   Command
-	Progress  Progress
-	Position  int64 // ledger offset of the last event that a replay has finished
-	Ownership int64 // 0: the notifier has not seen it yet
+	Command  Command
+	Progress Progress
+	Position int64 // ledger offset of the last event that a replay has finished
+	Term     int64 // 0: the notifier has not seen it yet
 }
