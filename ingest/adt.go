@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// eventNames are the values of eventType: HL7 names first, then words.
+// eventNames are the accepted values of eventType: first the HL7 names, then the words.
 var eventNames = []string{
 	"A01", "A02", "A03", "A04", "A08", "A11", "A12", "A13",
 	"admit", "transfer", "discharge", "register", "update", "cancel-admit", "cancel-transfer", "cancel-discharge",
@@ -23,13 +23,13 @@ var eventTypes = []acuity.EventType{
 
 type adtAnswer struct {
 	common
-	EventType string `json:"eventType"` // its HL7 name
+	EventType string `json:"eventType"` // the HL7 name of the event type
 	Visit     string `json:"visit"`     // opaque
-	RoomID    *int32 `json:"roomId"`    // after the event; null: in none, or pending
+	RoomID    *int32 `json:"roomId"`    // the room after the event; null: the visit is in no room, or the answer is pending
 }
 
 func (s *server) adt(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.take(w, r, acuity.ChannelADT, func(in *reader, body []byte, o *acuity.Observation) {
+	got, ok := s.submitBody(w, r, acuity.ChannelADT, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Events = []acuity.Event{in.event(body, "")}
 	})
 	if !ok {
@@ -52,7 +52,7 @@ func eventName(t acuity.EventType) string {
 	return ""
 }
 
-// event reads one ADT event. Its faults are in the reader.
+// event reads one ADT event. The reader collects its faults.
 func (r *reader) event(raw []byte, path string) acuity.Event {
 	o, ok := r.open(raw, path)
 	if !ok {
@@ -81,7 +81,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	diagnoses, listed := o.diagnoses()
 	if e.Type == acuity.A11 || e.Type == acuity.A12 || e.Type == acuity.A13 {
 		e.Cancels, e.CancelsPrecision = cancels.at, cancels.precision
-	} else if e.Type != acuity.A02 && e.Type != acuity.A03 && listed { // as in HL7, they change no diagnosis
+	} else if e.Type != acuity.A02 && e.Type != acuity.A03 && listed { // as in HL7, other events change no diagnosis
 		e.Diagnoses, e.DiagnosisMode = diagnoses, acuity.DiagnosisSnapshot
 		if len(diagnoses) == 0 {
 			e.DiagnosisMode = acuity.DiagnosisClear
@@ -95,7 +95,7 @@ func (r *reader) event(raw []byte, path string) acuity.Event {
 	return e
 }
 
-// location reads a place: our room id, the sender's four parts, or both.
+// location reads where a patient is: our room id, the sender's four parts, or both.
 func (o object) location(room, place string) acuity.Location {
 	var l acuity.Location
 	if id, ok := o.integer(room, optional, maxRoomID); ok {
@@ -110,10 +110,11 @@ func (o object) location(room, place string) acuity.Location {
 	return l
 }
 
-// identify names an event: by its eventId, else by what makes it the event it is
-// (type, visit, times, place, diagnoses). The digest is of all that it says.
+// identify returns the identity of an event: its eventId, else the digest of what makes
+// it this event (type, visit, times, place, diagnoses). The digest covers the whole
+// event.
 func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
-	var usual [512]byte // enough
+	var usual [512]byte // large enough for a usual event
 	k := key{usual[:0]}
 	k.number(int64(e.Type))
 	k.text(e.Visit)
@@ -145,7 +146,7 @@ func (r *reader) identify(eventID string, e *acuity.Event) (id, digest string) {
 	return id, r.pseudonym(hl7.KindDigest, k.sum())
 }
 
-// key is an unambiguous encoding of facts, to be hashed.
+// key is an unambiguous encoding of facts. sum hashes it.
 type key struct{ b []byte }
 
 func (k *key) number(n int64) { k.b = binary.AppendVarint(k.b, n) }

@@ -8,16 +8,16 @@ import (
 	"svc/internal/httpapi"
 )
 
-// common is what the answer to every feed has.
+// common holds the fields that the answer to every feed has.
 type common struct {
-	Applied   bool             `json:"applied"`  // false: durable, and will be applied
+	Applied   bool             `json:"applied"`  // false: the observation is durable and will be applied later
 	Outcome   *string          `json:"outcome"`  // null while pending
-	Position  *string          `json:"position"` // null: there was nothing to keep
+	Position  *string          `json:"position"` // null: the body held nothing to append
 	Activated []factorChange   `json:"activated"`
 	Expired   []factorChange   `json:"expired"`
 	Unmapped  []unmapped       `json:"unmapped"`
 	Warnings  []warning        `json:"warnings"`
-	Level     *string          `json:"level"`             // after; null while pending
+	Level     *string          `json:"level"`             // level after the observation; null while pending
 	Refused   []httpapi.Detail `json:"refused,omitempty"` // parts of the body beyond a limit of the hospital
 }
 
@@ -42,7 +42,7 @@ type warning struct {
 	Path string `json:"path,omitempty"`
 }
 
-// The words of the domain on the wire.
+// These lists and maps hold the words of the domain on the wire.
 var (
 	outcomes = [...]string{
 		acuity.Applied: "applied", acuity.Duplicate: "duplicate", acuity.Ignored: "ignored",
@@ -57,8 +57,8 @@ var (
 	}
 )
 
-// answer makes the common part from what became of the observation, and from the
-// warnings of decoding it.
+// answer builds the common part from the receipt of the observation and from the warnings
+// of decoding it.
 func (r *reader) answer(got receipt) common {
 	c := common{
 		Applied: got.applied, Activated: []factorChange{}, Expired: []factorChange{},
@@ -98,8 +98,7 @@ func (r *reader) answer(got receipt) common {
 	return c
 }
 
-// warn adds a warning that the answer does not have yet. One that says less exactly
-// where tells nothing new.
+// warn adds a warning, unless the answer already has the same code at this path or below.
 func (c *common) warn(code, path string) {
 	if len(c.Warnings) == maxWarnings || slices.ContainsFunc(c.Warnings, func(w warning) bool {
 		return w.Code == code && strings.HasPrefix(w.Path, path)

@@ -52,15 +52,15 @@ func (s *server) batch(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	} else {
-		s.refused(o, requestID(r), 1, in.refusals()...)
+		s.reportRefused(o, requestID(r), 1, in.drainNotices()...)
 	}
 	answer := batchAnswer{common: in.answer(got), Results: results}
-	answer.settle(got)
+	answer.setStatuses(got)
 	httpapi.OK(w, r, answer)
 }
 
-// batch reads the events. Good ones go into the observation, bad ones are listed;
-// faults of the body as a whole are in the reader.
+// batch reads the events of a body. Good ones go into the observation, bad ones into the
+// results. The reader collects faults of the body as a whole.
 func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -78,27 +78,27 @@ func (r *reader) batch(body []byte, o *acuity.Observation) []batchResult {
 		one := *r
 		one.faults, one.misfits, one.warnings = nil, nil, nil
 		event := one.event(raw, item("events", i))
-		r.space = one.space[:len(r.space)] // no object of the event is asked any more
+		r.space = one.space[:len(r.space)] // the event is read, so its fields are no longer needed
 		for _, w := range one.warnings {
 			r.warn(w.Code, w.Path)
 		}
 		if p := one.problem(); p != nil {
 			results[i].Status = outcomes[acuity.Rejected]
 			for _, d := range p.Details {
-				r.notice(Notice{Refused: true, Code: d.Rule, Path: d.Path})
+				r.addNotice(Notice{Refused: true, Code: d.Rule, Path: d.Path})
 			}
 			results[i].Error = &batchError{Code: p.Kind.Code(), Message: p.Message, Details: p.Details}
 			continue
 		}
-		o.Events = append(o.Events, r.keep(event, "events", i))
+		o.Events = append(o.Events, r.prepareEvent(event, "events", i))
 	}
 	return results
 }
 
-// keep prepares an event for the observation: the paths of its warnings, which
-// count the events of the body, come to count those of the observation, as the
-// warnings of whoever applies it do.
-func (r *reader) keep(e acuity.Event, list string, i int) acuity.Event {
+// prepareEvent makes an event ready for the observation. The paths of its warnings count
+// the events of the body. It rewrites them to count those of the observation, as the
+// warnings of applying it do.
+func (r *reader) prepareEvent(e acuity.Event, list string, i int) acuity.Event {
 	there, here := item(list, i), item("events", len(r.places.origins))
 	for n, w := range e.Warnings {
 		e.Warnings[n].Path = here + strings.TrimPrefix(w.Path, there)
@@ -108,8 +108,8 @@ func (r *reader) keep(e acuity.Event, list string, i int) acuity.Event {
 	return e
 }
 
-// settle tells what became of each good event, and counts.
-func (a *batchAnswer) settle(got receipt) {
+// setStatuses sets the status of each good event from the change, and the counts.
+func (a *batchAnswer) setStatuses(got receipt) {
 	a.Counts.Received = len(a.Results)
 	items := got.change.Items
 	for i := range a.Results {
@@ -134,7 +134,7 @@ func (a *batchAnswer) settle(got receipt) {
 			a.Counts.Rejected++
 			result.Error = &batchError{Code: httpapi.Unprocessable.Code(), Message: "The event was refused: " + it.Reason + "."}
 			if rule, over := acuity.Exceeded(it.Reason); over {
-				result.Error.Details = []httpapi.Detail{{Path: strings.TrimPrefix(partOf[it.Reason], "."), Rule: rule}}
+				result.Error.Details = []httpapi.Detail{{Path: strings.TrimPrefix(fieldOfReason[it.Reason], "."), Rule: rule}}
 			}
 		case acuity.Applied, acuity.Time:
 			a.Counts.Applied++

@@ -7,14 +7,14 @@ import (
 	"testing"
 )
 
-// nothing is an answer that nobody reads.
+// nothing is a response writer that discards the answer.
 type nothing struct{ header http.Header }
 
 func (n nothing) Header() http.Header         { return n.header }
 func (n nothing) Write(b []byte) (int, error) { return len(b), nil }
 func (n nothing) WriteHeader(int)             {}
 
-// Requests through the whole handler, on a log that answers at once.
+// BenchmarkHandler sends requests through the whole handler. Its log answers at once.
 func BenchmarkHandler(b *testing.B) {
 	for name, test := range map[string]struct{ path, body, kind string }{
 		"clinical": {"clinical", clinicalBody, "application/json"},

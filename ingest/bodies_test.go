@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// with returns the body with one field replaced: a JSON text of fields.
+// with returns the body with one field replaced. Body and value are JSON text.
 func with(body, field, value string) string {
 	i := strings.Index(body, `"`+field+`":`)
 	if i < 0 {
@@ -31,7 +31,7 @@ scan:
 			depth--
 		}
 	}
-	if value == "" { // leave it out: under another, unknown name
+	if value == "" { // omit the field: give it an unknown name
 		return body[:i] + `"x1":` + body[start:]
 	}
 	return body[:start] + value + body[end:]
@@ -45,7 +45,7 @@ const (
 	adtBody      = `{"eventId":"E1","eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","recordedAt":"2026-03-04T15:01:00Z","visitId":"V1","patientId":"P1","motherVisitId":"V0","roomId":4,"roomLabel":"LDR04","location":{"pointOfCare":"LD","room":"4","bed":"1","facility":"STMARY"},"priorRoomId":5,"priorLocation":{"pointOfCare":"TRI","room":"2","bed":"1","facility":"STMARY"},"patientClass":"I","service":"OBS","primaryFactor":"labor-standard","diagnoses":[{"system":"I10","code":"O14.1","display":"x","onsetAt":"2026-03-04T14:00:00Z"}],"cancelsOccurredAt":"2026-03-04T14:00:00Z"}`
 )
 
-// rules is what must not be in a field, and what is said of it then.
+// rules maps a wrong value of a field to the rule that the answer must name.
 type rules map[string]string
 
 var (
@@ -79,12 +79,12 @@ func and(r rules, more ...string) rules {
 
 const eventEnum = "enum:A01|A02|A03|A04|A08|A11|A12|A13|admit|transfer|discharge|register|update|cancel-admit|cancel-transfer|cancel-discharge"
 
-// Every field of every body: each wrong value is refused with its path and rule,
-// the required ones when they are missing or null, the optional ones never.
+// The test covers every field of every body. Each wrong value is refused with its path
+// and rule. A missing or null field is refused only if it is required.
 func TestFieldsOfBodies(t *testing.T) {
 	for path, test := range map[string]struct {
 		body, prefix string
-		fields       map[string]rules // by path in the body
+		fields       map[string]rules // by the path in the body
 		required     string
 	}{
 		"clinical": {body: clinicalBody, required: " roomId signals signals[0].kind signals[0].system signals[0].code ", fields: map[string]rules{
@@ -136,14 +136,14 @@ func TestFieldsOfBodies(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			d := open(t)
-			if o := d.taken(t, d.post(t, path, test.body)); o.Channel == "" {
+			if o := d.wantTaken(t, d.post(t, path, test.body)); o.Channel == "" {
 				t.Error("no channel")
 			}
 			for field, wrong := range test.fields {
 				for value, rule := range wrong {
 					t.Run(field+"="+value[:min(len(value), 30)], func(t *testing.T) {
 						d := open(t)
-						d.refused(t, d.post(t, path, mutate(test.body, field, value)), http.StatusBadRequest, "invalid_request", field+" "+rule)
+						d.wantRefused(t, d.post(t, path, mutate(test.body, field, value)), http.StatusBadRequest, "invalid_request", field+" "+rule)
 					})
 				}
 				need := strings.Contains(test.required, " "+field+" ")
@@ -152,23 +152,23 @@ func TestFieldsOfBodies(t *testing.T) {
 						d := open(t)
 						a := d.post(t, path, mutate(test.body, field, value))
 						if need {
-							d.refused(t, a, http.StatusBadRequest, "invalid_request", field+" required")
+							d.wantRefused(t, a, http.StatusBadRequest, "invalid_request", field+" required")
 							return
 						}
-						d.taken(t, a)
+						d.wantTaken(t, a)
 					})
 				}
 				t.Run(field+" twice", func(t *testing.T) {
 					d := open(t)
 					name := field[strings.LastIndex(field, ".")+1:]
 					body := mutate(test.body, field, `null,"`+name+`":null`)
-					d.refused(t, d.post(t, path, body), http.StatusBadRequest, "invalid_request", field+" unique")
+					d.wantRefused(t, d.post(t, path, body), http.StatusBadRequest, "invalid_request", field+" unique")
 				})
 			}
 			t.Run("not an object", func(t *testing.T) {
 				for _, body := range []string{`[]`, `7`, `"x"`, `null`, ` [ ] `} {
 					d := open(t)
-					d.refused(t, d.post(t, path, body), http.StatusBadRequest, "invalid_request", "type:object")
+					d.wantRefused(t, d.post(t, path, body), http.StatusBadRequest, "invalid_request", "type:object")
 				}
 			})
 			t.Run("elements", func(t *testing.T) {
@@ -178,7 +178,7 @@ func TestFieldsOfBodies(t *testing.T) {
 						continue
 					}
 					d := open(t)
-					d.refused(t, d.post(t, path, mutate(test.body, field, `[7,"x",null]`)), http.StatusBadRequest, "invalid_request",
+					d.wantRefused(t, d.post(t, path, mutate(test.body, field, `[7,"x",null]`)), http.StatusBadRequest, "invalid_request",
 						fmt.Sprintf("%[1]s[0] type:object, %[1]s[1] type:object, %[1]s[2] type:object", field))
 				}
 			})
@@ -186,8 +186,8 @@ func TestFieldsOfBodies(t *testing.T) {
 	}
 }
 
-// mutate replaces the field at a path; inner fields are looked for behind the
-// field that holds them.
+// mutate replaces the field at a path. It looks for an inner field behind the field that
+// holds it.
 func mutate(body, path, value string) string {
 	steps := strings.Split(strings.ReplaceAll(path, "[0]", ""), ".")
 	at := 0
@@ -197,11 +197,11 @@ func mutate(body, path, value string) string {
 	return body[:at] + with(body[at:], steps[len(steps)-1], value)
 }
 
-// All that is wrong is told at once, in the order of reading.
+// A refusal lists every broken rule at once, in the order of reading.
 func TestAllFaultsAtOnce(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "clinical", `{"roomId":-1,"signals":[{"kind":"x","code":7},5,{"kind":"lab","system":"LOINC","code":"1","observedAt":"x"}]}`)
-	d.refused(t, a, http.StatusBadRequest, "invalid_request",
+	d.wantRefused(t, a, http.StatusBadRequest, "invalid_request",
 		"roomId min:0, signals[0].kind enum:medication|observation|lab|device, signals[0].system required, signals[0].code type:string, "+
 			"signals[1] type:object, signals[2].observedAt date-time")
 }
@@ -216,72 +216,73 @@ func TestFactorsThatDoNotExist(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.refused(t, d.post(t, test.path, test.body), http.StatusUnprocessableEntity, "unprocessable", test.want)
+			d.wantRefused(t, d.post(t, test.path, test.body), http.StatusUnprocessableEntity, "unprocessable", test.want)
 		})
 	}
 	t.Run("malformed comes first", func(t *testing.T) {
 		d := open(t)
 		body := mutate(mutate(adtBody, "primaryFactor", `"nothing"`), "visitId", "null")
-		d.refused(t, d.post(t, "adt", body), http.StatusBadRequest, "invalid_request", "visitId required, primaryFactor primaryFactor")
+		d.wantRefused(t, d.post(t, "adt", body), http.StatusBadRequest, "invalid_request", "visitId required, primaryFactor primaryFactor")
 	})
 	t.Run("modifier of another type", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "census", mutate(censusBody, "rooms[0].modifiers", `[7]`)), http.StatusBadRequest, "invalid_request", "rooms[0].modifiers[0] type:string")
+		d.wantRefused(t, d.post(t, "census", mutate(censusBody, "rooms[0].modifiers", `[7]`)), http.StatusBadRequest, "invalid_request", "rooms[0].modifiers[0] type:string")
 	})
 	t.Run("room of another type", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "roster", mutate(rosterBody, "nurses[0].assignedRoomIds", `[7,"8",-1]`)), http.StatusBadRequest, "invalid_request",
+		d.wantRefused(t, d.post(t, "roster", mutate(rosterBody, "nurses[0].assignedRoomIds", `[7,"8",-1]`)), http.StatusBadRequest, "invalid_request",
 			"nurses[0].assignedRoomIds[1] type:integer, nurses[0].assignedRoomIds[2] min:0")
 	})
 	t.Run("room listed twice", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`), http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
+		d.wantRefused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`), http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 	})
 }
 
-// A field that nobody knows is a warning with its path, never with its value, and
-// not even its name if that could be more than a name.
+// An unknown field is a warning with its path and never with its value. The path omits
+// even the name, if that could hold more than a name.
 func TestUnknownFields(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "census", `{"extra":1,"rooms":[{"roomId":1,"status":"empty","bedCount":{"a":[1,"]"]},"Canary Patient, born":"Canary"}]}`)
-	d.taken(t, a)
+	d.wantTaken(t, a)
 	if got, want := a.warnings(), "unknown_field@rooms[0].bedCount, unknown_field@rooms[0].?, unknown_field@extra"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// The events of a batch are read one after another in the same memory; the fields of
-// the body stay what they are.
+// The reader reads the events of a batch one after another in the same memory. That must
+// not overwrite the fields of the body.
 func TestUnknownFieldsOfABatch(t *testing.T) {
 	d := open(t)
 	one := func(visit, extra string) string {
 		return `{"eventType":"A01","occurredAt":"2026-03-04T15:00:00Z","visitId":"` + visit + `",` + extra + `"location":{"room":"4","ward":1}}`
 	}
 	a := d.post(t, "batch", `{"first":1,"events":[`+one("V1", "")+","+one("V2", `"nurse":2,`)+`],"last":3}`)
-	d.taken(t, a)
+	d.wantTaken(t, a)
 	want := "unknown_field@events[0].location.ward, unknown_field@events[1].location.ward, unknown_field@events[1].nurse, unknown_field@first, unknown_field@last"
 	if got := a.warnings(); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// A unit has the rooms that are listed, at least (clinical-decisions X15).
+// A census may not list more rooms than totalRooms says (clinical-decisions X15).
 func TestCensusOfMoreRoomsThanThereAre(t *testing.T) {
 	d := open(t)
-	d.refused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
+	d.wantRefused(t, d.post(t, "census", `{"totalRooms":1,"rooms":[{"roomId":1,"status":"empty"},{"roomId":2,"status":"empty"}]}`),
 		http.StatusBadRequest, "invalid_request", "totalRooms min:number of rooms")
 }
 
-// A plan further ahead than the contract states is over a bound, as a number is.
+// A plan further ahead than the contract allows exceeds a bound, as a number can.
 func TestPlanTooFarAhead(t *testing.T) {
 	d := open(t)
-	d.refused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),
+	d.wantRefused(t, d.post(t, "staffing", `{"nursesOnDuty":4,"asOf":"2026-03-05T15:30:01Z"}`),
 		http.StatusBadRequest, "invalid_request", "asOf max:24h ahead")
 }
 
-// What is well formed and contradicts itself is another fault.
+// A body that is well formed and contradicts itself gets another error than a malformed
+// one.
 func TestBodiesThatContradictThemselves(t *testing.T) {
 	d := open(t)
-	d.refused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
+	d.wantRefused(t, d.post(t, "census", `{"rooms":[{"roomId":1,"status":"empty"},{"roomId":1,"status":"empty"}]}`),
 		http.StatusUnprocessableEntity, "unprocessable", "rooms[1].roomId unique")
 }

@@ -14,15 +14,15 @@ import (
 	"svc/internal/httpapi"
 )
 
-// The limits of bodies, in bytes on the wire. Unpacked a body may be four times
-// as large, and at most a hundred times what was sent.
+// These limits bound a body in bytes on the wire. Unpacked, a body may have four times
+// its limit, and at most a hundred times the bytes that were sent.
 const (
 	maxBody      = 1 << 20
 	maxBatchBody = 8 << 20
 	maxFHIRBody  = 16 << 20
 	unpackFactor = 4
 	unpackRatio  = 100
-	growAtMost   = 64 << 10 // is allocated before anything of a body has arrived
+	growAtMost   = 64 << 10 // the most memory to allocate before any byte of a body has arrived
 )
 
 const (
@@ -36,8 +36,8 @@ type media struct {
 	charset string
 }
 
-// contentType returns the content type if it is one of those taken; without a
-// header it is the first of them.
+// contentType returns the content type of a request if it is one of those in taken. A
+// request without the header has the first of them.
 func contentType(r *http.Request, taken ...string) (media, *httpapi.Problem) {
 	headers := r.Header["Content-Type"]
 	if len(headers) == 0 || len(headers) == 1 && headers[0] == "" {
@@ -70,7 +70,7 @@ func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, *htt
 		return nil, &httpapi.Problem{Kind: httpapi.TooLarge}
 	}
 	var body bytes.Buffer
-	if r.ContentLength > 0 { // said, not sent: who says much and sends little does not hold it
+	if r.ContentLength > 0 { // allocate little at first: a sender that announces much and sends little must not hold memory
 		body.Grow(int(min(r.ContentLength, growAtMost)) + bytes.MinRead)
 	}
 	if _, err := body.ReadFrom(http.MaxBytesReader(w, r.Body, limit)); err != nil {
@@ -115,7 +115,8 @@ var notGzip = &httpapi.Problem{
 	Kind: httpapi.Invalid, Message: "The body is not gzip.", Details: []httpapi.Detail{{Path: "", Rule: "gzip"}},
 }
 
-// readJSON reads a JSON body. If it is none it answers itself and returns false.
+// readJSON reads a JSON body. If the body is not JSON it answers the request and returns
+// false.
 func readJSON(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, bool) {
 	_, problem := contentType(r, jsonType)
 	var body []byte

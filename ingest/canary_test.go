@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-// canary is in every value that could name a person; what is found of it anywhere
-// behind ingest is a leak.
+// canary is in every value that could name a person. If a test finds it anywhere behind
+// ingest, a value has leaked.
 const canary = "CANARY"
 
-// The fields of HL7 that are codes and places, not text about a person: all of
-// these are kept by design. Every other field of every segment gets a canary.
+// codes are the HL7 fields that hold codes and places, not text about a person: all of
+// them are stored by design. Every other field of every segment gets a canary.
 var codes = map[string][]int{
 	"MSH": {1, 2, 7, 9, 10, 11, 12, 15, 16, 18}, "EVN": {1, 2, 6}, "PV1": {2, 3, 4, 6, 10}, "PV2": {36}, "DG1": {3, 5, 21},
 }
@@ -63,8 +63,8 @@ func everyField() string {
 
 var shown = regexp.MustCompile(`(?i)` + canary + `|19940211|1994-02-11|2025550143|miller`)
 
-// search fails if a trace of a person is in what was kept, answered or logged.
-func (d *desk) search(t *testing.T, answers ...string) {
+// search fails if it finds a trace of a person in what was appended, answered or logged.
+func (d *fixture) search(t *testing.T, answers ...string) {
 	t.Helper()
 	if len(d.stored) == 0 {
 		t.Fatal("nothing was kept: the test looks at nothing")
@@ -98,7 +98,7 @@ func TestCanariesInHL7(t *testing.T) {
 	}
 	text := d.post(t, "hl7", message, "Content-Type", "text/plain")
 	if !strings.Contains(text.raw, "MSA|AA|"+canary+"4") {
-		t.Fatal(text.raw) // the control id, sender and facility are the sender's own, and exact
+		t.Fatal(text.raw) // the answer repeats control id, sender and facility exactly: they are the sender's own
 	}
 	header := strings.NewReplacer(canary+"1", "EPIC", canary+"2", "STMARY", canary+"4", "M1")
 	typed := d.post(t, "hl7", wrapped(header.Replace(message)))
@@ -148,11 +148,11 @@ func TestCanariesInJSON(t *testing.T) {
 	d.search(t, answers...)
 }
 
-// What a pseudonym is made of decides what may be linked.
+// The input of a pseudonym decides which records can be linked.
 func TestPseudonyms(t *testing.T) {
 	visit := func(path, body string) string {
 		d := open(t)
-		o := d.taken(t, d.post(t, path, body))
+		o := d.wantTaken(t, d.post(t, path, body))
 		if o.Census != nil {
 			return o.Census.Rooms[0].Visit
 		}
@@ -166,7 +166,7 @@ func TestPseudonyms(t *testing.T) {
 		t.Error("a visit known by its patient equals one with that number")
 	}
 	d := open(t)
-	e := d.taken(t, d.post(t, "adt", mutate(mutate(adtBody, "patientId", `"X"`), "visitId", `"X"`))).Events[0]
+	e := d.wantTaken(t, d.post(t, "adt", mutate(mutate(adtBody, "patientId", `"X"`), "visitId", `"X"`))).Events[0]
 	if e.Patient == e.Visit || e.Visit == "" {
 		t.Errorf("kinds have one name space: %+v", e)
 	}

@@ -32,7 +32,7 @@ type censusAnswer struct {
 }
 
 func (s *server) census(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.take(w, r, acuity.ChannelCensus, func(in *reader, body []byte, o *acuity.Observation) { o.Census = in.census(body) })
+	got, ok := s.submitBody(w, r, acuity.ChannelCensus, func(in *reader, body []byte, o *acuity.Observation) { o.Census = in.census(body) })
 	if !ok {
 		return
 	}

@@ -12,13 +12,13 @@ import (
 	"svc/internal/httpapi"
 )
 
-// The bounds of the bodies: lengths in characters, numbers of elements.
+// These limits bound the bodies: lengths in characters, lists in elements.
 const (
 	maxLabel     = 100
 	maxCode      = 64
 	maxName      = 64
 	maxID        = 200
-	maxText      = 2000 // of a display or value, before it is reduced
+	maxText      = 2000 // of a display or a value, before it is reduced
 	maxSignals   = 500
 	maxRooms     = 500
 	maxEvents    = 500
@@ -32,7 +32,8 @@ var (
 	systemsOf     = []acuity.System{acuity.RxNorm, acuity.LOINC, acuity.SNOMED, acuity.SystemLocal, acuity.SNOMED}
 )
 
-// statuses are those with a meaning; any other one is active, with a warning.
+// statuses are the signal statuses with a meaning of their own. Any other status counts
+// as active and adds a warning.
 var statuses = map[string]acuity.SignalStatus{
 	"": acuity.SignalActive, "active": acuity.SignalActive, "in-progress": acuity.SignalActive,
 	"preliminary": acuity.SignalActive, "final": acuity.SignalActive, "amended": acuity.SignalActive,
@@ -45,13 +46,13 @@ var statuses = map[string]acuity.SignalStatus{
 type clinicalAnswer struct {
 	common
 	RoomID    int32    `json:"roomId"`
-	RoomLabel *string  `json:"roomLabel"` // as the unit state shows it; before it is applied as it was sent
-	Received  int      `json:"received"`  // signals
-	Active    []string `json:"active"`    // factors of the room, once applied
+	RoomLabel *string  `json:"roomLabel"` // as the unit state shows it; before the observation is applied, as the sender wrote it
+	Received  int      `json:"received"`  // number of signals
+	Active    []string `json:"active"`    // factors of the room, once the observation is applied
 }
 
 func (s *server) clinical(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.take(w, r, acuity.ChannelClinical, (*reader).clinical)
+	got, ok := s.submitBody(w, r, acuity.ChannelClinical, (*reader).clinical)
 	if !ok {
 		return
 	}
@@ -81,7 +82,7 @@ func (r *reader) clinical(body []byte, o *acuity.Observation) {
 	}
 }
 
-// room reads a roomId; 0 also if there is none.
+// room reads a roomId. It returns 0 also if there is none.
 func (o object) room(name string, n need) int32 {
 	id, _ := o.integer(name, n, maxRoomID)
 	return int32(id) //nolint:gosec // within the bounds
@@ -106,7 +107,7 @@ func (o object) signal(room int32) acuity.Signal {
 	return s
 }
 
-// value reads a string or number and reduces it to what may be kept.
+// value reads a string or a number and reduces it to what may be stored.
 func (o object) value(name string) acuity.Value {
 	raw, ok := o.find(name, optional)
 	switch {

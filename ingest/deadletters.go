@@ -10,20 +10,21 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// A record that could not be applied lies in the log as it was written. Once this
-// release reads it, an administrator has its facts appended again.
+// A dead letter is a record that could not be applied. It lies in the log as it was
+// written. Once this release can read it, an administrator has its facts appended again.
 
-// ErrNoDeadLetter says that a hospital has no dead letter of that id.
+// ErrNoDeadLetter says that the hospital has no dead letter with that id.
 var ErrNoDeadLetter = errors.New("no such dead letter")
 
-// UnreadableError says that a dead letter is one still.
+// UnreadableError says that this release still cannot read a dead letter.
 type UnreadableError struct{ Reason string } // stable code
 
 // Error implements error.
 func (e *UnreadableError) Error() string { return "not readable: " + e.Reason }
 
-// DeadLetter reads the facts of a dead letter of a hospital. Its errors are
-// ErrNoDeadLetter, *[UnreadableError], or, for all others, that the log is away.
+// DeadLetter reads the facts of a dead letter of a hospital. It fails with
+// ErrNoDeadLetter or *[UnreadableError]; any other error means that the log cannot be
+// read now.
 type DeadLetter func(ctx context.Context, hospital, id string) (*acuity.Observation, error)
 
 const actionDeadLetterRetry = "dead-letter.retry"
@@ -38,10 +39,10 @@ func deadLetterRoutes() []httpapi.Route[*server] {
 	}, Serve: (*server).retry}}
 }
 
-// retried is the answer to a retry: as that to a feed.
+// retried is the answer to a retry. It looks like the answer to a feed.
 type retried struct {
 	common
-	Repeated bool `json:"repeated"` // it was taken in before: this is what it did then
+	Repeated bool `json:"repeated"` // an earlier retry appended it: the answer tells what that one did
 }
 
 func (s *server) retry(w http.ResponseWriter, r *http.Request) {
@@ -64,23 +65,24 @@ func (s *server) retry(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 		return
 	}
-	// A sender whose request ended as a dead letter may send it again under its
-	// identity, so that is kept: then the facts are taken in once, whoever is first.
+	// A sender may repeat a request that ended as a dead letter, under the same identity.
+	// So the retry keeps that identity, and the facts are applied once, whichever comes
+	// first.
 	if o.Request == nil {
-		position := s.Pseudonyms.Of(hospital, "dead letter", id)
+		position := s.Pseudonyms.Pseudonym(hospital, "dead letter", id)
 		o.Request = &acuity.Request{Key: position, Digest: position}
 	}
-	act := s.observe(r, o.Channel) // who does it now; the facts stay those of their sender
-	if !s.onRecord(w, r, act, actionDeadLetterRetry, id) {
+	act := s.observe(r, o.Channel) // the audit record names the administrator; the facts stay those of their sender
+	if !s.recordAct(w, r, act, actionDeadLetterRetry, id) {
 		return
 	}
 	got, ok := s.submit(w, r, nil, o)
 	if !ok {
-		s.notDone(r, act, actionDeadLetterRetry, id)
+		s.recordNotDone(r, act, actionDeadLetterRetry, id)
 		return
 	}
 	if got.applied {
-		// Without the note it stays on the list, where a retry has no second effect.
+		// Without this note the dead letter stays on the list, where a retry has no second effect.
 		if err := s.DeadLetterRetried(r.Context(), hospital, id); err != nil {
 			s.Shell.Log.WarnContext(r.Context(), "retry not noted", "hospital", hospital, "error", err)
 		}

@@ -15,8 +15,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// letters makes the desk have one dead letter: of stmary, 2:7.
-func letters(d *desk, read func() (*acuity.Observation, error)) (acts *[]audit.Act) {
+// oneDeadLetter gives the fixture one dead letter, 2:7 of stmary.
+func oneDeadLetter(d *fixture, read func() (*acuity.Observation, error)) (acts *[]audit.Act) {
 	acts = &[]audit.Act{}
 	d.administer()
 	d.config.Audit = func(_ context.Context, act audit.Act) error {
@@ -44,7 +44,7 @@ func letters(d *desk, read func() (*acuity.Observation, error)) (acts *[]audit.A
 }
 
 // administer lets adminToken act for stmary.
-func (d *desk) administer() {
+func (d *fixture) administer() {
 	register := access.NewRegister(func() time.Time { return now })
 	register.SetKey(access.Key{ID: "key_of_the_administrator", Hospital: "stmary", Scopes: []access.Scope{access.Admin}, Hash: access.Hash(adminToken)})
 	d.config.Shell.Lookup = register.Lookup
@@ -52,7 +52,7 @@ func (d *desk) administer() {
 
 const adminToken = "svc_administrator"
 
-func (d *desk) retry(t *testing.T, id string) *answer {
+func (d *fixture) retry(t *testing.T, id string) *answer {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, "/api/admin/dead-letters/"+id+"/retry", nil)
 	r.Header.Set("Authorization", "Bearer "+adminToken)
@@ -66,8 +66,8 @@ func roomOfSender() (*acuity.Observation, error) {
 	}, nil
 }
 
-// A record that is read now is taken in once, as its sender said it; the act is on
-// record before, by whoever did it.
+// A dead letter that this release can read is appended once, with the facts of its
+// sender. The audit record is written before, and names the administrator.
 func TestRetryIsOnce(t *testing.T) {
 	for name, request := range map[string]*acuity.Request{
 		"without an identity":     nil,
@@ -75,8 +75,8 @@ func TestRetryIsOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			remembering(d)
-			acts := letters(d, func() (*acuity.Observation, error) {
+			rememberRequests(d)
+			acts := oneDeadLetter(d, func() (*acuity.Observation, error) {
 				o, err := roomOfSender()
 				o.Request = request
 				return o, err
@@ -106,7 +106,7 @@ func TestRetryIsOnce(t *testing.T) {
 	}
 }
 
-// Two dead letters are two identities.
+// Retries of two dead letters have two identities.
 func TestRetriesOfTwo(t *testing.T) {
 	d := open(t)
 	d.administer()
@@ -120,7 +120,7 @@ func TestRetriesOfTwo(t *testing.T) {
 	}
 }
 
-// What cannot be retried is neither appended nor on record.
+// A dead letter that cannot be retried is neither appended nor recorded in the audit log.
 func TestRetryRefusals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		id     string
@@ -134,7 +134,7 @@ func TestRetryRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			acts := letters(d, func() (*acuity.Observation, error) { return nil, tt.err })
+			acts := oneDeadLetter(d, func() (*acuity.Observation, error) { return nil, tt.err })
 			a := d.retry(t, tt.id)
 			if a.status != tt.status || a.details() != tt.detail || len(d.stored) > 0 || len(*acts) > 0 || d.retried > 0 {
 				t.Errorf("%d %q, %d kept, %d on record: %s", a.status, a.details(), len(d.stored), len(*acts), a.raw)
@@ -143,7 +143,7 @@ func TestRetryRefusals(t *testing.T) {
 	}
 	t.Run("not put on record", func(t *testing.T) {
 		d := open(t)
-		letters(d, roomOfSender)
+		oneDeadLetter(d, roomOfSender)
 		d.config.Audit = func(context.Context, audit.Act) error { return errors.New("away") }
 		d.Handler = ingest.New(d.config)
 		if a := d.retry(t, "2:7"); a.status != http.StatusServiceUnavailable || len(d.stored) > 0 {

@@ -9,9 +9,10 @@ import (
 	"svc/acuity"
 )
 
-// message writes an ADT message of a visit at VN1. The time is that of EVN-2, on
-// the day of the tests in the zone of the hospital; words set what else it says:
-// "3=" and such a field of PV1, "evn6=", "msh7=", and whole segments.
+// message builds an ADT message about visit VN1. clock is EVN-2, on the day of the tests,
+// in the zone of the hospital. words add the rest: "3=" sets field 3 of PV1 (likewise
+// other fields), "evn6=" and "msh7=" set those fields, and anything else is a whole
+// segment.
 func message(event, clock string, words ...string) string {
 	pv1 := make([]string, 45)
 	pv1[0], pv1[2], pv1[19] = "PV1", "I", "VN1"
@@ -44,9 +45,9 @@ func message(event, clock string, words ...string) string {
 	return strings.Join(append([]string{head, strings.Join(evn, "|"), pid, strings.Join(pv1, "|")}, rest...), "\r")
 }
 
-// What feeds say, as they say it, and what a unit makes of it: the rules of
-// clinical-input and clinical-decisions that a decoder and the domain keep
-// together. A reading is "label demand factor …" of each occupied room, sorted.
+// TestDecisions sends what feeds send and checks what a unit makes of it. It holds the
+// rules of clinical-input and clinical-decisions that need decoder and domain together.
+// An expectation is "label demand factor …" for each occupied room, sorted.
 func TestDecisions(t *testing.T) {
 	const ldr = "L&D^LDR04^01^STMARY"
 	type said struct{ path, body string }
@@ -59,7 +60,7 @@ func TestDecisions(t *testing.T) {
 	for rule, row := range map[string]struct {
 		say      []said
 		want     string
-		warnings string // of the last answer
+		warnings string // in the last answer
 	}{
 		"6 A04, conversion, transfer and back": {
 			say: []said{

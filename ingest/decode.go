@@ -10,13 +10,13 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Decode reads the body of one request of a JSON feed (adt, census, clinical,
-// roster, staffing) into an observation as its handler does, without a server and
-// without what a request adds (its identity). The observation says which channel it
-// is, whose, and when it was received. The error lists the rules that the body breaks.
+// Decode reads the body of one request of a JSON feed (adt, census, clinical, roster,
+// staffing) into o, as the handler of that feed does. It needs no server, and adds
+// nothing that only a request has (its identity). The caller sets channel, hospital and
+// time of receipt in o. The error lists the rules that the body breaks.
 func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms Pseudonyms) ([]acuity.Warning, error) {
 	problem := httpapi.CheckJSON(body)
-	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.in(o.Hospital)}
+	in := &reader{now: o.ReceivedAt, zone: zone, pseudonym: pseudonyms.forHospital(o.Hospital)}
 	if problem == nil {
 		switch o.Channel {
 		case acuity.ChannelADT:
@@ -40,7 +40,7 @@ func Decode(o *acuity.Observation, body []byte, zone *time.Location, pseudonyms 
 	return slices.Clip(in.warnings), nil
 }
 
-// brokenRules is a problem as an error. It names rules and places, never values.
+// brokenRules presents a problem as an error. It names rules and places, never values.
 type brokenRules struct{ *httpapi.Problem }
 
 // Error implements [error].

@@ -10,13 +10,13 @@ import (
 	"svc/ingest/hl7"
 )
 
-// BenchmarkFacts is an HL7 message to the facts of a record, with the pseudonyms
-// of message, visit and patient. Beside it, turn by turn:
+// BenchmarkFacts turns an HL7 message into the facts of a record, with the pseudonyms of
+// message, visit and patient. In turns it also measures:
 //
-//   - floor-ns: the bare compressions of SHA-256 that these pseudonyms ask for, what
-//     no program can leave out; x-floor is how much more the whole takes.
-//   - plain-ns: the facts without any pseudonym. What is neither floor nor plain goes
-//     to what stands around the compressions.
+//   - floor-ns: only the SHA-256 compressions that these pseudonyms need. No program can
+//     omit them. x-floor is the time of the whole as a multiple of them.
+//   - plain-ns: the facts without any pseudonym. The rest, neither floor nor plain, is
+//     the code around the compressions.
 func BenchmarkFacts(b *testing.B) {
 	raw, err := os.ReadFile("hl7/testdata/bench_a01.hl7")
 	if err != nil {
@@ -41,12 +41,12 @@ func BenchmarkFacts(b *testing.B) {
 			b.Fatal(fault)
 		}
 	}
-	var compressions []int // in a row
+	var compressions []int // lengths of the runs of compressions
 	counting, plain := o, o
 	counting.Pseudonym = func(dst []byte, kind string, value []byte) []byte {
-		const padding = 9 // bytes that SHA-256 adds at least
+		const padding = 9 // the least number of bytes that SHA-256 adds
 		n := len(hospital) + 1 + len(kind) + 1 + len(value) + padding
-		compressions = append(compressions, (n+sha256.BlockSize-1)/sha256.BlockSize, 1) // inner, outer
+		compressions = append(compressions, (n+sha256.BlockSize-1)/sha256.BlockSize, 1) // inner and outer hash
 		return p.Append(dst, hospital, kind, value)
 	}
 	facts(counting)

@@ -27,7 +27,7 @@ type fhirCounts struct {
 type fhirIssue struct {
 	Severity   string `json:"severity"` // error warning information
 	Code       string `json:"code"`
-	Expression string `json:"expression"` // as in FHIRPath
+	Expression string `json:"expression"` // a path as in FHIRPath
 }
 
 func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
@@ -60,9 +60,9 @@ func (s *server) fhir(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	case facts.Rejected > 0:
-		s.refused(o, requestID(r), 1, in.refusals()...)
+		s.reportRefused(o, requestID(r), 1, in.drainNotices()...)
 	default:
-		s.passed(o, requestID(r), in.refusals()...)
+		s.reportIgnored(o, requestID(r), in.drainNotices()...)
 	}
 	answer := fhirAnswer{common: in.answer(got)}
 	answer.refuseResources(facts, &got.change)
@@ -91,7 +91,7 @@ func refusal(f *fhir.Fault) httpapi.Problem {
 	}
 }
 
-// place says of the warnings about an event which resource it was made from.
+// place sets the path of each warning to the resource that its event was made from.
 func (a *fhirAnswer) place(p *Places) {
 	for i := range a.Warnings {
 		w := &a.Warnings[i]

@@ -16,7 +16,7 @@ const fhirBody = `{"resourceType":"Bundle","type":"transaction","entry":[
 	{"resource":{"resourceType":"Observation","id":"o2","status":"sent"}},
 	{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VN1"}],"subject":{"reference":"urn:uuid:1"},"period":{"start":"2026-03-04T15:00:00Z"},"location":[{"location":{"display":"LDR04"}}]}}]}`
 
-// What the answer to FHIR has beside the common part.
+// fhirAnswer holds the fields that the answer to FHIR has beside the common ones.
 type fhirAnswer struct {
 	Data struct {
 		Resources                     struct{ Received, Applied, Ignored, Rejected int }
@@ -42,7 +42,7 @@ func TestFHIRAnswer(t *testing.T) {
 		return c
 	}
 	a := d.post(t, "fhir", fhirBody, "Content-Type", "application/fhir+json; fhirVersion=4.0; charset=utf-8")
-	o := d.taken(t, a)
+	o := d.wantTaken(t, a)
 	if o.Channel != acuity.ChannelFHIR || len(o.Events) != 1 || len(o.Signals) != 2 || o.Events[0].Type != acuity.A01 {
 		t.Fatalf("%+v", o)
 	}
@@ -101,18 +101,18 @@ func TestFHIRRefusals(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.refused(t, d.post(t, "fhir", test.body), test.status, "invalid_request", test.detail)
+			d.wantRefused(t, d.post(t, "fhir", test.body), test.status, "invalid_request", test.detail)
 		})
 	}
 	d := open(t)
-	d.refused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
+	d.wantRefused(t, d.post(t, "fhir", `<Bundle xmlns="http://hl7.org/fhir"/>`, "Content-Type", "application/fhir+xml"), 415, "invalid_request", "")
 }
 
-// R7: a visit is the same one, whatever feed names it.
+// A visit is the same one, whichever feed names it.
 func TestVisitOfFHIRAndHL7(t *testing.T) {
 	event := func(path, body string) acuity.Event {
 		d := open(t)
-		return d.taken(t, d.post(t, path, body)).Events[0]
+		return d.wantTaken(t, d.post(t, path, body)).Events[0]
 	}
 	one, other := event("hl7", wrapped(admission)), event("fhir", fhirBody)
 	if one.Visit != other.Visit || one.Patient != other.Patient || one.Visit == "" {
@@ -123,8 +123,8 @@ func TestVisitOfFHIRAndHL7(t *testing.T) {
 	}
 }
 
-// canaryResource is a resource of a type with a canary in every text that it may
-// have and that is not used, and where an identifier is used in that, too.
+// canaryResource is a resource with a canary in every text field that the decoder does
+// not use. Where the decoder uses an identifier, used holds it, with a canary too.
 func canaryResource(kind, used string) string {
 	n := 0
 	person := func() string {
@@ -163,7 +163,7 @@ func TestCanariesInFHIR(t *testing.T) {
 		canaryResource("Condition", id+","+meta+","+who+","+code("code", "http://hl7.org/fhir/sid/icd-10-cm", "O14.13")+`,"clinicalStatus":{"coding":[{"code":"active"}],"text":`+name+`},"abatementString":null`),
 		canaryResource("Observation", id+","+meta+","+who+","+code("code", "http://loinc.org", "32421-5")+`,"status":"final","valueString":`+name+`,"component":[{`+code("code", "http://loinc.org", "39156-5")+`,"valueQuantity":{"value":41,"unit":`+name+`}},{"code":{"text":`+strings.Replace(name, "Miller", "Miller MEWS", 1)+`},"valueCodeableConcept":{"text":`+name+`}}]`),
 		canaryResource("MedicationAdministration", id+","+meta+","+who+`,"status":"in-progress","medicationReference":{"reference":"#m","display":`+name+`},"contained":[`+canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585"))[:1]+strings.Replace(canaryResource("Medication", code("code", "http://www.nlm.nih.gov/research/umls/rxnorm", "6585")), `"id":"`+canary+`id"`, `"id":"m"`, 1)[1:]+`],"effectiveDateTime":"2026-03-04T15:00:00Z"`),
-		strings.Replace(canaryResource("Location", `"name":"LDR 4"`), canary+"id", "ldr-4", 1), // by which others name the place
+		strings.Replace(canaryResource("Location", `"name":"LDR 4"`), canary+"id", "ldr-4", 1), // other resources name the place by this id
 		canaryResource("Practitioner", `"x":1`),
 		canaryResource(canary, `"x":1`),
 	}

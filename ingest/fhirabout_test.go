@@ -8,8 +8,8 @@ import (
 	"svc/acuity"
 )
 
-// A condition without an id ends when it is told as resolved, in whatever way both
-// statements name the visit: what they name alike is one thing.
+// A condition without an id ends when a later statement says that it is resolved. The two
+// statements may name the visit in different ways.
 func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	const (
 		uuid    = "urn:uuid:11111111-2222-4333-8444-555555555555"
@@ -72,7 +72,7 @@ func TestConditionsWithoutAnIDEnd(t *testing.T) {
 	}
 }
 
-// Somebody else's condition of the same words stays.
+// The same condition of another patient stays.
 func TestConditionsWithoutAnIDAreOfOnePatient(t *testing.T) {
 	of := func(about, status string) acuity.Observation {
 		return decoded(t, `{"resourceType":"Condition",`+about+`,"clinicalStatus":{"coding":[{"code":"`+status+`"}]},"code":{"coding":[{"system":"http://hl7.org/fhir/sid/icd-10-cm","code":"O72.1"}]}}`)

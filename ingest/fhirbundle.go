@@ -9,10 +9,10 @@ import (
 	"svc/internal/httpapi"
 )
 
-// A client of FHIR (Accept: application/fhir+json) sends a transaction or batch and
-// reads a Bundle with an entry for each of its own, or an OperationOutcome.
+// A FHIR client (Accept: application/fhir+json) sends a transaction or batch. It gets a
+// Bundle with one entry for each entry that it sent, or an OperationOutcome.
 
-// responseBundle is a Bundle that answers one.
+// responseBundle is the Bundle that answers a transaction or batch.
 type responseBundle struct {
 	ResourceType string          `json:"resourceType"`
 	Type         string          `json:"type"`
@@ -28,24 +28,24 @@ type entryResponse struct {
 	Outcome *httpapi.Outcome `json:"outcome,omitempty"`
 }
 
-// answerFHIR answers a client of FHIR.
+// answerFHIR answers a FHIR client.
 func answerFHIR(w http.ResponseWriter, r *http.Request, facts *fhir.Facts, a *fhirAnswer) {
 	if facts.Bundle == "transaction" || facts.Bundle == "batch" {
 		httpapi.WriteFHIR(w, r, http.StatusOK, a.bundle(facts))
 		return
 	}
 	status := http.StatusOK
-	if facts.Rejected > 0 && facts.Applied+facts.Ignored == 0 { // as the create of a resource would be
+	if facts.Rejected > 0 && facts.Applied+facts.Ignored == 0 { // 422, as the create of such a resource would get
 		status = http.StatusUnprocessableEntity
 	}
 	issues := []httpapi.OutcomeIssue{a.summary()}
-	for _, i := range a.told() {
+	for _, i := range a.allIssues() {
 		issues = append(issues, i.outcome())
 	}
 	httpapi.WriteFHIR(w, r, status, httpapi.NewOutcome(issues...))
 }
 
-// summary is the first issue of an outcome, which is never without one.
+// summary is the first issue of an outcome. An outcome must have at least one issue.
 func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	text := "pending"
 	if a.Outcome != nil {
@@ -58,8 +58,8 @@ func (a *fhirAnswer) summary() httpapi.OutcomeIssue {
 	}
 }
 
-// told are the issues of reading the body, and the warnings of applying it.
-func (a *fhirAnswer) told() []fhirIssue {
+// allIssues returns the issues of reading the body and the warnings of applying it.
+func (a *fhirAnswer) allIssues() []fhirIssue {
 	all := a.Issues
 	for _, w := range a.Warnings {
 		all = append(all, fhirIssue{Severity: "warning", Code: w.Code, Expression: w.Path})
@@ -67,7 +67,7 @@ func (a *fhirAnswer) told() []fhirIssue {
 	return all
 }
 
-// issueTypes says our codes in those of FHIR; all others are "processing".
+// issueTypes maps our codes to the issue types of FHIR. All others are "processing".
 var issueTypes = map[string]string{
 	"required": "required", "code_missing": "required", "type": "structure", "duplicate_field": "structure",
 	"status_unknown": "code-invalid", "class_assumed": "code-invalid", "code_unreadable": "value", "value_unreadable": "value",
@@ -86,7 +86,7 @@ func (i *fhirIssue) outcome() httpapi.OutcomeIssue {
 	return one
 }
 
-// The statuses of an entry.
+// entryStatus holds the HTTP status of an entry by what became of it.
 var entryStatus = map[fhir.Entry]string{
 	fhir.EntryApplied: "200 OK", fhir.EntryIgnored: "200 OK", fhir.EntryRejected: "422 Unprocessable Entity",
 }
@@ -94,11 +94,11 @@ var entryStatus = map[fhir.Entry]string{
 // accepted is the status of an entry that is durable and not applied yet.
 const accepted = "202 Accepted"
 
-// bundle answers entry by entry. What is told of no entry is told with the first.
+// bundle answers entry by entry. An issue that belongs to no entry goes to the first.
 func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	b := responseBundle{ResourceType: "Bundle", Type: facts.Bundle + "-response", Entry: make([]responseEntry, len(facts.Entries))}
 	issues := make([][]httpapi.OutcomeIssue, len(facts.Entries))
-	for _, i := range a.told() {
+	for _, i := range a.allIssues() {
 		if n := entryOf(i.Expression); n < len(issues) {
 			issues[n] = append(issues[n], i.outcome())
 		}
@@ -125,8 +125,8 @@ func (a *fhirAnswer) bundle(facts *fhir.Facts) responseBundle {
 	return b
 }
 
-// entryOf returns the entry of the Bundle that an expression is in; the first if it
-// is in none.
+// entryOf returns the index of the Bundle entry that an expression lies in; 0 if it lies
+// in none.
 func entryOf(expression string) int {
 	rest, ok := strings.CutPrefix(expression, "Bundle.entry[")
 	digits, _, _ := strings.Cut(rest, "]")

@@ -22,7 +22,7 @@ type fhirOutcome struct {
 	}
 }
 
-// String says an outcome in one line: severity, code of FHIR, code of ours, place.
+// String returns an outcome on one line: severity, FHIR code, our code, place.
 func (o *fhirOutcome) String() string {
 	var lines []string
 	for _, i := range o.Issue {
@@ -52,7 +52,8 @@ func bundled(kind string, resources ...string) string {
 	return `{"resourceType":"Bundle","type":"` + kind + `","entry":[` + strings.Join(entries, ",") + `]}`
 }
 
-// A client of FHIR gets a Bundle for a transaction or batch, entry by entry.
+// A FHIR client gets a Bundle for a transaction or batch, with one entry for each of its
+// own.
 func TestResponseBundles(t *testing.T) {
 	const ignored = "OperationOutcome: information informational ignored"
 	for name, test := range map[string]struct {
@@ -114,7 +115,7 @@ func TestResponseBundles(t *testing.T) {
 	}
 }
 
-// All else is an OperationOutcome, also a refusal on the way to the handler.
+// Every other answer is an OperationOutcome, also a refusal before the handler.
 func TestOperationOutcomes(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, body string
@@ -164,7 +165,7 @@ func TestOperationOutcomes(t *testing.T) {
 	}
 }
 
-// Whoever does not ask for FHIR gets the envelope.
+// A client that does not ask for FHIR gets the envelope.
 func TestWhoAsksForFHIR(t *testing.T) {
 	for accept, fhir := range map[string]bool{
 		"": false, "*/*": false, "application/json": false, "application/*": false, "application/fhir+xml": false,

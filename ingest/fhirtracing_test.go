@@ -7,9 +7,9 @@ import (
 	"svc/acuity"
 )
 
-// A tracing that was entered in error never was, also if the retraction comes without
-// its value: a Category I that ended a diagnosis ends it no more, and what was wrong
-// beside it gives nothing back.
+// A tracing that was entered in error counts as never made, even if the retraction lacks
+// its value. A Category I that ended a diagnosis no longer ends it. Retracting any other
+// tracing brings nothing back.
 func TestTracingInErrorWithoutItsValue(t *testing.T) {
 	const (
 		two, three = "labor-fhr-cat-ii", "labor-fhr-cat-iii"

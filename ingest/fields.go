@@ -13,34 +13,34 @@ import (
 	"svc/internal/httpapi"
 )
 
-// The most that one answer lists.
+// These constants bound what one answer lists.
 const (
 	maxDetails  = 100
 	maxWarnings = 100
 )
 
-const usualFields = 32 // of a body
+const usualFields = 32 // fields of one body, for which memory is reserved
 
-// reader decodes one body and collects every rule that it breaks, so that a
-// sender learns of all of them at once. Nothing that it collects holds a value.
+// reader decodes one body and collects every rule that the body breaks, so that a sender
+// learns of all of them at once. What it collects never holds a value of the body.
 type reader struct {
 	now       acuity.Instant
 	zone      *time.Location
 	pseudonym func(kind, value string) string
 
-	faults   []httpapi.Detail // the body is malformed
-	misfits  []httpapi.Detail // it is well formed, and cannot be applied: its parts contradict, or name what does not exist
+	faults   []httpapi.Detail // rules broken by a malformed body
+	misfits  []httpapi.Detail // rules broken by a well-formed body that cannot be applied: its parts contradict, or name what does not exist
 	warnings []acuity.Warning
 
 	places  Places
-	notices []Notice // of what was refused though the body was taken, and of issues of FHIR
-	warned  int      // warnings among the notices
+	notices []Notice // about parts that were refused though the body was taken, and about issues of FHIR
+	warned  int      // number of warnings among the notices
 
-	space []member // of all objects
+	space []member // shared memory for the fields of all objects
 }
 
 func (s *server) reader(o *acuity.Observation) *reader {
-	pseudonym := s.Pseudonyms.in(o.Hospital)
+	pseudonym := s.Pseudonyms.forHospital(o.Hospital)
 	return &reader{now: o.ReceivedAt, zone: s.Zone(o.Hospital), pseudonym: pseudonym, places: Places{pseudonym: pseudonym}}
 }
 
@@ -62,7 +62,7 @@ func (r *reader) warn(code, path string) {
 	}
 }
 
-// problem says why the body is refused; nil if it is not.
+// problem returns why the body is refused; nil if it is not refused.
 func (r *reader) problem() *httpapi.Problem {
 	switch {
 	case len(r.faults) > 0:
@@ -74,15 +74,15 @@ func (r *reader) problem() *httpapi.Problem {
 	}
 }
 
-// object is one JSON object while it is read. The zero value is an object without
-// fields, of which nothing is asked: it stands for one that is not there.
+// object is one JSON object while it is read. The zero value has no fields and stands for
+// an object that is not there.
 type object struct {
 	*reader
 	path   string
 	fields []member
 }
 
-// need is whether a field must be there.
+// need says whether a field must be there.
 type need bool
 
 const (
@@ -105,8 +105,8 @@ func (r *reader) open(raw []byte, path string) (o object, ok bool) {
 	return object{r, path, r.space[from:]}, true
 }
 
-// close warns of the fields that nobody asked for. The name of such a field is
-// the sender's; it is repeated only if it looks like one.
+// close warns of each field that no caller asked for. The warning repeats the name of the
+// field, which the sender chose, only if it looks like a field name.
 func (o object) close() {
 	for _, f := range o.fields {
 		if f.seen {
@@ -164,8 +164,8 @@ func (o object) find(name string, n need) ([]byte, bool) {
 	return raw, true
 }
 
-// text reads a string of at most so many characters, without control characters
-// and outer spaces. A required one must have something beside them.
+// text reads a string of at most most characters, without control characters and without
+// spaces around it. A required string must have at least one other character.
 func (o object) text(name string, n need, most int) string {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -191,14 +191,14 @@ func (o object) text(name string, n need, most int) string {
 	return s
 }
 
-// unread accepts a string field without reading what is in it.
+// unread accepts a string field without keeping its content.
 func (o object) unread(name string) {
 	if raw, ok := o.find(name, optional); ok && raw[0] != '"' {
 		o.fault(o.at(name), "type:string")
 	}
 }
 
-// integer reads a whole number from 0 on; ok is false if there is none to use.
+// integer reads a whole number from 0 to most. ok is false if there is no valid number.
 func (o object) integer(name string, n need, most int64) (v int64, ok bool) {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -230,8 +230,8 @@ func (r *reader) whole(raw []byte, path string, most int64) (int64, bool) {
 
 func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 
-// yes reads a boolean that may be left out.
-func (o object) yes(name string) acuity.Tristate {
+// boolean reads a boolean that the sender may leave out.
+func (o object) boolean(name string) acuity.Tristate {
 	raw, ok := o.find(name, optional)
 	switch {
 	case !ok:
@@ -246,7 +246,8 @@ func (o object) yes(name string) acuity.Tristate {
 	}
 }
 
-// one reads one of the words given, exactly as they stand; -1 if there is none.
+// one reads a field whose value must be exactly one of words. It returns the index of the
+// word; -1 if there is no valid value.
 func (o object) one(name string, n need, words []string) int {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -263,7 +264,7 @@ func (o object) one(name string, n need, words []string) int {
 	return i
 }
 
-// list reads an array of at most most elements; present is false if it is not there.
+// list reads an array of up to most elements. present is false if the field is missing.
 func (o object) list(name string, n need, most int) (all [][]byte, present bool) {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -281,7 +282,7 @@ func (o object) list(name string, n need, most int) (all [][]byte, present bool)
 	return all, true
 }
 
-// inner begins to read an object in the object; it has no fields if it is absent.
+// inner opens the object in a field. The result has no fields if the object is missing.
 func (o object) inner(name string) object {
 	raw, ok := o.find(name, optional)
 	if !ok {
@@ -291,7 +292,7 @@ func (o object) inner(name string) object {
 	return in
 }
 
-// primary reads primaryFactor, which must name one.
+// primary reads primaryFactor, the id of a primary factor.
 func (o object) primary() acuity.Factor {
 	const name = "primaryFactor"
 	id := o.text(name, optional, maxName)
@@ -301,7 +302,7 @@ func (o object) primary() acuity.Factor {
 	return o.factorID(id, o.at(name), true)
 }
 
-// factorID returns the factor with an id, if it exists and is of the asked kind.
+// factorID returns the factor with an id, if it exists and is of the wanted kind.
 func (r *reader) factorID(id, path string, primary bool) acuity.Factor {
 	f, ok := acuity.FactorByID(id)
 	if ok && f.IsPrimary() == primary {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever is sent: an answer in an envelope, no fault of ours, and nothing kept
-// of what was refused.
+// Any body gets an answer in an envelope and no server error. A refused body leaves
+// nothing behind.
 func FuzzBodies(f *testing.F) {
 	bodies := map[string]string{"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody}
 	for path, body := range bodies {

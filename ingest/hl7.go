@@ -15,13 +15,13 @@ import (
 const (
 	textType    = "text/plain"
 	hl7Type     = "application/hl7-v2"
-	maxMessages = 1000 // in one body
+	maxMessages = 1000 // messages in one body
 )
 
 type hl7Answer struct {
 	common
 	Ack       string      `json:"ack"`
-	AckCode   string      `json:"ackCode"` // of several the worst
+	AckCode   string      `json:"ackCode"` // the worst code if there are several messages
 	ControlID *string     `json:"controlId"`
 	EventType *string     `json:"eventType"`
 	Acks      []hl7Result `json:"acks,omitempty"`
@@ -43,7 +43,7 @@ type exchange struct {
 	several bool
 	worst   hl7.AckCode
 
-	by   hl7.Acknowledgment // what all acknowledgments have in common
+	by   hl7.Acknowledgment // what all acknowledgments share
 	acks [][]byte           // one for each message
 }
 
@@ -72,7 +72,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 		httpapi.Fail(w, r, *problem)
 		return
 	}
-	s.refused(o, requestID(r), len(x.results)-len(x.events), in.refusals()...)
+	s.reportRefused(o, requestID(r), len(x.results)-len(x.events), in.drainNotices()...)
 	got := receipt{applied: true, change: acuity.Change{Outcome: acuity.Ignored}}
 	if o.Events = x.events; len(o.Events) > 0 {
 		var ok bool
@@ -84,7 +84,7 @@ func (s *server) hl7(w http.ResponseWriter, r *http.Request) {
 	if kind.name != jsonType {
 		w.Header().Set("Content-Type", kind.name+"; charset=utf-8")
 		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, _ = w.Write(x.ack) //nolint:errcheck // the client is gone: nobody is left to tell
+		_, _ = w.Write(x.ack) //nolint:errcheck // the client is gone, nobody can be told
 		return
 	}
 	x.answer(w, r, in, got)
@@ -115,8 +115,9 @@ var noMessage = &httpapi.Problem{
 	Kind: httpapi.Invalid, Message: "The body is no HL7 v2 message.", Details: []httpapi.Detail{{Path: "MSH", Rule: "required"}},
 }
 
-// exchange decodes the messages of a body and writes the acknowledgments. They
-// depend on nothing but the bytes: a message that comes again is answered alike.
+// exchange decodes the messages of a body and writes their acknowledgments. An
+// acknowledgment depends on nothing but the bytes, so a repeated message gets the same
+// one.
 func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, options hl7.Options) (*exchange, *httpapi.Problem) {
 	batch, err := hl7.Split(body, charset)
 	switch {
@@ -142,7 +143,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		a.ID, a.Fault = ackID(), nil
 		if m.Scan(raw, batch.Charset) != nil {
 			if !x.several {
-				return nil, noMessage // nobody could find an acknowledgment of it
+				return nil, noMessage // without a control id no sender could match an acknowledgment to it
 			}
 			a.Fault = &hl7.Fault{Code: hl7.AE, Condition: 100, Segment: "MSH"}
 			r.refuseMessage(a.Fault, item("messages", i)+".", "")
@@ -164,7 +165,7 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 			r.warn(w.Code, w.Path)
 		}
 		if a.Fault == nil && x.several {
-			event = r.keep(event, "messages", i)
+			event = r.prepareEvent(event, "messages", i)
 		}
 		if a.Fault == nil {
 			x.events = append(x.events, event)
@@ -175,14 +176,14 @@ func (r *reader) exchange(body []byte, charset hl7.Charset, hospital string, opt
 		x.acks = append(x.acks, m.Ack(nil, a))
 		x.add(hl7Result{AckCode: string(code), ControlID: controlID, EventType: m.Type()}, code)
 	}
-	x.join()
+	x.joinAcks()
 	return x, nil
 }
 
-// views keeps the memory of messages that were read.
+// views holds parsed messages for reuse, to save their memory.
 var views = sync.Pool{New: func() any { return new(hl7.Message) }}
 
-// options is what a message does not say about itself.
+// options returns what the decoder needs to know and a message does not say itself.
 func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	options := hl7.Options{
 		Pseudonym: func(dst []byte, kind string, value []byte) []byte {
@@ -196,11 +197,11 @@ func (s *server) options(caller access.Key, o *acuity.Observation) hl7.Options {
 	return options
 }
 
-// add notes the answer to one message. Errors are worse than refusals of a kind,
-// for they need a human.
+// add adds the answer to one message. An error is worse than a refusal, because a human
+// must look at it.
 func (x *exchange) add(result hl7Result, code hl7.AckCode) {
 	x.results = append(x.results, result)
-	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first says which mode it is
+	if len(x.results) == 1 || severity(code) > severity(x.worst) { // the first code also says which mode of acknowledgment is used
 		x.worst = code
 	}
 }
@@ -216,9 +217,9 @@ func severity(code hl7.AckCode) int {
 	return 0
 }
 
-// answer answers in JSON.
+// answer writes the answer in JSON.
 func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, got receipt) {
-	if x.taken(got) == 0 {
+	if x.takenMessages(got) == 0 {
 		refused := &httpapi.HL7{Ack: string(x.ack), AckCode: string(x.worst)}
 		if !x.several {
 			refused.ControlID = x.results[0].ControlID
@@ -228,15 +229,15 @@ func (x *exchange) answer(w http.ResponseWriter, r *http.Request, in *reader, go
 	}
 	answer := hl7Answer{common: in.answer(got), Ack: string(x.ack), AckCode: string(x.worst)}
 	if x.several {
-		answer.Acks = x.settle(&in.places, got)
+		answer.Acks = x.setOutcomes(&in.places, got)
 	} else {
 		answer.ControlID, answer.EventType = &x.results[0].ControlID, &x.results[0].EventType
 	}
 	httpapi.OK(w, r, answer)
 }
 
-// taken is how many messages were not refused, as far as it is known.
-func (x *exchange) taken(got receipt) int {
+// takenMessages returns how many messages were not refused, as far as the change says.
+func (x *exchange) takenMessages(got receipt) int {
 	n := len(x.events)
 	for i := range got.change.Items {
 		if got.change.Items[i].Outcome == acuity.Rejected {
@@ -246,8 +247,8 @@ func (x *exchange) taken(got receipt) int {
 	return n
 }
 
-// settle tells what became of each message.
-func (x *exchange) settle(p *Places, got receipt) []hl7Result {
+// setOutcomes sets the outcome of each message and returns the results.
+func (x *exchange) setOutcomes(p *Places, got receipt) []hl7Result {
 	for i := range x.results {
 		if code := x.results[i].AckCode; code != string(hl7.AA) && code != string(hl7.CA) {
 			x.results[i].Outcome = &outcomes[acuity.Rejected]
@@ -259,8 +260,8 @@ func (x *exchange) settle(p *Places, got receipt) []hl7Result {
 	return x.results
 }
 
-// ackID makes the control id of an acknowledgment: 20 characters, the length that
-// every version allows.
+// ackID returns a control id for an acknowledgment. It has 20 characters, the length that
+// every version of HL7 allows.
 func ackID() string {
 	var b [10]byte
 	rand.Read(b[:]) // never fails: crypto/rand ends the program instead

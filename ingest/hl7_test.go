@@ -20,7 +20,7 @@ var (
 	ackIDs      = regexp.MustCompile(`[0-9a-f]{20}`)
 )
 
-// plain makes an acknowledgment comparable: it has an id of its own.
+// plain replaces the id of an acknowledgment, which differs each time, for comparison.
 func plain(ack string) string { return ackIDs.ReplaceAllString(ack, "ID") }
 
 const (
@@ -34,7 +34,7 @@ func TestHL7Text(t *testing.T) {
 		body, kind string
 		events     int
 		want       string
-		answer     string // content type
+		answer     string // content type of the answer
 	}{
 		"accepted":         {admission, "text/plain", 1, ackAA, "text/plain; charset=utf-8"},
 		"hl7-v2":           {admission, "application/hl7-v2; charset=ascii", 1, ackAA, "application/hl7-v2; charset=utf-8"},
@@ -71,16 +71,16 @@ func TestHL7Text(t *testing.T) {
 	for name, body := range map[string]string{"empty": "", "no MSH": "PID|1", "unusable MSH": "MSH|^^\r", "equal delimiters": "MSH|^^\\&|EPIC\r", "an empty batch": "BHS|^~\\&\rBTS|0\r"} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.refused(t, d.post(t, "hl7", body, "Content-Type", "text/plain"), 400, "invalid_request", "MSH required")
+			d.wantRefused(t, d.post(t, "hl7", body, "Content-Type", "text/plain"), 400, "invalid_request", "MSH required")
 		})
 	}
 	t.Run("too many messages", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "hl7", strings.Repeat("MSH|^~\\&|\r", 1001), "Content-Type", "text/plain"), 400, "invalid_request", "maxItems:1000")
+		d.wantRefused(t, d.post(t, "hl7", strings.Repeat("MSH|^~\\&|\r", 1001), "Content-Type", "text/plain"), 400, "invalid_request", "maxItems:1000")
 	})
 	t.Run("charset of HTTP", func(t *testing.T) {
 		d := open(t)
-		o := d.taken(t, d.post(t, "hl7", strings.Replace(admission, "LDR04", "S\xe4le", 1), "Content-Type", "text/plain; charset=ISO-8859-1"))
+		o := d.wantTaken(t, d.post(t, "hl7", strings.Replace(admission, "LDR04", "S\xe4le", 1), "Content-Type", "text/plain; charset=ISO-8859-1"))
 		if e := o.Events[0]; e.Place.Room != "Säle" || len(e.Warnings) > 0 {
 			t.Errorf("%+v", e)
 		}
@@ -98,7 +98,7 @@ func wrapped(message string) string {
 func TestHL7JSON(t *testing.T) {
 	d := open(t)
 	a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|P|", "|T|", 1)))
-	o := d.taken(t, a)
+	o := d.wantTaken(t, a)
 	if o.Channel != acuity.ChannelHL7 || len(o.Events) != 1 || o.Events[0].Place.PointOfCare != "L&D" {
 		t.Errorf("%+v", o)
 	}
@@ -110,7 +110,7 @@ func TestHL7JSON(t *testing.T) {
 		for mode, ack := range map[string]string{"|||AL|NE": "MSA|CA|M1", "|||NE|NE": "", "|||XX|NE": "MSA|CA|M1"} {
 			d := open(t)
 			a := d.post(t, "hl7", wrapped(strings.Replace(admission, "|2.5.1", "|2.5.1"+mode, 1)))
-			d.taken(t, a)
+			d.wantTaken(t, a)
 			if a.Data.AckCode != "CA" || !strings.Contains(a.Data.Ack, ack) || (ack == "") != (a.Data.Ack == "") {
 				t.Errorf("%s: %s", mode, a.raw)
 			}
@@ -120,7 +120,7 @@ func TestHL7JSON(t *testing.T) {
 		for body, code := range map[string]string{noControlID: "AE", result: "AR"} {
 			d := open(t)
 			a := d.post(t, "hl7", wrapped(body))
-			d.refused(t, a, 422, "unprocessable", "")
+			d.wantRefused(t, a, 422, "unprocessable", "")
 			if a.Error.AckCode != code || !strings.Contains(a.Error.Ack, "MSA|"+code) || code == "AR" && a.Error.ControlID != "M1" {
 				t.Error(a.raw)
 			}
@@ -134,7 +134,7 @@ func TestHL7JSON(t *testing.T) {
 			return c
 		}
 		a := d.post(t, "hl7", wrapped(admission+result+other+noControlID))
-		if o := d.taken(t, a); len(o.Events) != 2 {
+		if o := d.wantTaken(t, a); len(o.Events) != 2 {
 			t.Fatal(len(o.Events))
 		}
 		got := a.Data.AckCode
@@ -148,7 +148,7 @@ func TestHL7JSON(t *testing.T) {
 	t.Run("every one refused", func(t *testing.T) {
 		d := open(t)
 		a := d.post(t, "hl7", wrapped(noControlID+result))
-		d.refused(t, a, 422, "unprocessable", "")
+		d.wantRefused(t, a, 422, "unprocessable", "")
 		if a.Error.AckCode != "AE" || !strings.HasPrefix(a.Error.Ack, "BHS|") {
 			t.Error(a.raw)
 		}
@@ -159,7 +159,7 @@ func TestHL7JSON(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			d.refused(t, d.post(t, "hl7", test[0]), 400, "invalid_request", test[1])
+			d.wantRefused(t, d.post(t, "hl7", test[0]), 400, "invalid_request", test[1])
 		})
 	}
 }

@@ -31,8 +31,8 @@ func pack(t *testing.T, s string) string {
 	return b.String()
 }
 
-// pad is the body made n bytes long by a field of text that gzip shrinks to
-// about a sixth: binary noise, repeated only beyond the reach of its window.
+// pad extends a body to n bytes with a text field that gzip shrinks to about a sixth. The
+// text is binary noise, repeated only beyond the window of gzip.
 func pad(body string, n int) string {
 	var noise strings.Builder
 	state := uint32(1)
@@ -88,23 +88,23 @@ func TestRefusalsOfEveryPath(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) {
 					d := open(t)
-					d.refused(t, d.post(t, path, test.body, test.header...), test.status, "invalid_request", test.detail)
+					d.wantRefused(t, d.post(t, path, test.body, test.header...), test.status, "invalid_request", test.detail)
 				})
 			}
 			t.Run("too large without a length", func(t *testing.T) {
 				d := open(t)
 				r := request(path, strings.NewReader(strings.Repeat(" ", limit+1)))
 				r.ContentLength = -1
-				d.refused(t, d.do(t, r), http.StatusRequestEntityTooLarge, "invalid_request", "")
+				d.wantRefused(t, d.do(t, r), http.StatusRequestEntityTooLarge, "invalid_request", "")
 			})
 			t.Run("no key", func(t *testing.T) {
 				d := open(t)
-				d.refused(t, d.post(t, path, "{}", "Authorization", ""), http.StatusUnauthorized, "unauthorized", "")
+				d.wantRefused(t, d.post(t, path, "{}", "Authorization", ""), http.StatusUnauthorized, "unauthorized", "")
 			})
 			t.Run("key without the scope", func(t *testing.T) {
 				d := open(t)
 				a := d.post(t, path, "{}", "Authorization", "Bearer "+narrow)
-				d.refused(t, a, http.StatusForbidden, "forbidden_scope", "")
+				d.wantRefused(t, a, http.StatusForbidden, "forbidden_scope", "")
 				if !strings.Contains(a.Error.Message, "ingest:"+path) {
 					t.Error(a.Error.Message)
 				}
@@ -121,7 +121,7 @@ func TestRefusalsOfEveryPath(t *testing.T) {
 	}
 	t.Run("unknown path", func(t *testing.T) {
 		d := open(t)
-		d.refused(t, d.post(t, "nothing", "{}"), http.StatusNotFound, "not_found", "")
+		d.wantRefused(t, d.post(t, "nothing", "{}"), http.StatusNotFound, "not_found", "")
 	})
 }
 
@@ -144,14 +144,14 @@ func TestBodiesThatAreTaken(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := open(t)
-			if o := d.taken(t, d.post(t, "staffing", test.body, test.header...)); o.Staffing == nil || o.Staffing.Nurses != 6 || o.Staffing.Call != acuity.Yes {
+			if o := d.wantTaken(t, d.post(t, "staffing", test.body, test.header...)); o.Staffing == nil || o.Staffing.Nurses != 6 || o.Staffing.Call != acuity.Yes {
 				t.Errorf("%+v", o.Staffing)
 			}
 		})
 	}
 }
 
-// The four ways in which an observation that was accepted can go.
+// An accepted observation can end in four ways.
 func TestWhatBecomesOfAnObservation(t *testing.T) {
 	bodies := map[string]string{
 		"adt": adtBody, "census": censusBody, "clinical": clinicalBody, "roster": rosterBody, "staffing": staffingBody,
@@ -162,7 +162,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 			t.Run("applied", func(t *testing.T) {
 				d := open(t)
 				a := d.post(t, path, bodies[path])
-				d.taken(t, a)
+				d.wantTaken(t, a)
 				if !a.Data.Applied || *a.Data.Outcome != "applied" || *a.Data.Position != "2:0" || *a.Data.Level != "yellow" {
 					t.Error(a.raw)
 				}
@@ -179,7 +179,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 				d := open(t)
 				d.pending = true
 				a := d.post(t, path, bodies[path])
-				d.taken(t, a)
+				d.wantTaken(t, a)
 				if a.Data.Applied || a.Data.Outcome != nil || *a.Data.Position != "2:0" || a.Data.Level != nil || len(d.viewed) != 0 {
 					t.Error(a.raw)
 				}
@@ -187,7 +187,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 			t.Run("not waited for", func(t *testing.T) {
 				d := open(t)
 				a := d.post(t, path, bodies[path], "Prefer", "wait=5, Respond-Async; x=1")
-				d.taken(t, a)
+				d.wantTaken(t, a)
 				if a.Data.Applied || a.Data.Outcome != nil || *a.Data.Position != "2:0" || len(d.viewed) != 0 || a.header.Get("Preference-Applied") != "respond-async" {
 					t.Error(a.raw, a.header)
 				}
@@ -196,7 +196,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 				d := open(t)
 				d.fail = fmt.Errorf("produce: %w", ingest.ErrAway)
 				a := d.post(t, path, bodies[path])
-				d.refused(t, a, http.StatusServiceUnavailable, "internal", "")
+				d.wantRefused(t, a, http.StatusServiceUnavailable, "internal", "")
 				if a.header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
 				}
@@ -204,12 +204,12 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 			t.Run("unknown fault of the log", func(t *testing.T) {
 				d := open(t)
 				d.fail = errors.New("boom")
-				d.refused(t, d.post(t, path, bodies[path]), http.StatusServiceUnavailable, "internal", "")
+				d.wantRefused(t, d.post(t, path, bodies[path]), http.StatusServiceUnavailable, "internal", "")
 			})
 			t.Run("too large for the log", func(t *testing.T) {
 				d := open(t)
 				d.fail = ingest.ErrTooLarge
-				d.refused(t, d.post(t, path, bodies[path]), http.StatusRequestEntityTooLarge, "invalid_request", "")
+				d.wantRefused(t, d.post(t, path, bodies[path]), http.StatusRequestEntityTooLarge, "invalid_request", "")
 			})
 			t.Run("rejected", func(t *testing.T) {
 				d := open(t)
@@ -235,7 +235,7 @@ func TestWhatBecomesOfAnObservation(t *testing.T) {
 	}
 }
 
-// The lists of the answer, as the change has them.
+// The lists of the answer are those of the change.
 func TestAnswerLists(t *testing.T) {
 	d := open(t)
 	mag, _ := acuity.FactorByID("high-mag")

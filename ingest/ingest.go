@@ -1,11 +1,11 @@
-// Package ingest takes the feeds of hospitals in, over HTTP and as [Messages].
+// Package ingest takes in the feeds of hospitals, over HTTP and as [Messages].
 //
-// A request becomes one [acuity.Observation] of facts, or is refused as a whole
-// with every broken rule named; nothing of a refused request is kept. The
-// observation is appended to the [Log]; then the handler waits until it was
-// [Applied], and the sender's answer tells what this very request did. Names,
-// birth dates and addresses are never decoded into a value, identifiers leave
-// as [Pseudonyms].
+// A request becomes one [acuity.Observation] of facts, or is refused as a whole with
+// every broken rule named. Nothing of a refused request is stored.
+//
+// The observation is appended to the [Log]. The handler waits until it is [Applied], and
+// the answer tells the sender what this request did. Names, birth dates and addresses are
+// never decoded into a value. Identifiers leave the package as [Pseudonyms].
 package ingest
 
 import (
@@ -37,12 +37,13 @@ func (p Position) String() string {
 	return strconv.FormatInt(int64(p.Partition), 10) + ":" + strconv.FormatInt(p.Offset, 10)
 }
 
-// What the ports answer when they cannot do their work.
+// These are the errors of the ports when they cannot do their work.
 var (
-	// ErrAway says that the log did not acknowledge: the outcome may be unclear,
-	// and sending again is harmless.
+	// ErrAway says that the log did not acknowledge. The observation may be in the log or
+	// not; sending it again does no harm.
 	ErrAway = errors.New("the log is away")
-	// ErrTooLarge says that the facts of one request are more than the log takes.
+	// ErrTooLarge says that the facts of one request exceed the largest record of the
+	// log.
 	ErrTooLarge = errors.New("the facts are larger than the log takes")
 	// ErrPending says that an observation is durable but was not applied in time.
 	ErrPending = errors.New("not applied yet")
@@ -50,66 +51,66 @@ var (
 
 // Log is where observations become durable.
 type Log interface {
-	// Append returns when the observation is acknowledged by all replicas that
-	// must have it; else ErrAway or ErrTooLarge. It returns when ctx ends.
+	// Append returns nil once all replicas that must have the observation have
+	// acknowledged it, else ErrAway or ErrTooLarge. It returns when ctx ends.
 	Append(ctx context.Context, o *acuity.Observation) (Position, error)
 }
 
-// Applied tells what became of an observation.
+// Applied tells which change an observation made.
 type Applied interface {
-	// Wait returns the change that the observation at p made, or ErrPending
-	// when ctx ends before.
+	// Wait returns the change that the observation at p made, or ErrPending if ctx ends
+	// first.
 	Wait(ctx context.Context, hospital string, p Position) (acuity.Change, error)
 }
 
-// View is what reads are answered from.
+// View is the store that reads are answered from.
 type View interface {
-	// Wait returns when the view includes p, when ctx ends, or when the view is
-	// away: whether it does is of no consequence for the sender.
+	// Wait returns when the view includes p, when ctx ends, or when the view is away. The
+	// sender's answer is the same in each case.
 	Wait(ctx context.Context, hospital string, p Position)
 }
 
-// How long a sender waits for each step.
+// These constants say how long a sender waits for each step.
 const (
 	appendWait  = 5 * time.Second
 	appliedWait = 2 * time.Second
-	viewWait    = time.Second     // ends at once when the view is away
-	retryAfter  = 2 * time.Second // told to a sender whose request could not be taken
+	viewWait    = time.Second     // the wait ends at once if the view is away
+	retryAfter  = 2 * time.Second // Retry-After for a sender whose request could not be taken
 )
 
 // Config is what the handlers need.
 type Config struct {
-	Shell    *httpapi.Shell // keys, request ids, the clock, the log of requests
+	Shell    *httpapi.Shell // keys, request ids, the clock, the request log
 	Log      Log
 	Applied  Applied
 	Repeated Repeated
 	View     View
-	// DeadLetter is for retries; nil: there are none.
+	// DeadLetter reads a dead letter for a retry; nil: the API offers no retries.
 	DeadLetter DeadLetter
-	// DeadLetterRetried notes that the facts of one were taken in after all.
+	// DeadLetterRetried notes that the facts of a dead letter were appended after all.
 	DeadLetterRetried func(ctx context.Context, hospital, id string) error
-	Zone              func(hospital string) *time.Location // for times without an offset
+	Zone              func(hospital string) *time.Location // the zone for times without an offset
 	Pseudonyms        Pseudonyms
-	// Sender returns how HL7 of a key is to be understood; nil: as the standard says.
+	// Sender returns how to understand the HL7 of a key; nil: as the standard says.
 	Sender func(key access.Key) hl7.Sender
-	// Settings and Audit are for the acts of administrators; nil: hospitals have
-	// no settings, and acts are not put on record.
+	// Settings and Audit serve the acts of administrators. nil: hospitals have no
+	// settings, and acts leave no audit record.
 	Settings Settings
 	Audit    audit.Record
 	// Share keeps each hospital to its share of the processors; nil: there is room for all.
 	Share *limit.Share
-	// Took is told of everything that came in; nil: nobody counts.
+	// Took is called for each request or frame that came in; nil: nothing counts them.
 	Took func(Intake)
 }
 
-// New returns the handler of all paths under /api/ingest that take facts.
+// New returns the handler of all paths under /api/ingest that accept facts.
 func New(c Config) http.Handler {
 	r := c.Shell.Router()
 	Mount(r, c)
 	return r
 }
 
-// Mount adds the routes of [New] to a router that has the shell already.
+// Mount adds the routes of [New] to a router that already runs the shell.
 func Mount(r chi.Router, c Config) {
 	httpapi.Mount(r, c.Shell, &server{c}, routes())
 }
@@ -127,48 +128,48 @@ func (s *server) observed(key access.Key, channel acuity.Channel) *acuity.Observ
 	}
 }
 
-// take does what the feeds with one JSON body have in common: it reads the body
-// into an observation, refuses it as a whole if any rule is broken, and submits
-// it. If it returns false it has answered.
-func (s *server) take(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (taken, bool) {
+// submitBody handles a feed with one JSON body. It reads the body into an observation,
+// refuses it as a whole if it breaks a rule, and submits it. If it returns false it has
+// answered the request.
+func (s *server) submitBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (submission, bool) {
 	body, ok := readJSON(w, r, maxBody)
 	if !ok {
-		return taken{}, false
+		return submission{}, false
 	}
 	o := s.observe(r, channel)
 	in := s.reader(o)
 	read(in, body, o)
 	if problem := in.problem(); problem != nil {
 		httpapi.Fail(w, r, *problem)
-		return taken{}, false
+		return submission{}, false
 	}
 	got, ok := s.submit(w, r, in, o)
-	return taken{o, in, got}, ok && refuseWhole(w, r, &got.change)
+	return submission{o, in, got}, ok && refuseWhole(w, r, &got.change)
 }
 
-// taken is a request that was submitted.
-type taken struct {
+// submission is a request whose observation was submitted.
+type submission struct {
 	observation *acuity.Observation
 	in          *reader
 	receipt     receipt
 }
 
-func (t taken) answer() common { return t.in.answer(t.receipt) }
+func (t submission) answer() common { return t.in.answer(t.receipt) }
 
-// receipt is what became of an observation. While it is pending there is a
-// position and no change.
+// receipt says what became of an observation. While the observation is pending, the
+// receipt has a position and no change.
 type receipt struct {
 	position Position
-	durable  bool // it is in the log; false: there was nothing to append
+	durable  bool // false: there was nothing to append
 	applied  bool
 	change   acuity.Change
 }
 
-// submit appends the observation and waits until it shows. If it cannot be taken
-// it answers itself and returns false. What an administrator says has no reader, and
-// counts for no feed.
+// submit appends the observation and waits until the view shows it. If the observation
+// cannot be taken, submit answers the request and returns false. in is nil for an act of
+// an administrator: it counts for no feed.
 func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *acuity.Observation) (receipt, bool) {
-	if o.Request == nil { // that of a dead letter is known
+	if o.Request == nil { // a retried dead letter already has the identity of its request
 		o.Request = s.requestOf(r, o.Hospital)
 	}
 	got := receipt{durable: true}
@@ -191,9 +192,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		seen.kept = true
 	}
 	if in != nil {
-		s.took(o, in, requestID(r), got.position)
+		s.reportTaken(o, in, requestID(r), got.position)
 	}
-	if in != nil && respondAsync(r) { // an act waits: what it did is its answer
+	if in != nil && respondAsync(r) { // an act always waits: its answer says what it did
 		w.Header().Set("Preference-Applied", "respond-async")
 		return got, true
 	}
@@ -201,7 +202,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		if !errors.Is(err, ErrPending) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) {
 			s.Shell.Log.ErrorContext(r.Context(), "waiting for the change ended", "hospital", o.Hospital, "error", err)
 		}
-		return got, true // durable: it will be applied
+		return got, true // the observation is durable and will be applied
 	}
 	if got.change.Outcome == acuity.Rejected {
 		s.Shell.Log.ErrorContext(r.Context(), "observation rejected",
@@ -209,7 +210,7 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
 		return receipt{}, false
 	}
-	if !s.repeat(w, r, &got) {
+	if !s.resolveRepeat(w, r, &got) {
 		return receipt{}, false
 	}
 	got.applied = true
@@ -219,9 +220,9 @@ func (s *server) submit(w http.ResponseWriter, r *http.Request, in *reader, o *a
 	return got, true
 }
 
-// respondAsync reports whether the sender wants its answer as soon as the
-// observation is durable, without what it did (RFC 7240): a feed that sends many
-// thousand messages reads no verdict after each.
+// respondAsync reports whether the sender wants its answer as soon as the observation is
+// durable, without its effects (RFC 7240). A feed that sends many thousand messages reads
+// no verdict after each.
 func respondAsync(r *http.Request) bool {
 	for _, header := range r.Header["Prefer"] {
 		for preference := range strings.SplitSeq(header, ",") {

@@ -8,50 +8,50 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Intake is what one request, or one frame of MLLP, came to: for the counts of its
-// feed. What became of the messages that were kept, the change at Position tells:
-// one outcome, or if there are several messages one for each.
+// Intake describes what came in with one request, or one MLLP frame. The counts of the
+// feed use it. The change at Position has the outcome of what was appended: one outcome,
+// or one for each of several messages.
 type Intake struct {
 	Hospital string
 	Channel  acuity.Channel
 	Source   string // lineage of the key
 	At       acuity.Instant
 
-	Received int // messages of HL7, else one body
-	Rejected int // of them, before anything was kept
-	Ignored  int // of them, since they hold nothing that could be kept
+	Received int // number of HL7 messages; for any other body 1
+	Rejected int // how many of them were refused before anything was appended
+	Ignored  int // how many of them hold nothing that could be stored
 	Warnings int
-	Event    acuity.Instant // newest time that it tells of; 0: none
-	Position *Position      // nil: nothing was kept
+	Event    acuity.Instant // newest time in the facts; 0: none
+	Position *Position      // nil: nothing was appended
 
-	Request string   // id of the request over HTTP; "": by another way, or its sender made up one that is not told
-	Notices []Notice // of what was refused, and of the warnings of reading it
-	Places  *Places  // for the warnings of applying what was kept; nil: nothing was kept
+	Request string   // id of the HTTP request; "": it came another way, or its sender made the id up and others must not see it
+	Notices []Notice // about refused parts, and the warnings of reading the body
+	Places  *Places  // for the warnings of applying the observation; nil: nothing was appended
 }
 
-// intake begins what is told of an observation.
+// intake returns an Intake with what every observation has.
 func intake(o *acuity.Observation, request string) Intake {
 	return Intake{
 		Hospital: o.Hospital, Channel: o.Channel, Source: o.Source, At: o.ReceivedAt, Received: 1, Request: request,
 	}
 }
 
-// took tells of what was kept.
-func (s *server) took(o *acuity.Observation, r *reader, request string, at Position) {
+// reportTaken reports an observation that was appended.
+func (s *server) reportTaken(o *acuity.Observation, r *reader, request string, at Position) {
 	if s.Took == nil {
 		return
 	}
 	in := intake(o, request)
-	in.Warnings, in.Event, in.Position = len(r.warnings)+r.warned, newest(o), &at
+	in.Warnings, in.Event, in.Position = len(r.warnings)+r.warned, newestTime(o), &at
 	if o.Channel == acuity.ChannelHL7 {
 		in.Received = len(o.Events)
 	}
-	in.Notices, in.Places = r.noticed(), r.keptPlaces()
+	in.Notices, in.Places = r.allNotices(), r.placesForWarnings()
 	s.Took(in)
 }
 
-// refused tells of n messages of which nothing was kept.
-func (s *server) refused(o *acuity.Observation, request string, n int, notices ...Notice) {
+// reportRefused reports n messages of which nothing was appended.
+func (s *server) reportRefused(o *acuity.Observation, request string, n int, notices ...Notice) {
 	if s.Took == nil || n == 0 {
 		return
 	}
@@ -60,8 +60,8 @@ func (s *server) refused(o *acuity.Observation, request string, n int, notices .
 	s.Took(in)
 }
 
-// passed tells of a body that was taken and holds nothing that could be kept.
-func (s *server) passed(o *acuity.Observation, request string, notices ...Notice) {
+// reportIgnored reports a body that was accepted but holds nothing that could be stored.
+func (s *server) reportIgnored(o *acuity.Observation, request string, notices ...Notice) {
 	if s.Took == nil {
 		return
 	}
@@ -70,8 +70,8 @@ func (s *server) passed(o *acuity.Observation, request string, notices ...Notice
 	s.Took(in)
 }
 
-// newest is the newest time that an observation tells of, not after its receipt.
-func newest(o *acuity.Observation) (at acuity.Instant) {
+// newestTime is the newest time in the facts of an observation, not after its receipt.
+func newestTime(o *acuity.Observation) (at acuity.Instant) {
 	take := func(t acuity.Instant) {
 		if t <= o.ReceivedAt {
 			at = max(at, t)
@@ -95,12 +95,13 @@ func newest(o *acuity.Observation) (at acuity.Instant) {
 	return at
 }
 
-// counted serves a request and tells if its body was refused, by the status of the
-// answer. A request that is refused because its hospital has sent too much (429) is
-// judged when it comes again. One that is refused because another came under its identity
-// (409), or because there was no room for what it says, was kept; of HL7 that is refused message by message, and of FHIR
-// that is refused resource by resource (422), the handler itself tells.
-func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
+// countRefusal serves a request and reports it as refused, if the status of the answer
+// says so. A hospital over its share (429) does not count: its request is judged when it
+// comes again. Two more refusals do not count, because the facts are in the log: the
+// request repeats the identity of another (409), or the hospital has no room for its
+// facts. Two handlers report their refusals (422) themselves: HL7 for each message, FHIR
+// for each resource.
+func (s *server) countRefusal(w http.ResponseWriter, r *http.Request, serve func(w http.ResponseWriter)) {
 	if s.Took == nil {
 		serve(w)
 		return
@@ -113,15 +114,15 @@ func (s *server) counted(w http.ResponseWriter, r *http.Request, serve func(w ht
 		seen.status == httpapi.Conflict.Status(), seen.status == httpapi.RateLimited.Status():
 	case (channel == acuity.ChannelHL7 || channel == acuity.ChannelFHIR) && seen.status == httpapi.Unprocessable.Status():
 	default:
-		s.refused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
+		s.reportRefused(s.observe(r, channel), requestID(r), 1, refusals(r)...)
 	}
 }
 
-// statusWriter remembers the status of an answer.
+// statusWriter records the status of an answer.
 type statusWriter struct {
 	http.ResponseWriter
 	status int
-	kept   bool // the observation is in the log
+	kept   bool // the observation was appended
 }
 
 // WriteHeader implements [http.ResponseWriter].

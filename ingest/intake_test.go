@@ -8,8 +8,8 @@ import (
 	"svc/ingest"
 )
 
-// Every body counts for its feed, also one of which nothing was kept: who sends it is
-// there.
+// Every body counts for its feed, also one of which nothing was appended: it shows that
+// the sender is alive.
 func TestIntakes(t *testing.T) {
 	for name, test := range map[string]struct{ path, body, want string }{
 		"kept":                     {"fhir", `{"resourceType":"Encounter","id":"e","status":"arrived"}`, "1 0 0 true"},

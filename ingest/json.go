@@ -7,7 +7,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// afterValue returns the position after the value that begins at i. The text is
+// afterValue returns the position after the JSON value that begins at i. The text must be
 // valid JSON.
 func afterValue(text []byte, i int) int {
 	switch text[i] {
@@ -44,22 +44,23 @@ func skipSpace(text []byte, i int) int {
 	return i
 }
 
-// value returns the JSON text of the value that begins at or after i, and where
-// the text goes on.
+// value returns the text of the JSON value that begins at or after i, and the position
+// after it.
 func value(text []byte, i int) (raw []byte, after int) {
 	i = skipSpace(text, i)
 	after = afterValue(text, i)
 	return text[i:after], after
 }
 
-// unquote returns the text of a JSON string, most often a part of it.
+// unquote returns the text of a JSON string. It shares the memory of raw unless the
+// string has escapes.
 func unquote(raw []byte) []byte {
 	if bytes.IndexByte(raw, '\\') < 0 {
 		return raw[1 : len(raw)-1]
 	}
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
-		return nil // cannot be: the text is valid
+		return nil // cannot happen: the text is valid JSON
 	}
 	return []byte(s)
 }
@@ -68,11 +69,11 @@ func unquote(raw []byte) []byte {
 type member struct {
 	name []byte
 	raw  []byte
-	seen bool // asked for
+	seen bool // a caller asked for the field
 }
 
-// members appends the fields of an object in their order. An explicit null is
-// the same as nothing and is kept, so that the field counts as known.
+// members appends the fields of an object in their order. A field that is null counts as
+// absent, but stays in the list, so that close does not warn of it.
 func members(all []member, object []byte) []member {
 	for i := skipSpace(object, 1); object[i] != '}'; {
 		var m member
@@ -89,8 +90,8 @@ func members(all []member, object []byte) []member {
 	return all
 }
 
-// elements returns the elements of an array, but no more than most of them, and
-// whether these are all.
+// elements returns the first elements of an array, at most most of them. complete says
+// whether the array has no others.
 func elements(array []byte, most int) (all [][]byte, complete bool) {
 	for i := skipSpace(array, 1); array[i] != ']'; {
 		if len(all) == most {

@@ -12,9 +12,9 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestRotationEndsNoResource tells the start of an infusion with one key and its
-// end with the successors: by FHIR a resource has the identity of its sender, which
-// is the same sender. With a key that is not of the lineage it is another resource.
+// TestRotationEndsNoResource sends the start of an infusion with one key and its end with
+// the successors of that key. A FHIR resource is identified with its sender, and a
+// lineage of keys is one sender. A key outside of the lineage names another resource.
 func TestRotationEndsNoResource(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rotations int

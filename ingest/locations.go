@@ -14,7 +14,7 @@ type locationAnswer struct {
 
 // setLocation sets a row of the location table.
 func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := s.told(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
+	o, in := s.beginActWithBody(w, r, acuity.ChannelLocations, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Locations = []acuity.Place{in.place(body)}
 	})
 	if o == nil {
@@ -28,7 +28,7 @@ func (s *server) setLocation(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
-	o, in := s.begin(w, r, acuity.ChannelLocations)
+	o, in := s.beginAct(w, r, acuity.ChannelLocations)
 	if o == nil {
 		return
 	}
@@ -45,8 +45,9 @@ func (s *server) deleteLocation(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// place reads a row: what the sender calls the place, and which room that is, or
-// that it is outside of the unit, or, with neither, that it is a place of ours.
+// place reads a row of the location table: how the sender names the place, and what the
+// place is. It is a room of ours, outside of the unit, or, with neither given, in the
+// unit.
 func (r *reader) place(body []byte) acuity.Place {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -56,7 +57,7 @@ func (r *reader) place(body []byte) acuity.Place {
 	p := acuity.Place{
 		PointOfCare: b.text("pointOfCare", optional, maxLabel), Room: b.text("room", optional, maxLabel), Bed: b.text("bed", optional, maxLabel),
 		Label: b.text("roomLabel", optional, maxLabel), Area: b.text("area", optional, maxLabel),
-		Outside: b.yes("outside") == acuity.Yes, Primary: b.primary(),
+		Outside: b.boolean("outside") == acuity.Yes, Primary: b.primary(),
 	}
 	if id, ok := b.integer("roomId", optional, maxRoomID); ok {
 		p.HasRoomID, p.RoomID = true, int32(id) //nolint:gosec // within the bounds
@@ -65,11 +66,11 @@ func (r *reader) place(body []byte) acuity.Place {
 	case p.PointOfCare == "" && p.Room == "" && !p.HasRoomID:
 		r.unfit("pointOfCare", "required")
 	case p.PointOfCare == "" && p.Room == "" && p.Bed != "":
-		r.unfit("room", "required") // a bed of no room
+		r.unfit("room", "required") // a bed needs a room
 	case p.Outside && p.HasRoomID:
 		r.unfit("outside", "withoutRoomId")
 	case !p.HasRoomID && (p.Label != "" || p.Area != ""):
-		r.unfit("roomId", "required") // whose label it would be
+		r.unfit("roomId", "required") // a label needs the room that it belongs to
 	}
 	return p
 }

@@ -15,19 +15,21 @@ const MaxMessage = maxBody
 // ErrForbidden says that a key lacks the scope [access.IngestHL7].
 var ErrForbidden = errors.New("the key lacks the scope ingest:hl7")
 
-// Messages takes HL7 v2 messages that come by another way than HTTP: the same
-// decoding, observations and acknowledgments as POST /api/ingest/hl7.
+// Messages takes HL7 v2 messages that do not come over HTTP. Decoding, observations and
+// acknowledgments are the same as in POST /api/ingest/hl7.
 type Messages struct{ s server }
 
-// NewMessages returns what takes messages.
+// NewMessages returns a Messages with the config of the HTTP handlers.
 func NewMessages(c Config) *Messages { return &Messages{server{c}} }
 
-// Take returns the acknowledgment of a message, or the batch of those of several;
-// it is empty if the sender asked for none. When it returns what was accepted is
-// in the log; it does not wait until that is applied, for the acknowledgment does
-// not depend on it, and the sender's next message does not come before. After
-// [ErrAway] the outcome is unclear, and sending again is harmless.
-func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
+// TakeBody returns the acknowledgment of a message, or the batch of acknowledgments of
+// several messages; it is empty if the sender asked for none.
+//
+// When it returns, the accepted messages are in the log. It does not wait until they are
+// applied: the acknowledgment does not depend on that, and the sender sends its next
+// message only after it. After [ErrAway] the messages may be in the log or not, and
+// sending them again does no harm.
+func (m *Messages) TakeBody(ctx context.Context, key access.Key, body []byte) (ack []byte, err error) {
 	if !key.Allows(access.IngestHL7) {
 		return nil, ErrForbidden
 	}
@@ -37,7 +39,7 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 	o := m.s.observed(key, acuity.ChannelHL7)
 	in := m.s.reader(o)
 	x, problem := in.exchange(body, hl7.Charset{}, o.Hospital, m.s.options(key, o))
-	if problem != nil { // nothing that could be answered by its control id
+	if problem != nil { // no message has a control id to answer to
 		return m.refuse(o, 1, 100), nil
 	}
 	if o.Events = x.events; len(o.Events) > 0 {
@@ -51,15 +53,15 @@ func (m *Messages) Take(ctx context.Context, key access.Key, body []byte) (ack [
 		case err != nil:
 			return nil, err
 		}
-		m.s.took(o, in, "", at)
+		m.s.reportTaken(o, in, "", at)
 	}
-	m.s.refused(o, "", len(x.results)-len(x.events), in.refusals()...)
+	m.s.reportRefused(o, "", len(x.results)-len(x.events), in.drainNotices()...)
 	return x.ack, nil
 }
 
 func (m *Messages) refuse(o *acuity.Observation, messages, condition int) []byte {
 	fault := &hl7.Fault{Code: hl7.AE, Condition: condition, Segment: "MSH"}
-	m.s.refused(o, "", messages, Notice{Refused: true, Code: fault.Name(), Path: fault.Place()})
+	m.s.reportRefused(o, "", messages, Notice{Refused: true, Code: fault.Name(), Path: fault.Place()})
 	return hl7.AppendError(nil, hl7.Acknowledgment{
 		Hospital: o.Hospital, At: o.ReceivedAt.Time().In(m.s.Zone(o.Hospital)), ID: ackID(), Fault: fault,
 	})

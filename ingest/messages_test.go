@@ -10,8 +10,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestMessages wants of every body the acknowledgment and the observation that
-// POST /api/ingest/hl7 makes of it.
+// TestMessages expects for every body the acknowledgment and the observation that POST
+// /api/ingest/hl7 makes of it.
 func TestMessages(t *testing.T) {
 	for name, body := range map[string]string{
 		"accepted":        admission,
@@ -26,7 +26,7 @@ func TestMessages(t *testing.T) {
 			overHTTP := open(t)
 			want := overHTTP.post(t, "hl7", body, "Content-Type", "text/plain")
 			d := open(t)
-			ack, err := ingest.NewMessages(d.config).Take(t.Context(), d.key, []byte(body))
+			ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(body))
 			if err != nil || plain(string(ack)) != plain(want.raw) {
 				t.Errorf("%q, %v, want %q", ack, err, want.raw)
 			}
@@ -45,12 +45,12 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestMessagesThatAreNone are answered all the same: a sender must not wait for
-// ever.
+// TestMessagesThatAreNone: even a body without a message gets an acknowledgment, because
+// its sender must not wait forever.
 func TestMessagesThatAreNone(t *testing.T) {
 	d := open(t)
 	for name, body := range map[string]string{"no header": "PID|1", "no delimiters": "MSH|^^\r", "too many": strings.Repeat("MSH|^~\\&|\r", 1001)} {
-		ack, err := ingest.NewMessages(d.config).Take(t.Context(), d.key, []byte(body))
+		ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(body))
 		if err != nil || !strings.Contains(string(ack), "\rMSA|AE|\rERR||MSH^1|100^") {
 			t.Errorf("%s: %q %v", name, ack, err)
 		}
@@ -60,7 +60,7 @@ func TestMessagesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestMessagesNotKept: no acknowledgment without a record.
+// TestMessagesNotKept: a message that is not in the log gets no acknowledgment.
 func TestMessagesNotKept(t *testing.T) {
 	d := open(t)
 	for name, tt := range map[string]struct {
@@ -74,7 +74,7 @@ func TestMessagesNotKept(t *testing.T) {
 		"too large":       {d.key, ingest.ErrTooLarge, nil, "MSA|AE|"},
 	} {
 		d.fail = tt.fail
-		ack, err := ingest.NewMessages(d.config).Take(context.Background(), tt.key, []byte(admission))
+		ack, err := ingest.NewMessages(d.config).TakeBody(context.Background(), tt.key, []byte(admission))
 		if !errors.Is(err, tt.want) || !strings.Contains(string(ack), tt.ack) || tt.ack == "" && len(ack) > 0 {
 			t.Errorf("%s: %q %v", name, ack, err)
 		}
@@ -86,9 +86,9 @@ func TestMessagesNotKept(t *testing.T) {
 
 func TestCanariesInMessages(t *testing.T) {
 	d := open(t)
-	if ack, err := ingest.NewMessages(d.config).Take(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
+	if ack, err := ingest.NewMessages(d.config).TakeBody(t.Context(), d.key, []byte(everyField())); err != nil || len(ack) == 0 || len(d.stored) != 1 {
 		t.Fatal(string(ack), err)
 	}
-	d.logged.WriteString("nothing is logged here") // the connection has its line
+	d.logged.WriteString("nothing is logged here") // search needs a log line; over MLLP the connection writes it
 	d.search(t)
 }

@@ -10,22 +10,22 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Notice names one rule that a message or body broke, or one warning about it. It
-// tells which message that was and where in it, and no value of it.
+// Notice names one rule that a message or body broke, or one warning about it. It says
+// which message and where in it, and never holds a value of the message.
 type Notice struct {
-	Refused   bool   // else it was taken, with a warning
-	ControlID string // of the HL7 message, as [showControlID] has it; "": there is none
+	Refused   bool   // false: it was accepted, with this warning
+	ControlID string // of the HL7 message, as [showControlID] returns it; "": there is none
 	Code      string // stable
-	Path      string // where; "": the whole
+	Path      string // "": the whole message or body
 }
 
 // maxNotices bounds the notices of one body.
 const maxNotices = 100
 
-// showControlID returns a control id as it is kept: itself, or else its keyed
-// pseudonym. Control ids are text of the sender, and some senders put numbers of
-// patients into them. One is kept only if it looks like a counter, a time or a random
-// number: it has a digit, and no word of more than four letters.
+// showControlID returns a control id that may be stored: the id itself, or its keyed
+// pseudonym. Senders choose control ids freely, and some put patient numbers into them.
+// An id is stored only if it looks like a counter, a time or a random number: it has a
+// digit, and no word of more than four letters.
 func showControlID(id string, pseudonym func(kind, value string) string) string {
 	digits, letters, word, hex := 0, 0, 0, true
 	for i := range len(id) {
@@ -39,7 +39,7 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 		case strings.IndexByte("._:/+={}-", c) >= 0:
 			letters = 0
 		default:
-			digits = -len(id) // neither counts nor random numbers have others
+			digits = -len(id) // no counter and no random number has such a character
 		}
 	}
 	plain := digits > 0 && (word <= maxWord || hex && len(id) >= leastHex) && len(id) <= maxControlID
@@ -52,12 +52,12 @@ func showControlID(id string, pseudonym func(kind, value string) string) string 
 const (
 	maxControlID = 64
 	maxWord      = 4  // letters
-	leastHex     = 16 // digits of what may be letters in a row all the same
+	leastHex     = 16 // hexadecimal digits in a row; so many may form words by chance
 )
 
 func requestID(r *http.Request) string { return httpapi.PlainRequestID(r.Context()) }
 
-// refusals are the notices of a request that was refused as a whole.
+// refusals returns the notices of a request that was refused as a whole.
 func refusals(r *http.Request) (all []Notice) {
 	problem := httpapi.Refusal(r.Context())
 	for _, d := range problem.Details {
@@ -69,49 +69,50 @@ func refusals(r *http.Request) (all []Notice) {
 	return all
 }
 
-// notice adds to what is told of a body.
-func (r *reader) notice(n Notice) {
+// addNotice adds a notice about the body, up to maxNotices.
+func (r *reader) addNotice(n Notice) {
 	if len(r.notices) < maxNotices {
 		r.notices = append(r.notices, n)
 	}
 }
 
-// refuseMessage notes why a message of HL7 is refused.
+// refuseMessage adds a notice about the fault for which an HL7 message is refused.
 func (r *reader) refuseMessage(f *hl7.Fault, path, controlID string) {
-	r.notice(Notice{Refused: true, ControlID: showControlID(controlID, r.pseudonym), Code: f.Name(), Path: path + f.Place()})
+	r.addNotice(Notice{Refused: true, ControlID: showControlID(controlID, r.pseudonym), Code: f.Name(), Path: path + f.Place()})
 }
 
-// issues notes what is wrong with resources of FHIR.
+// issues adds notices about faulty FHIR resources.
 func (r *reader) issues(all []fhir.Issue) {
 	for _, i := range all {
 		switch i.Severity {
 		case "error":
-			r.notice(Notice{Refused: true, Code: i.Code, Path: i.Expression})
+			r.addNotice(Notice{Refused: true, Code: i.Code, Path: i.Expression})
 		case "warning":
 			r.warned++
-			r.notice(Notice{Code: i.Code, Path: i.Expression})
+			r.addNotice(Notice{Code: i.Code, Path: i.Expression})
 		}
 	}
 }
 
-// noticed returns all notices of a body that was read.
-func (r *reader) noticed() []Notice {
+// allNotices returns all notices of a body that was read, its warnings among them.
+func (r *reader) allNotices() []Notice {
 	for _, w := range r.warnings {
-		r.notice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path})
+		r.addNotice(Notice{ControlID: r.places.controlID(w.Path), Code: w.Code, Path: w.Path})
 	}
-	return r.refusals()
+	return r.drainNotices()
 }
 
-// refusals returns the notices that were collected, once.
-func (r *reader) refusals() []Notice {
+// drainNotices returns the collected notices and forgets them.
+func (r *reader) drainNotices() []Notice {
 	all := r.notices
 	r.notices = nil
 	return all
 }
 
-// keptPlaces is what the warnings of applying a body need of it.
-func (r *reader) keptPlaces() *Places {
+// placesForWarnings returns the places of the body, which the warnings of applying it
+// need.
+func (r *reader) placesForWarnings() *Places {
 	kept := r.places
-	kept.told = r.warnings
+	kept.readWarnings = r.warnings
 	return &kept
 }

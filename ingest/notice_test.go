@@ -13,8 +13,8 @@ import (
 	"svc/ingest"
 )
 
-// noticed opens a desk that collects what is told of it.
-func noticed(t *testing.T) (d *desk, intakes *[]ingest.Intake) {
+// noticed opens a fixture and collects the intakes that it reports.
+func noticed(t *testing.T) (d *fixture, intakes *[]ingest.Intake) {
 	t.Helper()
 	d, intakes = open(t), new([]ingest.Intake)
 	d.config.Took = func(in ingest.Intake) { *intakes = append(*intakes, in) }
@@ -36,7 +36,7 @@ func telegram(controlID, kind, rest string) string {
 
 const visit = "PV1|1|I|L&D^LDR 4||||||||||||||||VN9001\r"
 
-// Whoever sends learns which message was refused or warned about, why and where.
+// The notices tell a sender which message was refused or warned about, why and where.
 func TestNotices(t *testing.T) {
 	good := telegram("M1", "ADT^A01", visit)
 	for name, test := range map[string]struct {
@@ -82,7 +82,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// An id that the sender made up is told to nobody else.
+// A request id that the sender made up appears in no notice.
 func TestNoticesWithoutTheSendersID(t *testing.T) {
 	d, intakes := noticed(t)
 	d.post(t, "staffing", `{}`, "X-Request-Id", canary)
@@ -91,12 +91,12 @@ func TestNoticesWithoutTheSendersID(t *testing.T) {
 	}
 }
 
-// TestNoticesOfMLLP: the same without a request.
+// TestNoticesOfMLLP: MLLP gets the same notices, without a request.
 func TestNoticesOfMLLP(t *testing.T) {
 	d, intakes := noticed(t)
 	messages := ingest.NewMessages(d.config)
 	for _, body := range []string{telegram("M6", "ADT^A06", visit) + telegram("M7", "ORU^R01", ""), "hello"} {
-		if _, err := messages.Take(t.Context(), d.key, []byte(body)); err != nil {
+		if _, err := messages.TakeBody(t.Context(), d.key, []byte(body)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -112,8 +112,8 @@ func TestNoticesOfMLLP(t *testing.T) {
 	}
 }
 
-// What is found out when an observation is applied leads back to the message, and is
-// not told a second time.
+// A warning from applying an observation leads back to its message, and is not reported a
+// second time.
 func TestNoticesOfApplying(t *testing.T) {
 	for name, test := range map[string]struct {
 		path, kind, body string
@@ -147,7 +147,7 @@ func TestNoticesOfApplying(t *testing.T) {
 	}
 }
 
-// A control id is kept if it looks like a number; else its pseudonym is.
+// A control id is stored if it looks like a number, else its pseudonym is.
 func TestControlIDs(t *testing.T) {
 	for id, kept := range map[string]bool{
 		"1": true, "MSG00001": true, "MSG1": true, "EPIC20260304": true, "20260304081502.123": true, "Q123T456X": true,
@@ -169,7 +169,7 @@ func TestControlIDs(t *testing.T) {
 	}
 }
 
-// Whatever is in it, no word of a sender comes through.
+// Whatever a control id holds, no word of it is stored.
 func TestControlIDsHoldNoWords(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		around := rapid.StringMatching(`[0-9._:/+=-]{0,8}`)

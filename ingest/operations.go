@@ -12,13 +12,12 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Operations are the ways in which facts come in.
+// Operations are the API operations by which facts come in.
 func Operations() []httpapi.Operation { return httpapi.Operations(routes()) }
 
-// routes are the operations with their handlers. The shapes of the bodies below
-// are for readers and generated clients; the handlers read the bodies by rules of
-// their own, so that every broken rule is named by its place. A test holds one to
-// the other.
+// routes are the operations with their handlers. The body shapes below are for readers
+// and for generated clients. The handlers read the bodies by rules of their own, so that
+// they can name the place of every broken rule. A test compares shapes and handlers.
 func routes() []httpapi.Route[*server] {
 	all := []httpapi.Route[*server]{
 		{Operation: httpapi.Operation{
@@ -99,18 +98,19 @@ func routes() []httpapi.Route[*server] {
 		serve := all[i].Serve
 		all[i].Serve = func(s *server, w http.ResponseWriter, r *http.Request) {
 			shared(s, w, r, func(r *http.Request) {
-				s.counted(w, r, func(w http.ResponseWriter) {
-					if once, ok := s.identified(w, r); ok {
+				s.countRefusal(w, r, func(w http.ResponseWriter) {
+					if once, ok := s.readIdempotencyKey(w, r); ok {
 						serve(s, w, once)
 					}
 				})
 			})
 		}
 	}
-	return slices.Concat(all, siteRoutes(), deadLetterRoutes())
+	return slices.Concat(all, localSettingsRoutes(), deadLetterRoutes())
 }
 
-// factors: a body that names a factor that does not exist is refused as a whole.
+// factors lists the refusal of a body that names an unknown factor: the body is refused
+// as a whole.
 var factors = []httpapi.Kind{httpapi.Unprocessable}
 
 func jsonBody(limit int64, shape any, examples ...httpapi.Example) []httpapi.Body {
@@ -130,10 +130,10 @@ type resourceShape struct {
 	ResourceType any `json:"resourceType" doc:"Of a resource that is taken: its type, or Bundle."`
 }
 
-// Open says that there are more fields than those named.
+// Open says that the object may have more fields than the named ones.
 func (resourceShape) Open() {}
 
-// Open says that there are more fields than those named.
+// Open says that the object may have more fields than the named ones.
 func (resourceListShape) Open() {}
 
 type resourceListShape struct {

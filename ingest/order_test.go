@@ -13,12 +13,12 @@ import (
 	"svc/ingest/hl7"
 )
 
-// evening is when the messages of these tests are received: all the same time, so
-// that the order is all that differs.
+// evening is when all messages of these tests are received. So the tests differ only in
+// their order.
 var evening = acuity.At(time.Date(2026, 3, 4, 23, 0, 0, 0, time.UTC))
 
-// decoded is a message of HL7, or a body of FHIR if it begins with a brace, as an
-// observation.
+// decoded returns the observation of an HL7 message, or of a FHIR body if the text begins
+// with a brace.
 func decoded(t *testing.T, text string) acuity.Observation {
 	t.Helper()
 	name := func(kind, value string) string { return kind + " " + value }
@@ -46,8 +46,8 @@ func decoded(t *testing.T, text string) acuity.Observation {
 	return o
 }
 
-// adt is an ADT message of one visit. at and occurred are times of the day; more
-// are segments or, for PV1, the place and the class.
+// adt is an ADT message about the one visit. at and occurred are times of the day. more
+// holds segments, or the class and place of PV1.
 func adt(kind, at, occurred, place, class string, more ...string) string {
 	lines := append([]string{
 		`MSH|^~\&|EPIC|STMARY|SVC|STMARY|20260304` + at + `00||ADT^` + kind + `|` + kind + at + `|P|2.5.1`,
@@ -57,7 +57,7 @@ func adt(kind, at, occurred, place, class string, more ...string) string {
 	return strings.Join(lines, "\r") + "\r"
 }
 
-// encounter is a version of the Encounter of the same visit.
+// encounter is a version of the Encounter of that visit.
 func encounter(status, updated, places, end string) string {
 	if end != "" {
 		end = `,"end":"2026-03-04T` + end + `:00Z"`
@@ -71,7 +71,7 @@ func stays(room, start string) string {
 	return `{"location":{"display":"` + room + `"},"status":"active","period":{"start":"2026-03-04T` + start + `:00Z"}}`
 }
 
-// resource is a resource that names its visit or patient by a field.
+// resource is a resource that names its visit or patient in the field about.
 func resource(kind, id, status, updated, about, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `","meta":{"lastUpdated":"2026-03-04T` + updated + `:00Z"},` + status + `,` + about + `,` + rest + `}`
 }
@@ -103,8 +103,8 @@ func diagnosed(verification, updated, about string) string {
 		updated, about, severe+`,"onsetDateTime":"2026-03-04T08:30:00Z"`)
 }
 
-// visits are the feeds of one visit each, as they come over the wire, cancels
-// and retractions among them.
+// visits are the feeds of one visit each, as they come over the wire. They include
+// cancels and retractions.
 var visits = map[string][]string{
 	"admit, two transfers, one of them cancelled": {
 		adt("A04", "0800", "", `OBTRI^T1`, "O"), adt("A01", "0815", "", `LDR^L1`, "I", `DG1|1||O14.13^^I10||20260304081000`),
@@ -176,8 +176,8 @@ var visits = map[string][]string{
 	},
 }
 
-// byNumber names a newborn, and third is what else is said of it: that it is the third
-// that the mother bears, and that the number is of the Patient of whom that is said.
+// byNumber names a newborn by its number. third holds the other facts about it: it is the
+// third that the mother bears, and its number belongs to the Patient with that fact.
 const byNumber = `"subject":{"identifier":{"value":"MRN2"}}`
 
 var third = []string{
@@ -186,7 +186,7 @@ var third = []string{
 "subject":{"reference":"Patient/b2","identifier":{"value":"MRN2"}},"period":{"start":"2026-03-04T08:45:00Z","end":"2026-03-04T08:50:00Z"}}`,
 }
 
-// state is what a unit comes to: who is where, with what evidence, and what waits.
+// state describes the state of a unit: who is where, with what evidence, and what waits.
 func state(list []acuity.Observation) string {
 	u := acuity.NewUnit("st-test")
 	for i := range list {
@@ -195,8 +195,8 @@ func state(list []acuity.Observation) string {
 	return chart(u.Chart())
 }
 
-// folded is the same by the plain reference.
-func folded(list []acuity.Observation) string { return chart(acuity.Fold(list, evening).Chart) }
+// referenceState describes the state by the plain reference implementation.
+func referenceState(list []acuity.Observation) string { return chart(acuity.Fold(list, evening).Chart) }
 
 func chart(c *acuity.Chart) string {
 	text, err := json.Marshal([]any{c.Rooms, c.Unit.Moves, c.Unit.Unplaced, c.Unit.StatementsWaiting, c.Unit.CancelsWaiting})
@@ -225,9 +225,9 @@ func permutations(n int, visit func([]int)) {
 	next()
 }
 
-// Any order in which the messages of a visit arrive, in any mixture of feeds, ends
-// in the same state: decoded from their bytes, with cancels before what they
-// cancel, retractions before what they take back, and any message sent again.
+// The messages of a visit may arrive in any order and from any mixture of feeds: the unit
+// ends in the same state. The test decodes their bytes. Cancels come before the events
+// they cancel, retractions before the facts they retract, and any message may come twice.
 func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	for name, texts := range visits {
 		t.Run(name, func(t *testing.T) {
@@ -256,7 +256,7 @@ func TestOrderOfMessagesMeansNothing(t *testing.T) {
 	})
 }
 
-// orders are the observations of one visit, of which every order is to end as the
+// orders holds the observations of one visit. Every order must end in the state of the
 // first.
 type orders struct {
 	*testing.T
@@ -279,10 +279,10 @@ func newOrders(t *testing.T, texts []string) *orders {
 	return o
 }
 
-// try says all in an order, and one of them again. The race detector has nothing
-// to find in more of them than one in ten, which take it ten times as long.
+// try applies all observations in an order, and one of them a second time. Under the race
+// detector it tries one order in ten: that takes ten times as long and finds no more.
 func (o *orders) try(order []int) {
-	if o.tried++; raced && o.tried%10 != 0 {
+	if o.tried++; raceEnabled && o.tried%10 != 0 {
 		return
 	}
 	list := make([]acuity.Observation, 0, len(order)+1)
@@ -294,7 +294,7 @@ func (o *orders) try(order []int) {
 	if got != o.want {
 		o.Fatalf("in the order %v\n got %s\nwant %s", order, got, o.want)
 	}
-	if o.random.IntN(100) == 0 && got != folded(list) {
-		o.Fatalf("in the order %v\n    got %s\nfolded %s", order, got, folded(list))
+	if o.random.IntN(100) == 0 && got != referenceState(list) {
+		o.Fatalf("in the order %v\n    got %s\nfolded %s", order, got, referenceState(list))
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"svc/acuity"
 )
 
-// The table of clinical-input 4, as messages: which kind of patient somebody is
-// when nobody says so.
+// These messages are the table of clinical-input 4: the kind of a patient when no message
+// says it.
 func TestPrimaryFactorsFromMessages(t *testing.T) {
 	const ldr, tri = "3=L&D^LDR04^01", "3=OBTRI^T02^01"
 	reason := func(text string) string { return "PV2|||^" + text }
 	for name, row := range map[string]struct {
 		words []string
 		want  string
-		by    string // assignedBy, if it matters
+		by    string // assignedBy, where the case checks it
 	}{
 		"triage":                       {[]string{tri, "2=O"}, "triage-initial", ""},
 		"triage, not of obstetrics":    {[]string{tri, "2=O", reason("Fever and cough")}, "triage-medical-eval", ""},

@@ -9,24 +9,25 @@ import (
 	"sync/atomic"
 )
 
-// Pseudonyms makes keyed pseudonyms of identifiers. Whoever lacks the key can
-// neither undo one nor test a guess.
+// Pseudonyms makes keyed pseudonyms of identifiers. Without the key nobody can undo a
+// pseudonym or test a guess.
 //
-// Each is an HMAC-SHA-256, also that of all bytes of a message. Where the processor
-// has no instructions for SHA-256, its bare compressions are half of the time of a
-// message (BenchmarkFacts). BLAKE2b for those bytes saved a sixth there, and would be
-// slower where it has them; a cache from identifier to pseudonym would save less, and
-// keep identifiers of patients in memory for it. Nothing is remembered between two
-// values. A short one is two compressions already, for crypto/hmac keeps the two states
-// of the key ready; to take those up and to pad by hand saved a tenth of it, and would
-// lean on a form of the state that is not documented.
+// Each is an HMAC-SHA-256, also that of all bytes of a message. On a CPU without SHA-256
+// instructions the bare compressions take half of the time of a message (BenchmarkFacts).
+//
+// Three alternatives were rejected. BLAKE2b for those bytes saved a sixth there, and
+// would be slower on a CPU with such instructions. A cache from identifier to pseudonym
+// would save less and keep identifiers of patients in memory; the maker remembers no
+// value. crypto/hmac keeps the two states of the key ready, so a short value already
+// takes only two compressions. Taking up those states and padding by hand saved a tenth
+// of that, and would lean on an undocumented form of the state.
 type Pseudonyms struct {
 	idle *sync.Pool
 	key  *atomic.Pointer[[]byte]
 }
 
-// NewPseudonyms returns the maker for a key. Another key makes other pseudonyms:
-// it must stay the same as long as what was made with it is kept.
+// NewPseudonyms returns a maker with a key. Another key makes other pseudonyms, so the
+// key must stay the same as long as its pseudonyms are stored.
 func NewPseudonyms(key []byte) Pseudonyms {
 	p := Pseudonyms{&sync.Pool{}, &atomic.Pointer[[]byte]{}}
 	p.idle.New = func() any { return &keyed{mac: hmac.New(sha256.New, *p.key.Load())} }
@@ -34,26 +35,25 @@ func NewPseudonyms(key []byte) Pseudonyms {
 	return p
 }
 
-// Begin sets the key of all copies of the maker. It is called before the first
-// pseudonym is made, and never after.
+// Begin sets the key of the maker and of all its copies. The caller does so once, before
+// the first pseudonym.
 func (p Pseudonyms) Begin(key []byte) { p.key.Store(&key) }
 
-// keyed is the state of the function under the key. It is kept and used again:
-// taking up the key takes as long as a short pseudonym.
+// keyed is a reusable HMAC state. Setting up the key takes as long as a short pseudonym.
 type keyed struct {
 	mac hash.Hash
-	buf []byte // never has a value in it: what is idle keeps no message
+	buf []byte // never holds a value: an idle state must keep no message in memory
 }
 
-// pseudonymBytes is how much of the digest is kept: with 120 bits two of a
-// billion identifiers coincide with a chance below 1 in 10^18.
+// pseudonymBytes is how much of the digest a pseudonym has. With 120 bits, the chance
+// that two of a billion identifiers coincide is below 1 in 10^18.
 const pseudonymBytes = 15
 
 var pseudonymText = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
 
-// Append appends the pseudonym of a value in a hospital: 24 letters and digits.
-// Hospital and kind are part of what is authenticated, so the same value of two
-// hospitals, or of two kinds, has nothing in common.
+// Append appends the pseudonym of a value in a hospital: 24 letters and digits. Hospital
+// and kind are authenticated too, so the same value in two hospitals, or of two kinds,
+// has unrelated pseudonyms.
 func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []byte {
 	k := p.idle.Get().(*keyed) //nolint:errcheck,forcetypeassert // nothing else is in there
 	k.buf = append(k.buf[:0], hospital...)
@@ -69,13 +69,13 @@ func (p Pseudonyms) Append(dst []byte, hospital, kind string, value []byte) []by
 	return dst
 }
 
-// Of returns the pseudonym as by Append.
-func (p Pseudonyms) Of(hospital, kind, value string) string {
+// Pseudonym returns the pseudonym that Append appends.
+func (p Pseudonyms) Pseudonym(hospital, kind, value string) string {
 	var text [pseudonymBytes / 5 * 8]byte
 	return string(p.Append(text[:0], hospital, kind, []byte(value)))
 }
 
-// in returns the maker bound to one hospital.
-func (p Pseudonyms) in(hospital string) func(kind, value string) string {
-	return func(kind, value string) string { return p.Of(hospital, kind, value) }
+// forHospital returns the maker bound to one hospital.
+func (p Pseudonyms) forHospital(hospital string) func(kind, value string) string {
+	return func(kind, value string) string { return p.Pseudonym(hospital, kind, value) }
 }

@@ -14,9 +14,8 @@ import (
 	"svc/ingest"
 )
 
-// The pseudonyms of a running installation are in its log and in what partners keep:
-// they never change. These were made by another implementation (Python, hmac and
-// base64).
+// Pseudonyms never change: those of a running installation are in its log, and partners
+// store them. Another implementation (Python, hmac and base64) made the expected values.
 func TestPseudonymsStay(t *testing.T) {
 	message, err := os.ReadFile("hl7/testdata/bench_a01.hl7")
 	if err != nil {
@@ -33,8 +32,8 @@ func TestPseudonymsStay(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := ingest.NewPseudonyms([]byte(tt.key))
-			for range 2 { // a state that is used again makes the same
-				if got := p.Of(tt.hospital, tt.kind, tt.value); got != tt.want {
+			for range 2 { // a reused state must return the same
+				if got := p.Pseudonym(tt.hospital, tt.kind, tt.value); got != tt.want {
 					t.Errorf("got %s, want %s", got, tt.want)
 				}
 			}
@@ -42,8 +41,8 @@ func TestPseudonymsStay(t *testing.T) {
 	}
 }
 
-// Whatever the value: HMAC-SHA-256 of hospital, kind and value with a zero byte
-// between, its first 15 bytes in base 32.
+// For any value, the pseudonym is an HMAC-SHA-256 of hospital, kind and value with a zero
+// byte between them. It is the first 15 bytes in base 32.
 func TestPseudonymIsHMAC(t *testing.T) {
 	key := []byte("0123456789abcdef0123456789abcdef")
 	p := ingest.NewPseudonyms(key)

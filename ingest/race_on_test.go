@@ -2,5 +2,5 @@
 
 package ingest_test
 
-// raced says that the race detector watches.
-const raced = true
+// raceEnabled says that the race detector runs.
+const raceEnabled = true

@@ -7,16 +7,16 @@ import (
 	"svc/acuity"
 )
 
-// babys is the Encounter of a baby in the room of its mother's, which it is a part of.
+// babys is the Encounter of a baby in its mother's room. It is part of the mother's.
 func babys(subject string) string {
 	return `{"resourceType":"Encounter","id":"b1","meta":{"lastUpdated":"2026-03-04T09:00:00Z"},"status":"in-progress","class":{"code":"IMP"},` +
 		subject + `,"partOf":{"reference":"Encounter/e1"},"period":{"start":"2026-03-04T08:55:00Z"},"location":[` + stays("L1", "08:55") + `]}`
 }
 
-// twins is a pregnancy of several, as the mother's record has it.
+// twins is a multiple pregnancy, as the record of the mother has it.
 var twins = strings.Replace(diagnosed("confirmed", "08:40", ofVisit), "O14.13", "O30.009", 1)
 
-// named is a resource that others name, and nothing of when it was made.
+// named is a resource that others refer to, without the time of its last update.
 func named(kind, id, rest string) string {
 	return `{"resourceType":"` + kind + `","id":"` + id + `",` + rest + `}`
 }
@@ -38,10 +38,10 @@ func given(medication string) string {
 		medication+`,"effectivePeriod":{"start":"2026-03-04T08:50:00Z"}`)
 }
 
-// A reference means the same whether what it names comes in the same body, or in one
-// of its own, before or after: for every use of one that clinical-input 3 and
-// clinical-decisions F3, F10 and F12 name. has is what the state must hold then,
-// hasNot what it must not.
+// A reference means the same whether its target comes in the same body or in its own
+// body, before or after. The test covers every use of a reference in clinical-input 3 and
+// in clinical-decisions F3, F10 and F12. The state must then hold has, and must not hold
+// hasNot.
 func TestReferencesOverMessages(t *testing.T) {
 	const mixture = `"ingredient":[{"itemReference":{"reference":"Medication/a"}},{"itemReference":{"reference":"Medication/b"}}]`
 	alone := strings.Replace(babys(`"subject":{"reference":"Patient/b2"}`), `"partOf":{"reference":"Encounter/e1"},`, "", 1)
@@ -175,7 +175,7 @@ func TestReferencesOverMessages(t *testing.T) {
 				if got := state(list); got != want {
 					t.Fatalf("in the order %v\n     got %s\ntogether %s", order, got, want)
 				}
-				if got := folded(list); got != want {
+				if got := referenceState(list); got != want {
 					t.Fatalf("in the order %v\n  folded %s\ntogether %s", order, got, want)
 				}
 			})

@@ -10,14 +10,15 @@ import (
 	"svc/internal/httpapi"
 )
 
-// What a hospital has is limited (see [acuity.Limits]). What is beyond a limit is refused
-// at its item, by the processor: it alone knows what there is. The answer names the
-// place in the body and the rule, as "maxRooms:1000"; the rest of the body is taken.
+// The facts of a hospital are limited (see [acuity.Limits]). The processor refuses an
+// item beyond a limit, because it alone knows what the hospital has. The answer names the
+// place in the body and the rule, such as "maxRooms:1000". The rest of the body is
+// applied.
 
 // maxRefused bounds the places that one answer lists.
 const maxRefused = 1000
 
-// refusedParts are the parts of a body that an applied observation found no room for.
+// refusedParts returns the parts of a body that were refused because they exceed a limit.
 func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	add := func(path, reason string) {
 		if rule, over := acuity.Exceeded(reason); over && len(parts) < maxRefused {
@@ -37,8 +38,8 @@ func (r *reader) refusedParts(c *acuity.Change) (parts []httpapi.Detail) {
 	return parts
 }
 
-// refuseWhole answers if there was no room for anything that a body says. It returns
-// false if it has answered.
+// refuseWhole reports whether anything of a body was applied. If every part exceeds a
+// limit, it answers the request and returns false.
 func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool {
 	rule, over := acuity.Exceeded(c.Reason)
 	if !over || c.Outcome != acuity.Ignored {
@@ -46,17 +47,17 @@ func refuseWhole(w http.ResponseWriter, r *http.Request, c *acuity.Change) bool 
 	}
 	httpapi.Fail(w, r, httpapi.Problem{
 		Kind: httpapi.Unprocessable, Message: "The hospital has as much of this as it may; nothing was taken.",
-		Details: []httpapi.Detail{{Path: partOf[c.Reason], Rule: rule}},
+		Details: []httpapi.Detail{{Path: fieldOfReason[c.Reason], Rule: rule}},
 	})
 	return false
 }
 
-// partOf is the field of a body that a reason is about.
-var partOf = map[string]string{
+// fieldOfReason is the field of a body that each reason is about.
+var fieldOfReason = map[string]string{
 	"too_many_rooms": "roomId", "too_many_visits": "visitId", "too_many_visits_of_patient": "patientId",
 }
 
-// refuseResources tells of the resources for whose facts there was no room.
+// refuseResources marks the FHIR resources whose facts exceed a limit as rejected.
 func (a *fhirAnswer) refuseResources(facts *fhir.Facts, c *acuity.Change) {
 	for i := range c.Items {
 		if c.Items[i].Outcome == acuity.Rejected {
@@ -74,8 +75,8 @@ func (a *fhirAnswer) refuseResources(facts *fhir.Facts, c *acuity.Change) {
 	a.ADTEvents, a.Signals, a.Diagnoses = facts.Encounters, facts.Measurements, facts.Conditions
 }
 
-// refuseMessages writes the acknowledgments anew of the messages for whose events
-// there was no room.
+// refuseMessages rewrites the acknowledgments of HL7 messages whose events exceed a
+// limit.
 func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 	refused := false
 	for i := range c.Items {
@@ -86,24 +87,24 @@ func (x *exchange) refuseMessages(p *Places, c *acuity.Change) {
 		if x.several {
 			n = p.origins[i]
 		}
-		x.refuse(n)
+		x.refuseEvent(n)
 		refused = true
 	}
 	if refused {
-		x.join()
+		x.joinAcks()
 	}
 }
 
-// refuse makes the acknowledgment of a message an error: application internal error,
-// for the message itself is right.
-func (x *exchange) refuse(n int) {
+// refuseEvent makes the acknowledgment of message n an error. It is an application
+// internal error, because the message itself is valid.
+func (x *exchange) refuseEvent(n int) {
 	m := views.Get().(*hl7.Message) //nolint:errcheck,forcetypeassert // nothing else is in there
 	defer func() {
 		m.Release()
 		views.Put(m)
 	}()
 	if m.Scan(x.batch.Messages[n], x.batch.Charset) != nil {
-		return // it was read before
+		return // cannot happen: the message was read before
 	}
 	a := x.by
 	a.ID, a.Fault = ackID(), &hl7.Fault{Code: hl7.AE, Condition: 207, Segment: "MSH"}
@@ -115,8 +116,8 @@ func (x *exchange) refuse(n int) {
 	}
 }
 
-// join puts the acknowledgments together.
-func (x *exchange) join() {
+// joinAcks joins the acknowledgments into one body.
+func (x *exchange) joinAcks() {
 	if !x.several {
 		x.ack = x.acks[0]
 		return

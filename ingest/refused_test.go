@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// refused are the parts of a body that an answer says were refused.
+// refused returns the parts of a body that the answer lists as refused.
 func (a *answer) refused(t *testing.T) (all []httpapi.Detail) {
 	t.Helper()
 	var body struct {
@@ -23,7 +23,7 @@ func (a *answer) refused(t *testing.T) (all []httpapi.Detail) {
 	return append(body.Data.Refused, body.Error.Details...)
 }
 
-// rooms are n ADT events, each of a visit of its own in a room of its own.
+// rooms are n ADT events, each with its own visit and its own room.
 func rooms(from, n int) string {
 	var list []string
 	for i := from; i < from+n; i++ {
@@ -32,8 +32,8 @@ func rooms(from, n int) string {
 	return `{"events":[` + strings.Join(list, ",") + `]}`
 }
 
-// What is beyond a limit of the hospital is refused at its item, by each feed in its own
-// way, with the rule that it broke; never applied. What is within it is taken.
+// An item beyond a limit of the hospital is refused and never applied. Each feed says so
+// in its own way, and names the broken rule. The items within the limit are applied.
 func TestRefusedBeyondALimit(t *testing.T) {
 	const maxRooms, maxOfPatient = "maxRooms:1000", "maxVisitsPerPatient:50"
 	only := func(t *testing.T, a *answer, path, rule string) {
@@ -120,7 +120,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 		d := open(t)
 		d.unit()
 		var last *answer
-		for i := range 11 { // each of other rooms, all of which are remembered for their visits
+		for i := range 11 { // other rooms each time: the unit remembers all of them for their visits
 			var list []string
 			for j := range 500 {
 				list = append(list, fmt.Sprintf(`{"roomId":%d,"status":"occupied","visitId":"C%d"}`, i*499+j, i*500+j))
@@ -153,7 +153,7 @@ func TestRefusedBeyondALimit(t *testing.T) {
 	})
 }
 
-// What an answer says that may be is what the capabilities say.
+// The rules that an answer can name are the limits in the capabilities.
 func TestRulesAreTheLimits(t *testing.T) {
 	limits := acuity.Limits()
 	for reason, limit := range map[string]string{

@@ -12,24 +12,24 @@ import (
 	"svc/internal/httpapi"
 )
 
-// A sender that does not know whether a request arrived sends it again under the
-// same Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). The identity of
-// a request goes into the log with its facts, so whichever instance gets the second
-// one, before or after a restart, the processor sees that it was taken already: no
-// second effect, and the answer is made again from the change of the first.
+// A sender that does not know whether a request arrived sends it again under the same
+// Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). The log holds the identity
+// of a request with its facts. So the processor recognizes the second request, whichever
+// instance gets it, before or after a restart. It then has no second effect, and its
+// answer is made again from the change of the first.
 
-// Repeated finds the change that a request made when it came first: that of a
-// hospital with a version, at about an instant. ErrPending says that it is not in
-// the log any more.
+// Repeated finds the change that a request made when it first came: the change of that
+// hospital with that version, made at about that instant. ErrPending says that the log
+// does not have it any more.
 type Repeated func(ctx context.Context, hospital string, version int64, at acuity.Instant) (acuity.Change, error)
 
 // maxIdempotencyKey is the length of the header in bytes.
 const maxIdempotencyKey = 255
 
-// identity is what a request says about itself: its key, and all of its body once
-// that was read.
+// identity is the Idempotency-Key of a request with the digest of its body. It wraps the
+// body and is complete once the body was read.
 type identity struct {
-	key  string // pseudonym of route and key
+	key  string // pseudonym of route and Idempotency-Key
 	body hash.Hash
 	read io.ReadCloser
 }
@@ -46,9 +46,9 @@ func (i *identity) Close() error { return i.read.Close() } //nolint:wrapcheck //
 
 type identityKey struct{}
 
-// identified reads the Idempotency-Key of a request, whose body is then to be read
-// from the request that it returns; false: it has answered.
-func (s *server) identified(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
+// readIdempotencyKey reads the Idempotency-Key of a request. The caller must read the
+// body from the request that it returns. If it returns false it has answered.
+func (s *server) readIdempotencyKey(w http.ResponseWriter, r *http.Request) (*http.Request, bool) {
 	headers := r.Header["Idempotency-Key"]
 	if len(headers) == 0 {
 		return r, true
@@ -62,7 +62,7 @@ func (s *server) identified(w http.ResponseWriter, r *http.Request) (*http.Reque
 	}
 	hospital := httpapi.Caller(r.Context()).Hospital
 	i := &identity{
-		key:  s.Pseudonyms.Of(hospital, "request", r.URL.Path+"\x00"+headers[0]),
+		key:  s.Pseudonyms.Pseudonym(hospital, "request", r.URL.Path+"\x00"+headers[0]),
 		body: sha256.New(), read: r.Body,
 	}
 	r = r.WithContext(context.WithValue(r.Context(), identityKey{}, i))
@@ -79,18 +79,18 @@ func isIdempotencyKey(key string) bool {
 	return key != "" && len(key) <= maxIdempotencyKey
 }
 
-// requestOf returns the identity of a request whose body was read; nil: it has none.
+// requestOf returns the identity of a request whose body was read; nil if it has none.
 func (s *server) requestOf(r *http.Request, hospital string) *acuity.Request {
 	i, ok := r.Context().Value(identityKey{}).(*identity)
 	if !ok {
 		return nil
 	}
-	return &acuity.Request{Key: i.key, Digest: s.Pseudonyms.Of(hospital, "request body", string(i.body.Sum(nil)))}
+	return &acuity.Request{Key: i.key, Digest: s.Pseudonyms.Pseudonym(hospital, "request body", string(i.body.Sum(nil)))}
 }
 
-// repeat makes a receipt that of the request that this one repeats, if it repeats
-// one. If it cannot be answered it answers itself and returns false.
-func (s *server) repeat(w http.ResponseWriter, r *http.Request, got *receipt) bool {
+// resolveRepeat replaces the change in got by that of the first request, if this request
+// repeats one. If it returns false it has answered.
+func (s *server) resolveRepeat(w http.ResponseWriter, r *http.Request, got *receipt) bool {
 	again := &got.change
 	switch {
 	case again.Repeats == 0:
@@ -106,7 +106,7 @@ func (s *server) repeat(w http.ResponseWriter, r *http.Request, got *receipt) bo
 	switch {
 	case err == nil:
 		got.change, got.position.Offset = first, first.Offset
-	case errors.Is(err, ErrPending): // then it is a duplicate, and nothing else is known of it
+	case errors.Is(err, ErrPending): // the log lost the first change: the answer is "duplicate" and no more
 	default:
 		s.Shell.Log.WarnContext(r.Context(), "first answer not found", "hospital", again.Hospital, "error", err)
 		w.Header().Del("Idempotency-Replayed")

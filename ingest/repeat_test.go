@@ -10,9 +10,9 @@ import (
 	"svc/ingest"
 )
 
-// remembering makes the desk's processor one that knows the requests it has seen,
-// and its log one in which they are found.
-func remembering(d *desk) (find *error) {
+// rememberRequests gives the fixture a processor that recognizes repeated requests, and a
+// log that finds their changes.
+func rememberRequests(d *fixture) (find *error) {
 	find = new(error)
 	firsts := map[string]acuity.Change{}
 	digests := map[string]string{}
@@ -57,7 +57,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 	for feed, body := range bodies {
 		t.Run(feed, func(t *testing.T) {
 			d := open(t)
-			find := remembering(d)
+			find := rememberRequests(d)
 			path := feed
 			first := d.post(t, path, body, "Idempotency-Key", "canary-key-1")
 			if first.status != 200 || first.header.Get("Idempotency-Replayed") != "" {
@@ -67,7 +67,7 @@ func TestRequestsThatComeAgain(t *testing.T) {
 			if again.status != 200 || again.header.Get("Idempotency-Replayed") != "true" {
 				t.Errorf("again: %d %v %s", again.status, again.header, again.raw)
 			}
-			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // an acknowledgment has its own time and id
+			if was, is := dataOf(first.raw), dataOf(again.raw); feed != "hl7" && was != is { // each acknowledgment has its own time and id
 				t.Errorf("again %s\nfirst %s", is, was)
 			}
 			if other := d.post(t, path, body, "Idempotency-Key", "key-2"); other.header.Get("Idempotency-Replayed") != "" {
@@ -97,10 +97,10 @@ func TestRequestsThatComeAgain(t *testing.T) {
 	}
 }
 
-// One key on two routes is two requests.
+// The same key on two routes makes two requests.
 func TestAKeyIsOfItsRoute(t *testing.T) {
 	d := open(t)
-	remembering(d)
+	rememberRequests(d)
 	d.post(t, "staffing", bodies["staffing"], "Idempotency-Key", "k")
 	if a := d.post(t, "clinical", bodies["clinical"], "Idempotency-Key", "k"); a.status != 200 || a.header.Get("Idempotency-Replayed") != "" {
 		t.Errorf("%d %s", a.status, a.raw)
@@ -124,7 +124,7 @@ func TestIdempotencyKeysThatAreNone(t *testing.T) {
 	}
 }
 
-// dataOf is the data of an answer, as it was sent.
+// dataOf returns the data of an answer as text.
 func dataOf(raw string) string {
 	_, after, _ := strings.Cut(raw, `"data":`)
 	data, _, _ := strings.Cut(after, `,"meta":`)

@@ -38,12 +38,12 @@ type tenure struct {
 }
 
 func (s *server) roster(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.take(w, r, acuity.ChannelRoster, func(in *reader, body []byte, o *acuity.Observation) { o.Roster = in.roster(body) })
+	got, ok := s.submitBody(w, r, acuity.ChannelRoster, func(in *reader, body []byte, o *acuity.Observation) { o.Roster = in.roster(body) })
 	if !ok {
 		return
 	}
 	roster := got.observation.Roster
-	mix, years := made(roster.Makeup())
+	mix, years := makeupAnswer(roster.Makeup())
 	httpapi.OK(w, r, rosterAnswer{
 		common: got.answer(), Nurses: len(roster.Nurses), SkillMix: mix,
 		Tenure: years, AsOf: httpapi.Time(roster.AsOf.Time()),
@@ -66,7 +66,7 @@ func (r *reader) roster(body []byte) *acuity.Roster {
 	return roster
 }
 
-// asOf reads the time of a snapshot: now if it is missing or lies ahead.
+// asOf reads the time of a snapshot. A missing or future time becomes now.
 func (o object) asOf() acuity.Instant {
 	at := o.time("asOf", optional).at
 	if at == 0 || at > o.now {
@@ -82,7 +82,7 @@ func (o object) nurse() acuity.RosterNurse {
 		JobCode:    o.text("jobCode", optional, maxName),
 		Skill:      -1,
 	}
-	o.unread("name") // known, and never taken in
+	o.unread("name") // accepted, never stored
 	if skill, ok := o.integer("skillLevel", optional, 2); ok {
 		n.Skill = int8(skill) //nolint:gosec // within the bounds
 	}
@@ -110,8 +110,8 @@ func (o object) days(name string) int32 {
 	return int32(m.at.Time().Unix() / (24 * 60 * 60)) //nolint:gosec // years 1900 to 2199
 }
 
-// made writes a makeup as the answer has it.
-func made(m acuity.Makeup) (mix skillMix, years tenure) {
+// makeupAnswer returns a makeup in the form of the answer.
+func makeupAnswer(m acuity.Makeup) (mix skillMix, years tenure) {
 	mix = skillMix{m.Novice, m.Experienced, m.Expert, m.Unrated}
 	years = tenure{m.Under1, m.From1to5, m.From5to10, m.Over10, m.Unhired, nil}
 	if m.Median >= 0 {

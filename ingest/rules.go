@@ -13,9 +13,9 @@ type ruleAnswer struct {
 	FactorID string `json:"factorId"`
 }
 
-// setRule puts a rule in force: the whole of it, also what it said before.
+// setRule puts a rule in force. It replaces the earlier rule completely.
 func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
-	o, in := s.told(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
+	o, in := s.beginActWithBody(w, r, acuity.ChannelRules, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Rules = []acuity.Rule{in.rule(body, httpapi.PathValue(r, "id"))}
 	})
 	if o == nil {
@@ -30,7 +30,7 @@ func (s *server) setRule(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
-	o, in := s.begin(w, r, acuity.ChannelRules)
+	o, in := s.beginAct(w, r, acuity.ChannelRules)
 	if o == nil {
 		return
 	}
@@ -46,8 +46,8 @@ func (s *server) deleteRule(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// rule reads a rule: {factorId, values: {line: text}, comment}. The factor is
-// named by the path or by the body.
+// rule reads a rule: {factorId, values: {line: text}, comment}. The path or the body
+// names the factor.
 func (r *reader) rule(body []byte, id string) acuity.Rule {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -83,7 +83,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 		switch m.raw[0] {
 		case '"':
 			line.Text = string(unquote(m.raw))
-		case 'n': // null: without such a line
+		case 'n': // null removes such a line
 		default:
 			r.fault("values."+fieldName(string(m.name)), "type:string")
 			continue
@@ -103,7 +103,7 @@ func (r *reader) rule(body []byte, id string) acuity.Rule {
 	return rule
 }
 
-// fieldName is the name of a field that the sender chose, if it looks like one.
+// fieldName returns a field name that the sender chose, if it looks like a field name.
 func fieldName(name string) string {
 	for _, c := range name {
 		if c != '-' && c != '.' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {

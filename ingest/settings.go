@@ -10,23 +10,23 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// maxSenders is how many keys a hospital has switches for.
+// maxSenders is how many sender keys can have switches in one hospital.
 const maxSenders = 200
 
 type settingsAnswer struct {
 	acted
-	Version *int64 `json:"version"` // of all settings, for If-Match; null: of a dry run
+	Version *int64 `json:"version"` // version of all settings, for If-Match; null for a dry run
 }
 
-// setSettings sets all settings of the hospital. The switches that change
-// verdicts are an observation; time zone and senders change how later requests
-// are read, and are kept with the hospital.
+// setSettings sets all settings of the hospital. The switches that change verdicts are an
+// observation. Time zone and senders change how later requests are read; they are stored
+// with the hospital.
 func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 	body, ok := readJSON(w, r, maxBody)
 	if !ok {
 		return
 	}
-	o, in := s.begin(w, r, acuity.ChannelSettings)
+	o, in := s.beginAct(w, r, acuity.ChannelSettings)
 	if o == nil {
 		return
 	}
@@ -53,11 +53,12 @@ func (s *server) setSettings(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, answer)
 }
 
-// setHospital does the second half of an act, or has answered. The first half, the
-// switches, is ordered among all acts of the hospital by the log, which has decided
-// on If-Match too, so the second half follows its version, and the last act wins in
-// both, however two administrators meet. If it is not reached the settings that are
-// read say so, and to set them again sets both.
+// setHospital does the second half of an act; if it returns false it has answered.
+//
+// The log orders the first half, the switches, among all acts of the hospital, and has
+// checked If-Match. The second half follows the version of the first, so the last act
+// wins in both, however two administrators collide. If the second half is not reached,
+// reading the settings shows that, and setting them again sets both.
 func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *access.Hospital, answer *settingsAnswer) bool {
 	err := error(nil)
 	if answer.Applied {
@@ -77,7 +78,7 @@ func (s *server) setHospital(w http.ResponseWriter, r *http.Request, hospital *a
 	return false
 }
 
-// settings reads all settings; what is left out has its default.
+// settings reads all settings. A missing setting gets its default.
 func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (access.Key, bool)) *acuity.Switches {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -85,8 +86,8 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 	}
 	defer b.close()
 	switches := &acuity.Switches{
-		TrustA08Location:   b.yes("trustA08Location") == acuity.Yes,
-		StaffingFromRoster: b.yes("staffingFromRoster") == acuity.Yes,
+		TrustA08Location:   b.boolean("trustA08Location") == acuity.Yes,
+		StaffingFromRoster: b.boolean("staffingFromRoster") == acuity.Yes,
 	}
 	zone := b.text("timezone", required, maxName)
 	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
@@ -102,8 +103,8 @@ func (r *reader) settings(body []byte, h *access.Hospital, key func(id string) (
 		}
 		sender := access.Sender{
 			Key:            in.text("keyId", required, maxID),
-			OriginalMode:   in.yes("originalMode") == acuity.Yes,
-			ProductionOnly: in.yes("productionOnly") == acuity.Yes,
+			OriginalMode:   in.boolean("originalMode") == acuity.Yes,
+			ProductionOnly: in.boolean("productionOnly") == acuity.Yes,
 		}
 		in.close()
 		if k, known := key(sender.Key); sender.Key != "" && (!known || k.Hospital != h.ID) {

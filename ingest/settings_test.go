@@ -12,10 +12,10 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// tenants is where one hospital is kept.
+// tenants stores one hospital.
 type tenants struct {
 	hospital access.Hospital
-	fail     error // of the next write
+	fail     error // error of the next write
 }
 
 func (s *tenants) Hospital(id string) (access.Hospital, bool) {
@@ -36,16 +36,17 @@ func (s *tenants) Set(_ context.Context, id string, version int64, zone string, 
 	return nil
 }
 
-// Settings are set in two places. Whatever ends an act between them, nobody is told
-// that it was done, what is there tells that it was not, and to do it again does all.
+// Settings are stored in two places, and an act can end between them for any reason. Then
+// no answer says that it was done, the stored settings show that it was not, and
+// repeating the act does all of it.
 func TestSettingsThatAreSetByHalf(t *testing.T) {
 	const body = `{"timezone":"America/New_York","staffingFromRoster":true}`
 	for name, c := range map[string]struct {
-		fail    error // of the second half
-		pending bool  // the first half is not known yet
+		fail    error // error of the second half
+		pending bool  // the change of the first half is not known yet
 		match   string
 		status  int
-		set     bool // of the second half
+		set     bool // the second half was stored
 	}{
 		"whole":                  {status: 200, set: true},
 		"whole, as expected":     {match: "*", status: 200, set: true},
@@ -69,7 +70,7 @@ func TestSettingsThatAreSetByHalf(t *testing.T) {
 				r.Method, r.URL.Path = http.MethodPut, "/api/admin/settings"
 				return d.do(t, r)
 			}
-			put("") // so that there are settings of a version
+			put("") // gives the settings a version
 			kept.hospital.Zone = "America/Chicago"
 			before := kept.hospital.Version
 

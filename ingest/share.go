@@ -11,25 +11,25 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// How long a sender waits for its turn when its hospital is beyond its share of the
-// processors. An answer of HTTP can tell to come later; a peer of MLLP cannot be told,
-// and sends again what was not acknowledged.
+// These constants say how long a sender waits while its hospital exceeds its share of the
+// processors. HTTP can answer "come later". MLLP cannot, and its peers send again what
+// was not acknowledged.
 const (
 	enterPatience   = time.Second
 	messagePatience = 5 * time.Second
 )
 
-// shareOf is what a request knows of the share of its hospital.
+// shareOf is the share of a hospital, in the context of a request.
 type shareOf struct {
 	server   *server
 	hospital string
-	done     func() // the body is read, and in the log; nil: it is not large
+	done     func() // called when the body is read and in the log; nil: the body is not large
 }
 
 type shareKey struct{}
 
-// shared serves a request with a body. A large one waits until the hospital may have one
-// read, or is answered that it comes too early before any of it is read.
+// shared serves a request with a body. A large body waits until the hospital may have
+// another one read. Otherwise the request gets 429 before any of it is read.
 func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *http.Request)) {
 	if s.Share == nil {
 		serve(r)
@@ -48,7 +48,7 @@ func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *htt
 	serve(r.WithContext(context.WithValue(r.Context(), shareKey{}, of)))
 }
 
-// spendBytes takes what it costs to read a body out of the share of its hospital.
+// spendBytes charges the share of the hospital for reading a body.
 func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	of, ok := r.Context().Value(shareKey{}).(*shareOf)
 	if !ok {
@@ -60,20 +60,20 @@ func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	return nil
 }
 
-// entry is what was let into the log; nil: nobody counts.
+// entry is an observation that may go to the log; nil: shares are off.
 type entry struct {
 	*limit.Entry
 	done func()
 }
 
-// Gone says that it is not in the log.
+// Gone says that the observation is not in the log.
 func (e *entry) Gone() {
 	if e != nil {
 		e.Entry.Gone()
 	}
 }
 
-// Sent says where in the log it is.
+// Sent says where in the log the observation is.
 func (e *entry) Sent(partition int32, offset int64) {
 	if e == nil {
 		return
@@ -87,7 +87,7 @@ func (e *entry) Sent(partition int32, offset int64) {
 // enter waits until an observation may go to the log. The error is a *[limit.Busy].
 func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.Duration) (*entry, error) {
 	if s.Share == nil {
-		return nil, nil //nolint:nilnil // nobody counts
+		return nil, nil //nolint:nilnil // shares are off
 	}
 	in, busy := s.Share.Enter(ctx, o.Hospital, factsOf(o), patience)
 	if busy != nil {
@@ -100,8 +100,8 @@ func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.
 	return e, nil
 }
 
-// spendFacts takes what it costs to apply an observation out of the share of its
-// hospital. The error is a *[limit.Busy].
+// spendFacts charges the share of the hospital for applying an observation. The error is
+// a *[limit.Busy].
 func spendFacts(ctx context.Context, s *server, o *acuity.Observation) error {
 	if s.Share == nil {
 		return nil
@@ -112,8 +112,8 @@ func spendFacts(ctx context.Context, s *server, o *acuity.Observation) error {
 	return nil
 }
 
-// awaitShare is for a sender that cannot be told to come later: it waits until there is
-// enough left of the share of its hospital. The error is a *[limit.Busy].
+// awaitShare serves a sender whose protocol has no "come later". It waits until the share
+// of the hospital has enough left. The error is a *[limit.Busy].
 func awaitShare(ctx context.Context, s *server, hospital string, bytes, facts int) error {
 	if s.Share == nil {
 		return nil
@@ -124,13 +124,13 @@ func awaitShare(ctx context.Context, s *server, hospital string, bytes, facts in
 	return nil
 }
 
-// What a processor has to do for a fact, in the simplest ones.
+// These constants count the work of a processor in units of the simplest fact.
 const (
-	eventFacts = 2 // opens or moves a visit
-	rowFacts   = 4 // of a census: says of a room, its visit and its factors what is so
+	eventFacts = 2 // an event opens or moves a visit
+	rowFacts   = 4 // a row of a census states a room, its visit and its factors
 )
 
-// factsOf is how much an observation tells.
+// factsOf returns the size of an observation in such units.
 func factsOf(o *acuity.Observation) int {
 	n := eventFacts*len(o.Events) + len(o.Signals) + len(o.Referents) +
 		len(o.Mappings) + len(o.Rules) + len(o.Locations) + len(o.Marks)
@@ -143,7 +143,7 @@ func factsOf(o *acuity.Observation) int {
 	return n
 }
 
-// beyondShare is what the sender is told.
+// beyondShare is the answer to a sender whose hospital exceeds its share.
 func beyondShare(b *limit.Busy) *httpapi.Problem {
 	p := &httpapi.Problem{Kind: httpapi.RateLimited, RetryAfter: b.Retry}
 	switch b.Reason {

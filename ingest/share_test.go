@@ -13,8 +13,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// shareDesk is a desk that keeps hospitals to their share, and counts what came in.
-func shareDesk(t *testing.T) (d *desk, counted *[]ingest.Intake) {
+// shareFixture is a fixture that limits hospitals to their share and records its intakes.
+func shareFixture(t *testing.T) (d *fixture, counted *[]ingest.Intake) {
 	t.Helper()
 	d, counted = open(t), &[]ingest.Intake{}
 	d.config.Share = limit.NewShare(limit.NewMemory(time.Now), time.Now)
@@ -31,12 +31,12 @@ func batchOf(n int) string {
 	return `{"events":[` + strings.Join(events, ",") + `]}`
 }
 
-// TestBeyondShare: a hospital that sends more than its share in large bodies is told to
-// come later, and nothing of what was refused is kept, nor counted as refused by a feed.
-// Small bodies of it are taken.
+// TestBeyondShare: a hospital that sends more than its share in large bodies gets 429.
+// Nothing of a refused body is appended, and it does not count as refused by a feed.
+// Small bodies of the hospital are accepted.
 func TestBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, counted := shareDesk(t)
+		d, counted := shareFixture(t)
 		var a *answer
 		for range 100 {
 			if a = d.post(t, "batch", batchOf(500)); a.status != http.StatusOK {
@@ -68,11 +68,11 @@ func TestBeyondShare(t *testing.T) {
 	})
 }
 
-// TestBeyondUnapplied: a hospital that sends faster than it is applied is told to come
-// later; what the log did not take does not count.
+// TestBeyondUnapplied: a hospital that sends faster than it is applied gets 429.
+// Observations that the log did not accept do not count.
 func TestBeyondUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := shareDesk(t)
+		d, _ := shareFixture(t)
 		d.fail = ingest.ErrAway
 		for range 20 {
 			if a := d.post(t, "batch", batchOf(100)); a.status != http.StatusServiceUnavailable {
@@ -96,24 +96,24 @@ func TestBeyondUnapplied(t *testing.T) {
 	})
 }
 
-// TestMessagesBeyondShare: a sender that cannot be told to come later waits, and is not
-// acknowledged if that takes long.
+// TestMessagesBeyondShare: a message over MLLP waits for the share. If that takes too
+// long, it gets no acknowledgment.
 func TestMessagesBeyondShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d, _ := shareDesk(t)
+		d, _ := shareFixture(t)
 		m := ingest.NewMessages(d.config)
 		body := []byte(strings.Repeat(admission, 200))
 		if busy := d.config.Share.Spend(t.Context(), "stmary", 0, limit.FactsAtOnce); busy != nil {
 			t.Fatal(busy)
 		}
 		began := time.Now()
-		if ack, err := m.Take(t.Context(), d.key, body); err != nil || len(ack) == 0 || time.Since(began) < 4*time.Second {
+		if ack, err := m.TakeBody(t.Context(), d.key, body); err != nil || len(ack) == 0 || time.Since(began) < 4*time.Second {
 			t.Errorf("%v after %v", err, time.Since(began))
 		}
 		d.config.Share.Applied(2, int64(len(d.stored)-1))
 		body = []byte(strings.Repeat(admission, 900))
 		kept := len(d.stored)
-		_, err := m.Take(t.Context(), d.key, body)
+		_, err := m.TakeBody(t.Context(), d.key, body)
 		if busy, ok := errors.AsType[*limit.Busy](err); !ok || busy.Reason != limit.Large || len(d.stored) != kept {
 			t.Errorf("%v", err)
 		}

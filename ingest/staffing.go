@@ -20,7 +20,7 @@ type staffingAnswer struct {
 }
 
 func (s *server) staffing(w http.ResponseWriter, r *http.Request) {
-	got, ok := s.take(w, r, acuity.ChannelStaffing, func(in *reader, body []byte, o *acuity.Observation) { o.Staffing = in.staffing(body) })
+	got, ok := s.submitBody(w, r, acuity.ChannelStaffing, func(in *reader, body []byte, o *acuity.Observation) { o.Staffing = in.staffing(body) })
 	if !ok {
 		return
 	}
@@ -43,7 +43,7 @@ func (r *reader) staffing(body []byte) *acuity.Staffing {
 	s := &acuity.Staffing{
 		AsOf:   b.plan("asOf", optional).at,
 		Nurses: int32(nurses), //nolint:gosec // within the bounds
-		Call:   b.yes("callStaffAvailable"),
+		Call:   b.boolean("callStaffAvailable"),
 	}
 	if s.AsOf == 0 {
 		s.AsOf = r.now

@@ -13,11 +13,11 @@ import (
 // maxMappings is how many rows one request may have.
 const maxMappings = 5000
 
-// noFactor is the factorId of a code that is known and means nothing: the way to
-// switch off what the catalogue makes of it.
+// noFactor is the factorId for a known code without a meaning. It switches off what the
+// catalogue makes of that code.
 const noFactor = "none"
 
-// The words of a mapping.
+// These are the words of a mapping.
 var (
 	mappingKinds   = []string{"medication", "observation", "lab", "device", "diagnosis"}
 	kindsOfMapping = []acuity.SignalKind{
@@ -29,7 +29,7 @@ var (
 
 type terminologyAnswer struct {
 	acted
-	Mappings []mappingAnswer `json:"mappings"` // as they are kept, in the order of the request
+	Mappings []mappingAnswer `json:"mappings"` // rows as they are stored, in the order of the request
 }
 
 type mappingAnswer struct {
@@ -40,7 +40,7 @@ type mappingAnswer struct {
 }
 
 func (s *server) setTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := s.told(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+	o, in := s.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Mappings = in.mappings(body)
 	})
 	if o == nil {
@@ -67,7 +67,7 @@ func factorName(f acuity.Factor) string {
 }
 
 func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
-	o, in := s.begin(w, r, acuity.ChannelTerminology)
+	o, in := s.beginAct(w, r, acuity.ChannelTerminology)
 	if o == nil {
 		return
 	}
@@ -82,7 +82,7 @@ func (s *server) deleteTerminology(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// mappings reads the rows of a request: a list, or one row as the body.
+// mappings reads the rows of a request: a list, or a single row as the whole body.
 func (r *reader) mappings(body []byte) []acuity.Mapping {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -105,7 +105,7 @@ func (r *reader) mappings(body []byte) []acuity.Mapping {
 		}
 		m := in.mapping()
 		if seen[m.ID] {
-			in.unfit(in.path, "unique") // the same code, kind and value: only one can hold
+			in.unfit(in.path, "unique") // two rows have the same code, kind and value, and only one can hold
 		}
 		seen[m.ID] = true
 		all = append(all, m)
@@ -127,7 +127,7 @@ func (o object) mapping() acuity.Mapping {
 		}
 	}
 	if m.Code != "" && strings.Trim(m.Code, "* ") == "" {
-		o.fault(o.at("code"), "minLength:1") // every code of the system
+		o.fault(o.at("code"), "minLength:1") // a row without a code would match every code of the system
 	}
 	if id := o.text("factorId", required, maxName); id != "" && id != noFactor {
 		f, ok := acuity.FactorByID(id)
@@ -153,7 +153,7 @@ func (o object) mapping() acuity.Mapping {
 	return m
 }
 
-// limit reads a number in thousandths.
+// limit reads a number and returns it in thousandths.
 func (o object) limit(name string) acuity.Milli {
 	raw, ok := o.find(name, required)
 	if !ok {
@@ -167,7 +167,7 @@ func (o object) limit(name string) acuity.Milli {
 	if v.Kind == acuity.ValueNumber {
 		return v.Number
 	}
-	f, err := strconv.ParseFloat(string(raw), 64) // with an exponent
+	f, err := strconv.ParseFloat(string(raw), 64) // ParseFloat also reads an exponent
 	if err != nil || math.Abs(f) > 1e9 {
 		o.fault(o.at(name), "max:1e9")
 		return 0
@@ -178,18 +178,18 @@ func (o object) limit(name string) acuity.Milli {
 // maxMarks is how many codes one request may mark.
 const maxMarks = 1000
 
-// ignoreCodes takes codes out of what is to be looked at.
+// ignoreCodes takes codes off the worklist.
 func (s *server) ignoreCodes(w http.ResponseWriter, r *http.Request) {
 	s.markCodes(w, r, actionWorklistIgnore, false)
 }
 
-// restoreCodes puts them back.
+// restoreCodes puts ignored codes back on the worklist.
 func (s *server) restoreCodes(w http.ResponseWriter, r *http.Request) {
 	s.markCodes(w, r, actionWorklistRestore, true)
 }
 
 func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string, restore bool) {
-	o, in := s.told(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
+	o, in := s.beginActWithBody(w, r, acuity.ChannelTerminology, func(in *reader, body []byte, o *acuity.Observation) {
 		o.Marks = in.marks(body, restore)
 	})
 	if o == nil {
@@ -204,8 +204,8 @@ func (s *server) markCodes(w http.ResponseWriter, r *http.Request, action string
 	}
 }
 
-// marks reads codes of the worklist, as the worklist names them: a list, or one
-// as the body.
+// marks reads codes in the form of the worklist: a list, or a single code as the whole
+// body.
 func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
 	b, ok := r.open(body, "")
 	if !ok {
@@ -231,7 +231,7 @@ func (r *reader) marks(body []byte, restore bool) []acuity.CodeMark {
 func (o object) mark(restore bool) acuity.CodeMark {
 	defer o.close()
 	m := acuity.CodeMark{
-		System: acuity.System(o.text("system", optional, maxName)), // as it was seen
+		System: acuity.System(o.text("system", optional, maxName)), // as the sender wrote it
 		Code:   o.text("code", required, maxCode), Delete: restore,
 	}
 	if i := o.one("kind", optional, mappingKinds); i >= 0 {

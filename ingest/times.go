@@ -12,14 +12,14 @@ import (
 // ahead of ours.
 const maxSkew = 5 * time.Minute
 
-// moment is a time as it was given.
+// moment is a time as the sender gave it.
 type moment struct {
 	at        acuity.Instant
 	precision acuity.Precision
 }
 
-// time reads a date-time (RFC 3339; the offset may be missing, and so may seconds
-// or the whole time of day). One in the future gets a warning.
+// time reads a date-time (RFC 3339). The offset may be missing, and so may the seconds or
+// the whole time of day. A time in the future adds a warning.
 func (o object) time(name string, n need) moment {
 	m := o.plan(name, n)
 	if m.at != 0 && m.at.Sub(o.now) > maxSkew {
@@ -28,7 +28,7 @@ func (o object) time(name string, n need) moment {
 	return m
 }
 
-// plan is time without the warning.
+// plan reads a date-time like time, but does not warn of the future.
 func (o object) plan(name string, n need) moment {
 	raw, ok := o.find(name, n)
 	if !ok {
@@ -45,8 +45,8 @@ func (o object) plan(name string, n need) moment {
 	return m
 }
 
-// parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]; without an offset it is
-// the time in the zone.
+// parseTime reads YYYY-MM-DD[THH:MM[:SS[.frac]][offset]]. A time without an offset is in
+// zone.
 func parseTime(s string, zone *time.Location) (m moment, ok bool) {
 	date, clock, hasClock := strings.Cut(strings.TrimSpace(s), "T")
 	if !hasClock {

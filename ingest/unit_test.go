@@ -9,8 +9,8 @@ import (
 	"svc/acuity"
 )
 
-// unit makes the desk apply what it keeps to a real unit.
-func (d *desk) unit() {
+// unit makes the fixture apply its observations to a real unit.
+func (d *fixture) unit() {
 	u := acuity.NewUnit("stmary")
 	offset := int64(-1)
 	d.change = func(o *acuity.Observation) acuity.Change {
@@ -19,7 +19,7 @@ func (d *desk) unit() {
 	}
 }
 
-// One unit through all feeds: what each answer says that its request did.
+// One unit gets facts from all feeds. Each answer says what its request did.
 func TestFeedsOfAUnit(t *testing.T) {
 	d := open(t)
 	d.unit()
@@ -79,7 +79,7 @@ func TestFeedsOfAUnit(t *testing.T) {
 	}
 }
 
-// The answer names the room as the unit state shows it, whatever the request calls it.
+// The answer names the room as the unit state does, whatever name the request used.
 func TestClinicalNamesItsRoom(t *testing.T) {
 	d := open(t)
 	d.unit()

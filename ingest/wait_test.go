@@ -15,7 +15,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// slow is a service of which one part answers only when it is told to give up.
+// slow is a service with one part that answers only when its context ends.
 type slow struct{ part string }
 
 func (s slow) stall(ctx context.Context, part string) error {
@@ -63,7 +63,7 @@ func TestHowLongASenderWaits(t *testing.T) {
 				register.SetKey(key)
 				token = secret
 				s := slow{part}
-				d := &desk{Handler: ingest.New(ingest.Config{
+				d := &fixture{Handler: ingest.New(ingest.Config{
 					Shell: &httpapi.Shell{Now: time.Now, Lookup: register.Lookup, Log: slog.New(slog.DiscardHandler)},
 					Log:   s, Applied: slowApplied{s}, View: slowView{s}, Zone: register.Zone,
 				})}

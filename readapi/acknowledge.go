@@ -16,30 +16,30 @@ import (
 	"svc/internal/outbound"
 )
 
-// Alerts is what the pages of links need. Errors say that it cannot be known, or
-// done, at the moment.
+// Alerts is what the page of a link in an alert needs. An error means that the answer
+// cannot be known, or the command not be given, at the moment.
 type Alerts interface {
-	// Link says where the link of a token leads.
+	// Link returns the target of the link with a token.
 	Link(ctx context.Context, token string) (l outbound.AckLink, ok bool, err error)
-	// Episode is one of a hospital.
+	// Episode returns one alert run of a hospital.
 	Episode(ctx context.Context, hospital, id string) (e outbound.AlertRun, ok bool, err error)
-	// Unit is the hospital's name and its time zone.
+	// Unit returns the hospital's name and its time zone.
 	Unit(hospital string) (name string, zone *time.Location)
-	// Order gives the notifier a command; when it returns, the command is safe.
+	// Order gives the notifier a command. When it returns nil, the command is durable.
 	Order(ctx context.Context, c *outbound.Command) error
 	// Done waits a little until the notifier has done a command; false: not yet.
 	Done(ctx context.Context, c *outbound.Command) (p outbound.Progress, ok bool)
 }
 
-// MountAcknowledge adds the page that the link in an alert leads to. To look at it
-// changes nothing: programs that guard mailboxes follow links. The token is the
-// right to answer; who holds it needs no key.
+// MountAcknowledge adds the page that the link in an alert leads to. Opening the page
+// changes nothing, because programs that guard mailboxes follow links. The token is the
+// right to answer; its holder needs no key.
 func MountAcknowledge(r chi.Router, shell *httpapi.Shell, alerts Alerts) {
 	httpapi.Mount(r, shell, &acknowledge{shell, alerts}, acknowledgeRoutes())
 }
 
-// acknowledgeRoutes are operations of the API, though they answer with a page: a
-// webhook that gets ackUrl may answer for its people.
+// acknowledgeRoutes are operations of the API, though they answer with a page: a webhook
+// that gets ackUrl may answer on behalf of its people.
 func acknowledgeRoutes() []httpapi.Route[*acknowledge] {
 	all := []httpapi.Route[*acknowledge]{
 		{Operation: httpapi.Operation{
@@ -65,7 +65,7 @@ type acknowledge struct {
 	alerts Alerts
 }
 
-// ackPage is what the page says. It has no field for a room or a patient.
+// ackPage is the data of the page. It has no field for a room or a patient.
 type ackPage struct {
 	Title, Level, Unit, Told, State string
 	Ask                             bool // whether there is anything to answer
@@ -96,7 +96,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	}
 	page := p.page(&l, &e)
 	switch {
-	case page.Ask: // an answer is kept, whatever has happened since, and judged by who knows all
+	case page.Ask: // the answer is stored even then, and the notifier judges it
 	case !current:
 		p.away(w, r)
 		return
@@ -113,7 +113,7 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	}
 	done, ok := p.alerts.Done(r.Context(), c)
 	switch {
-	case !ok: // it is safe, and nobody is called before it counts
+	case !ok: // the command is durable, and nobody is called before it takes effect
 		page.State, page.Ask = "Your answer is kept; it counts in a moment. Open the link again to see it.", false
 	case done.Reason != "":
 		page.State, page.Ask = stateNewer, false
@@ -124,15 +124,15 @@ func (p *acknowledge) act(w http.ResponseWriter, r *http.Request) {
 	p.write(w, r, http.StatusOK, page)
 }
 
-// stateUnknown is what is said of an alert of which nobody knows the latest. It can be
-// answered all the same.
+// stateUnknown is the text for an alert whose present state is unknown. The person can
+// still acknowledge it.
 const stateUnknown = "Whether somebody has acknowledged it cannot be told at this moment. Your answer is kept."
 
-// stateNewer is what the link of an older raise says.
+// stateNewer is the text of a link from an older raise.
 const stateNewer = "There has been a newer alert since. Answer that one."
 
-// find looks up where the link leads, or has answered. Current says that the episode is
-// known to be as it is.
+// find returns the target of the link; if ok is false it has answered. current says that
+// the state of the episode is known to be up to date.
 func (p *acknowledge) find(w http.ResponseWriter, r *http.Request) (l outbound.AckLink, e outbound.AlertRun, current, ok bool) {
 	l, ok, err := p.alerts.Link(r.Context(), strings.ToUpper(httpapi.PathValue(r, "token")))
 	if err == nil && ok && p.shell.Now().Before(l.Until) {
@@ -187,7 +187,7 @@ func (p *acknowledge) write(w http.ResponseWriter, r *http.Request, status int, 
 	h.Set("X-Robots-Tag", "noindex")
 	w.WriteHeader(status)
 	if r.Method != http.MethodHead {
-		w.Write(b.Bytes()) //nolint:errcheck // whoever asked is gone
+		w.Write(b.Bytes()) //nolint:errcheck // the client is gone
 	}
 }
 
@@ -204,7 +204,7 @@ var acknowledgePage = template.Must(template.New("acknowledge").Parse(`<!DOCTYPE
 </body></html>
 `))
 
-// commandID is a new one.
+// commandID returns a new id.
 func commandID() string {
 	var b [8]byte
 	rand.Read(b[:])

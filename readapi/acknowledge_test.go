@@ -22,9 +22,9 @@ type fakeAlerts struct {
 	episode outbound.AlertRun
 	orders  []outbound.Command
 	away    bool
-	behind  error  // what is known of the episode may have changed since
-	busy    bool   // the notifier has not done it yet
-	refused string // or says why not
+	behind  error  // the state of the episode may be outdated
+	busy    bool   // the notifier has not done the command yet
+	refused string // why the notifier refuses the command
 }
 
 var errAway = errors.New("away")

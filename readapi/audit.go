@@ -13,7 +13,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// MountAudit adds the list of administrative acts. The zone is that of a hospital.
+// MountAudit adds the list of administrative acts. zone returns the time zone of a
+// hospital.
 func MountAudit(r chi.Router, shell *httpapi.Shell, list audit.List, zone func(hospital string) *time.Location) {
 	httpapi.Mount(r, shell, &acts{shell, list, zone}, auditRoutes())
 }
@@ -24,7 +25,7 @@ type acts struct {
 	zone  func(hospital string) *time.Location
 }
 
-// The pages of the list of acts.
+// These constants bound the pages of the list of acts.
 const (
 	actsUsual   = 50
 	actsAtMost  = 200
@@ -46,16 +47,16 @@ func auditRoutes() []httpapi.Route[*acts] {
 
 type auditPage struct {
 	Items      []auditItem `json:"items"`
-	NextCursor *string     `json:"nextCursor"` // null: there are no more
+	NextCursor *string     `json:"nextCursor"` // null: this is the last page
 }
 
 type auditItem struct {
 	At      httpapi.Time `json:"at"`
-	By      string       `json:"by"` // id of the key, or: command line
+	By      string       `json:"by"` // id of the key, or "command line"
 	Action  string       `json:"action"`
 	Subject string       `json:"subject"`
-	Before  *string      `json:"before"` // version of the subject; null: there was none
-	After   *string      `json:"after"`  // null: there is none any more
+	Before  *string      `json:"before"` // version of the subject; null: the subject did not exist
+	After   *string      `json:"after"`  // null: the subject exists no longer
 }
 
 func (a *acts) serve(w http.ResponseWriter, r *http.Request) {
@@ -88,7 +89,7 @@ func some(text string) *string {
 	return &text
 }
 
-// query reads the query of a request, and names what is wrong with it.
+// query reads the query of a request and collects its faults.
 func (a *acts) query(r *http.Request) (audit.Query, *httpapi.Query) {
 	given, hospital := httpapi.QueryOf(r), httpapi.Caller(r.Context()).Hospital
 	zone := a.zone(hospital)

@@ -14,7 +14,7 @@ import (
 	"svc/readapi"
 )
 
-// TestAuditInTheZone: a time that says no offset is one of the hospital's.
+// TestAuditInTheZone: a time without an offset is in the zone of the hospital.
 func TestAuditInTheZone(t *testing.T) {
 	clock := func() time.Time { return noon.Time() }
 	register := access.NewRegister(clock)

@@ -11,17 +11,17 @@ import (
 )
 
 type server struct {
-	charts Charts
-	health Health
-	shell  *httpapi.Shell
-	site   Site
+	charts        Charts
+	health        Health
+	shell         *httpapi.Shell
+	localSettings LocalSettings
 
 	forecasts Forecasts
 
 	mu          sync.RWMutex
 	units       map[string]*cachedUnit // by hospital
 	cachedBytes int64                  // bytes of all cached judgments
-	cacheLimit  int64                  // bound of held, unless one alone is larger
+	cacheLimit  int64                  // bound of cachedBytes, unless one judgment alone is larger
 }
 
 // maxCached bounds the bytes of cached judgments. Our default: it holds some thousand
@@ -33,10 +33,10 @@ const maxCached = 256 << 20
 // for the next validation: an answer is never older than its question.
 type cachedUnit struct {
 	lock chan struct{} // holds one value while a request validates
-	size int64         // that counts in the server's held, under its mu
+	size int64         // its share of the server's cachedBytes, guarded by the server's mu
 
 	mu   sync.Mutex
-	next *validation // for the requests that wait; nil: none does
+	next *validation // for the requests that wait; nil: none waits
 
 	// The request that holds the lock owns these.
 	last *judgment
@@ -47,17 +47,17 @@ type cachedUnit struct {
 
 // validation is one check of the cache, shared by the requests that wait for it.
 type validation struct {
-	done     chan struct{} // closed when the rest is set
+	done     chan struct{} // closed when the other fields are set
 	judgment *judgment
 	err      error
 }
 
 func newCachedUnit() *cachedUnit { return &cachedUnit{lock: make(chan struct{}, 1)} }
 
-// current returns the judgment of the hospital at an instant between the call
-// and its return: the cached one if it still holds.
+// current returns the judgment of the hospital at an instant between call and return. It
+// is the cached judgment, if that still holds.
 func (s *server) current(ctx context.Context, hospital string) (*judgment, error) {
-	u := s.unit(hospital)
+	u := s.cachedUnitOf(hospital)
 	select {
 	case u.lock <- struct{}{}:
 		return s.validate(ctx, hospital, u)
@@ -74,7 +74,7 @@ func (s *server) current(ctx context.Context, hospital string) (*judgment, error
 		return shared.judgment, shared.err
 	case u.lock <- struct{}{}:
 		select {
-		case <-shared.done: // both were so
+		case <-shared.done: // both cases were ready
 			<-u.lock
 			return shared.judgment, shared.err
 		default:
@@ -85,13 +85,13 @@ func (s *server) current(ctx context.Context, hospital string) (*judgment, error
 	}
 }
 
-// validate answers all requests that wait, and releases the lock.
+// validate answers all waiting requests and releases the lock.
 func (s *server) validate(ctx context.Context, hospital string, u *cachedUnit) (j *judgment, err error) {
 	u.mu.Lock()
 	shared := u.next
 	u.next = nil
 	u.mu.Unlock()
-	err = errFault // if it panics
+	err = errFault // stays if the validation panics
 	defer func() {
 		if shared != nil {
 			shared.judgment, shared.err = j, err
@@ -99,7 +99,7 @@ func (s *server) validate(ctx context.Context, hospital string, u *cachedUnit) (
 		}
 		<-u.lock
 	}()
-	if shared != nil { // they are not to fail because one of them goes away
+	if shared != nil { // the others must not fail because this client goes away
 		ctx = context.WithoutCancel(ctx)
 	}
 	before := u.last
@@ -112,8 +112,8 @@ func (s *server) validate(ctx context.Context, hospital string, u *cachedUnit) (
 
 var errFault = errors.New("the validation of the cache panicked")
 
-// renew returns the cached judgment if it holds, else one of the state that the
-// hospital is in now.
+// renew returns the cached judgment if it holds, else a judgment of the hospital's
+// current state.
 func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*judgment, error) {
 	if u.last != nil && !u.moving {
 		token, err := s.charts.Token(ctx, hospital)
@@ -124,7 +124,7 @@ func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*ju
 			return s.rejudge(u.last), nil
 		}
 	}
-	before := &chart{} // none
+	before := &chart{} // no state before
 	if u.last != nil {
 		before = u.last.chart
 	}
@@ -144,7 +144,7 @@ func (s *server) renew(ctx context.Context, hospital string, u *cachedUnit) (*ju
 	return judge(c, u.last, acuity.At(s.shell.Now())), nil
 }
 
-// rejudge returns a judgment of the same chart now, the same one if it holds.
+// rejudge returns a judgment of the same chart now; the same judgment if it still holds.
 func (s *server) rejudge(last *judgment) *judgment {
 	now := acuity.At(s.shell.Now())
 	if last.holds(max(now, last.head.Clock)) {
@@ -153,8 +153,8 @@ func (s *server) rejudge(last *judgment) *judgment {
 	return judge(last.chart, last, now)
 }
 
-// unit returns that of a hospital, made if there is none.
-func (s *server) unit(hospital string) *cachedUnit {
+// cachedUnitOf returns the cache entry of a hospital. It adds one if there is none.
+func (s *server) cachedUnitOf(hospital string) *cachedUnit {
 	s.mu.RLock()
 	u := s.units[hospital]
 	s.mu.RUnlock()

@@ -18,7 +18,7 @@ import (
 	"svc/readapi"
 )
 
-// drawnFactors are some whose verdict changes with time.
+// drawnFactors are some factors whose verdict changes with time.
 var drawnFactors = []string{"labor-standard", "triage-initial", "triage-admit", "pp-couplet", "pp-recovery-stable", "high-mag", "high-hemorrhage", "mews-active", "labor-vaginal-birth", "high-eclampsia"}
 
 func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
@@ -37,7 +37,7 @@ func drawRoom(t *rapid.T, id int32, clock acuity.Instant) acuity.RoomChart {
 	return r
 }
 
-// drawChart changes, adds and removes rooms of the one before, or none.
+// drawChart changes, adds and removes rooms of an earlier chart; before may be nil.
 func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.RoomChart) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: version, Since: clock, Clock: clock, HasCensus: true, TotalRooms: 5}}
 	if n := rapid.Int32Range(-1, 4).Draw(t, "nurses"); n >= 0 {
@@ -49,17 +49,17 @@ func drawChart(t *rapid.T, version int64, clock acuity.Instant, before []acuity.
 	for id := range int32(6) {
 		at := slices.IndexFunc(before, func(r acuity.RoomChart) bool { return r.ID == id })
 		switch what := rapid.IntRange(0, 9).Draw(t, "what"); {
-		case what < 2: // changes or comes
+		case what < 2: // the room changes or appears
 			c.Rooms = append(c.Rooms, drawRoom(t, id, clock))
-		case what > 2 && at >= 0: // stays; 2: goes, or there still is none
+		case what > 2 && at >= 0: // the room stays; at 2 it goes, or there still is none
 			c.Rooms = append(c.Rooms, before[at])
 		}
 	}
 	return c
 }
 
-// plain judges a chart by way of every due instant, and all of it each time.
-func plain(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
+// plainVerdict judges the whole chart at every due instant up to now.
+func plainVerdict(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
 	v := c.Verdict(c.Unit.Clock)
 	for v.Next != 0 && v.Next <= now {
 		at := v.Next
@@ -69,64 +69,64 @@ func plain(c *acuity.Chart, now acuity.Instant) *acuity.Verdict {
 	return &v
 }
 
-// A kept answer is the fresh one, at any instant and after any change, whether that
-// is told or the whole; and what has not changed is not decoded again.
-func TestKeptAnswersAreFresh(t *testing.T) {
+// A cached answer equals a fresh one, at any instant and after any change. The reader may
+// get a change as a partial or as a whole state. It decodes only the rooms that changed.
+func TestCachedAnswersAreFresh(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		later := func(label string, from, to int) time.Duration {
 			return time.Duration(rapid.IntRange(from, to).Draw(t, label)) * minutes
 		}
-		kept := newHouse(drawChart(t, 1, noon, nil))
+		cached := newFixture(drawChart(t, 1, noon, nil))
 		headers := []string{"Authorization", "Bearer svc_north"}
 		answered := map[int32]acuity.RoomChart{}
 		for range rapid.IntRange(1, 16).Draw(t, "steps") {
-			kept.now = max(noon, kept.now.Add(later("later", -10, 90)))
+			cached.now = max(noon, cached.now.Add(later("later", -10, 90)))
 			if rapid.IntRange(0, 1).Draw(t, "change") == 0 {
-				kept.token.Version++
+				cached.token.Version++
 				// The clock that writes charts may be behind ours, or ahead.
-				clock := max(kept.chart.Unit.Clock, kept.now.Add(later("behind", -60, 10)))
-				kept.chart = drawChart(t, kept.token.Version, clock, kept.chart.Rooms)
+				clock := max(cached.chart.Unit.Clock, cached.now.Add(later("behind", -60, 10)))
+				cached.chart = drawChart(t, cached.token.Version, clock, cached.chart.Rooms)
 			}
 			differ := int32(0)
-			for _, r := range kept.chart.Rooms {
+			for _, r := range cached.chart.Rooms {
 				if old, ok := answered[r.ID]; !ok || !reflect.DeepEqual(old, r) {
 					differ++
 				}
 			}
-			kept.decoded.Store(0)
-			kept.partial = rapid.Bool().Draw(t, "partial")
-			fresh := newHouse(kept.chart)
-			fresh.now = kept.now
+			cached.decoded.Store(0)
+			cached.partial = rapid.Bool().Draw(t, "partial")
+			fresh := newFixture(cached.chart)
+			fresh.now = cached.now
 			for _, path := range []string{"/api/v1/level", "/api/v1/unit-state"} {
-				got, want := ask(kept, path, headers), ask(fresh, path, headers)
+				got, want := ask(cached, path, headers), ask(fresh, path, headers)
 				text := data(t, got)
 				if text != data(t, want) || got.Header.Get("Etag") != want.Header.Get("Etag") {
-					t.Fatalf("%s at %v differs from a fresh answer", path, kept.now.Time())
+					t.Fatalf("%s at %v differs from a fresh answer", path, cached.now.Time())
 				}
-				if all := string(readapi.UnitState(plain(kept.chart, kept.now))); path == "/api/v1/unit-state" && text != all {
-					t.Fatalf("at %v:\n%s\nwant\n%s", kept.now.Time(), text, all)
+				if all := string(readapi.UnitState(plainVerdict(cached.chart, cached.now))); path == "/api/v1/unit-state" && text != all {
+					t.Fatalf("at %v:\n%s\nwant\n%s", cached.now.Time(), text, all)
 				}
 			}
-			if kept.decoded.Load() > differ {
-				t.Fatalf("%d rooms decoded, %d differ", kept.decoded.Load(), differ)
+			if cached.decoded.Load() > differ {
+				t.Fatalf("%d rooms decoded, %d differ", cached.decoded.Load(), differ)
 			}
 			clear(answered)
-			for _, r := range kept.chart.Rooms {
+			for _, r := range cached.chart.Rooms {
 				answered[r.ID] = r
 			}
 		}
-		// A state is read when it is new, and once more to see that it stays.
-		if kept.given.Load() > 2*int32(kept.token.Version) {
-			t.Fatalf("%d charts for %d versions", kept.given.Load(), kept.token.Version)
+		// Each new state is read once, and once more to see that it still holds.
+		if cached.given.Load() > 2*int32(cached.token.Version) {
+			t.Fatalf("%d charts for %d versions", cached.given.Load(), cached.token.Version)
 		}
 	})
 }
 
-// Those who come while somebody looks share the next look, and are told what is
-// so then: never what was so before they asked.
-func TestManyShareOneLook(t *testing.T) {
+// Requests that come during a validation share the next one. Their answer is of a state
+// after they asked, never before.
+func TestManyShareOneValidation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(worked(t))
+		h := newFixture(worked(t))
 		h.get(t, "/api/v1/level")
 		h.token.Version++
 		begun, goOn := make(chan struct{}), make(chan struct{})
@@ -153,7 +153,7 @@ func TestManyShareOneLook(t *testing.T) {
 				answers[i] = data(t, ask(h, "/api/v1/unit-state", []string{"Authorization", "Bearer svc_north"}))
 			})
 		}
-		synctest.Wait() // they wait for the one who looks
+		synctest.Wait() // all wait for the request that validates
 		before := h.given.Load()
 		h.chart, h.token.Version = &later, h.token.Version+1
 		close(goOn)
@@ -170,10 +170,10 @@ func TestManyShareOneLook(t *testing.T) {
 	})
 }
 
-// Who waits for a look that cannot be made is told so, whoever makes it.
-func TestWhoWaitsHearsOfAFault(t *testing.T) {
+// If a validation fails, every request that waited for it gets the fault.
+func TestWaitingRequestsGetTheFault(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHouse(worked(t))
+		h := newFixture(worked(t))
 		goOn := make(chan struct{})
 		h.reading = func() { <-goOn }
 		var all sync.WaitGroup

@@ -11,49 +11,49 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// DeadLetter is a record of the log that could not be applied: where it lies and
-// why, nothing of what it says.
+// DeadLetter describes a record of the log that could not be applied: its place and the
+// reason, nothing of its content.
 type DeadLetter struct {
 	ID          string // "partition:offset" of the record
 	Topic       string
 	Partition   int32
 	Offset      int64
 	Reason      string // stable code
-	Fingerprint string // of the schema it was written with, hex; "": it names none
-	Version     int64  // of the change that rejected it; tells the letters of a hospital apart
+	Fingerprint string // of the schema that wrote the record, in hex; "": the record names none
+	Version     int64  // version of the change that rejected the record; unique among the dead letters of a hospital
 	At          time.Time
-	RetriedAt   time.Time // when its facts were taken in after all; zero: not yet
+	RetriedAt   time.Time // when its facts were appended after all; zero: not yet
 }
 
-// DeadLetters returns those of a hospital, oldest first.
+// DeadLetters returns the dead letters of a hospital, oldest first.
 type DeadLetters func(hospital string) []DeadLetter
 
 // MountDeadLetters adds the list of dead letters.
 func MountDeadLetters(r chi.Router, shell *httpapi.Shell, all DeadLetters) {
-	httpapi.Mount(r, shell, &letters{all}, deadLetterRoutes())
+	httpapi.Mount(r, shell, &deadLetterServer{all}, deadLetterRoutes())
 }
 
-type letters struct{ all DeadLetters }
+type deadLetterServer struct{ all DeadLetters }
 
-// The pages of the list of dead letters.
+// These constants bound the pages of the list of dead letters.
 const (
 	lettersUsual  = 50
 	lettersAtMost = 200
 )
 
-func deadLetterRoutes() []httpapi.Route[*letters] {
-	all := []httpapi.Route[*letters]{
+func deadLetterRoutes() []httpapi.Route[*deadLetterServer] {
+	all := []httpapi.Route[*deadLetterServer]{
 		{Operation: httpapi.Operation{
 			Path: "/api/admin/dead-letters", ID: "listDeadLetters", Summary: "Records that could not be applied, newest first",
 			About:      "Where each lies and why, never what it says. Kept for 90 days, the newest 1,000 of a hospital.",
 			Parameters: []httpapi.Parameter{httpapi.Limit(lettersUsual, lettersAtMost), httpapi.Cursor()},
 			Data:       deadLetterPage{}, Refuses: []httpapi.Kind{httpapi.Invalid}, Limits: map[string]int64{"deadLettersPerPage": lettersAtMost},
-		}, Serve: (*letters).list},
+		}, Serve: (*deadLetterServer).list},
 		{Operation: httpapi.Operation{
 			Path: "/api/admin/dead-letters/{id}", ID: "getDeadLetter", Summary: "One record that could not be applied",
 			Parameters: []httpapi.Parameter{{Name: "id", In: "path", Example: "0:0", About: "Of the dead letter: the position of the record."}},
 			Data:       deadLetterItem{}, Refuses: []httpapi.Kind{httpapi.Missing},
-		}, Serve: (*letters).get},
+		}, Serve: (*deadLetterServer).get},
 	}
 	for i := range all {
 		o := &all[i].Operation
@@ -64,7 +64,7 @@ func deadLetterRoutes() []httpapi.Route[*letters] {
 
 type deadLetterPage struct {
 	Items      []deadLetterItem `json:"items"`
-	NextCursor *string          `json:"nextCursor"` // null: there are no more
+	NextCursor *string          `json:"nextCursor"` // null: this is the last page
 }
 
 type deadLetterItem struct {
@@ -73,10 +73,10 @@ type deadLetterItem struct {
 	Partition   int32         `json:"partition"`
 	Offset      int64         `json:"offset"`
 	Reason      string        `json:"reason"`      // unknown_schema, malformed_record or wrong_hospital
-	Fingerprint *string       `json:"fingerprint"` // of the schema, hex; null: the record names none
-	Version     int64         `json:"version"`     // of the change that rejected it
+	Fingerprint *string       `json:"fingerprint"` // of the schema, in hex; null: the record names none
+	Version     int64         `json:"version"`     // version of the change that rejected the record
 	At          httpapi.Time  `json:"at"`
-	RetriedAt   *httpapi.Time `json:"retriedAt"` // when its facts were taken in after all; null: not yet
+	RetriedAt   *httpapi.Time `json:"retriedAt"` // when its facts were appended after all; null: not yet
 }
 
 func deadLetterOf(l *DeadLetter) deadLetterItem {
@@ -91,7 +91,7 @@ func deadLetterOf(l *DeadLetter) deadLetterItem {
 	return item
 }
 
-func (s *letters) list(w http.ResponseWriter, r *http.Request) {
+func (s *deadLetterServer) list(w http.ResponseWriter, r *http.Request) {
 	query := httpapi.QueryOf(r)
 	limit, before := int(query.Whole("limit", lettersUsual, 1, lettersAtMost)), query.Whole("cursor", 0, 1, httpapi.MostWhole)
 	if query.Refused(w, r) {
@@ -112,7 +112,7 @@ func (s *letters) list(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-func (s *letters) get(w http.ResponseWriter, r *http.Request) {
+func (s *deadLetterServer) get(w http.ResponseWriter, r *http.Request) {
 	all := s.all(httpapi.Caller(r.Context()).Hospital)
 	id := httpapi.PathValue(r, "id")
 	for i := range all {

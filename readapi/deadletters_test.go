@@ -15,7 +15,7 @@ import (
 	"svc/readapi"
 )
 
-// TestDeadLetters walks the pages, newest first, and asks for one of another
+// TestDeadLetters reads all pages, newest first, and asks for a dead letter of another
 // hospital.
 func TestDeadLetters(t *testing.T) {
 	clock := func() time.Time { return noon.Time() }
@@ -85,7 +85,7 @@ func TestDeadLetters(t *testing.T) {
 	if got := ask("svc_south", "", http.StatusOK); !strings.Contains(got, `"items":[],"nextCursor":null`) {
 		t.Errorf("of another hospital: %s", got)
 	}
-	for _, path := range []string{"/3%3A4", "/3%3a4", "/%33:4"} { // as clients write an id into a path
+	for _, path := range []string{"/3%3A4", "/3%3a4", "/%33:4"} { // ways in which clients write an id into a path
 		if got := ask("svc_north", path, http.StatusOK); !strings.Contains(got, want) {
 			t.Errorf("%s: shown %s", path, got)
 		}

@@ -7,9 +7,9 @@ import (
 	"svc/internal/httpapi"
 )
 
-// The types of the answers are written by hand, several times as fast as by
-// reflection: one function per shape, fields in the order of the struct. A test
-// holds each to what encoding/json makes of the same struct.
+// The encoders of the answers are written by hand, because they are several times as fast
+// as reflection. Each struct has one function, with its fields in order. A test compares
+// each with encoding/json.
 
 func (l *level) append(b []byte) []byte {
 	b = appendText(append(b, `{"level":`...), l.Level)
@@ -19,8 +19,8 @@ func (l *level) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// pieces are the answer in order: each room, and what is before, between and after
-// them.
+// pieces returns the answer in order: each room, and the bytes before, between and after
+// the rooms.
 func (u *unitState) pieces() [][]byte {
 	b := u.beforeRooms(make([]byte, 0, unitBytes))
 	rooms := len(b)
@@ -161,7 +161,7 @@ func (q *quality) append(b []byte) []byte {
 	return append(b, '}')
 }
 
-// appendList writes an array, whose slice is never nil in an answer.
+// appendList writes an array. The slice of an answer is never nil.
 func appendList[T any](b []byte, list []T, one func(*T, []byte) []byte) []byte {
 	b = append(b, '[')
 	for i := range list {
@@ -193,12 +193,12 @@ func appendTime(b []byte, at httpapi.Time) []byte {
 	return append(at.Append(append(b, '"')), '"')
 }
 
-// appendText writes a string of plain ASCII as it is; for the rest, which is
-// rare here, it leaves the rules to encoding/json.
+// appendText writes a string. Plain ASCII is copied; encoding/json writes the rest, which
+// is rare here.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7F || c == '"' || c == '\\' {
-			quoted, _ := httpapi.Marshal(s) //nolint:errcheck // every string can be written
+			quoted, _ := httpapi.Marshal(s) //nolint:errcheck // cannot fail for a string
 			return append(b, quoted...)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-// What is written by hand is what encoding/json makes of the same struct.
+// The encoders by hand write the same as encoding/json.
 func TestEncodersWriteTheStructs(t *testing.T) {
 	same := func(t *rapid.T, got []byte, of any) raw {
 		want, err := httpapi.Marshal(of)
@@ -47,7 +47,7 @@ func TestTimesAreWrittenAsFormatted(t *testing.T) {
 	})
 }
 
-// anyVerdict is any that the types allow, sensible or not.
+// anyVerdict draws any verdict that the types allow, sensible or not.
 func anyVerdict(t *rapid.T) *acuity.Verdict {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"LDR 4", "a<b>&c", `q"\`, "\x00\t\n\x7f", "Kreißsaal", "\u2028", "\xff"}), rapid.String())
 	at := rapid.Custom(func(t *rapid.T) acuity.Instant {

@@ -12,18 +12,18 @@ import (
 	"github.com/cespare/xxhash/v2"
 )
 
-// rendered is the data of an answer with its entity tag, which is weak because
-// the envelope around the data has the time of the request.
+// rendered is the data of an answer with its entity tag. The tag is weak, because the
+// envelope around the data has the time of the request.
 type rendered struct {
-	pieces [][]byte // in order
-	etag   []string // one, as a header value
+	pieces [][]byte // in the order of the answer
+	etag   []string // one tag, as a header value
 
-	asked atomic.Bool            // before
-	whole func() json.RawMessage // the pieces as one, made at most once
+	asked atomic.Bool            // an earlier request got the data
+	whole func() json.RawMessage // joins the pieces, at most once
 }
 
-// tagged names the data by a hash of 64 bits, the same in every process. It
-// need not stand up to an adversary: who asks names what we answered before.
+// tagged computes the tag of the data: a hash of 64 bits, the same in every process. It
+// need not resist an attacker: a client only names a tag of an answer that it got.
 func tagged(pieces ...[]byte) *rendered {
 	var sum xxhash.Digest
 	sum.Reset()
@@ -38,10 +38,11 @@ func tagged(pieces ...[]byte) *rendered {
 	}
 }
 
-// lend hands over the data in one piece, for as long as the call takes and no longer.
-// The first who asks gets it in memory that others used before: to allocate the 65 kB
-// of a large unit takes about ten times as long as to fill them, and of a unit that
-// changes many a state is asked for once.
+// lend passes the data in one piece to do. The piece is valid only during the call.
+//
+// The first request gets it in reused memory. To allocate the 65 kB of a large unit takes
+// about ten times as long as to fill them, and most states of a busy unit are requested
+// only once.
 func (r *rendered) lend(do func(json.RawMessage)) {
 	switch {
 	case len(r.pieces) == 1:
@@ -55,14 +56,14 @@ func (r *rendered) lend(do func(json.RawMessage)) {
 			buffer.Write(piece)
 		}
 		do(buffer.Bytes())
-		buffers.Put(buffer) // not if it panics: who has the data then is not known
+		buffers.Put(buffer) // not after a panic: do may still hold the data
 	}
 }
 
 var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
-// matches reports whether If-None-Match lists the tag, in the weak comparison
-// of RFC 9110, section 8.8.3.2. Our tags hold no comma.
+// matches reports whether If-None-Match lists the tag, by the weak comparison of RFC
+// 9110, section 8.8.3.2. Our tags contain no comma.
 func matches(ifNoneMatch []string, etag string) bool {
 	for _, list := range ifNoneMatch {
 		for tag := range strings.SplitSeq(list, ",") {

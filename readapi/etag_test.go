@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// An answer is the same each time and has one tag, in however many pieces it is; and
-// what is lent is nobody else's before it is given back.
+// An answer is the same each time and has one tag, in however many pieces it comes. Lent
+// memory serves no other answer before the call returns.
 func TestAnswersAreLent(t *testing.T) {
 	const many = 20
 	whole := func(n int) string { return strings.Repeat(fmt.Sprint("room ", n, ","), 3+n) }
@@ -16,7 +16,7 @@ func TestAnswersAreLent(t *testing.T) {
 	for ask := range 6 {
 		for n := range all {
 			if ask%3 > 0 {
-				break // the same again
+				break // the rest repeats
 			}
 			data := []byte(whole(n))
 			all[n] = tagged(data[:n], data[n:n+1], data[n+1:])
@@ -30,7 +30,7 @@ func TestAnswersAreLent(t *testing.T) {
 				return
 			}
 			all[n].lend(func(data json.RawMessage) {
-				check(n + 1) // others ask while this one is sent
+				check(n + 1) // other requests come while this answer is sent
 				if string(data) != whole(n) {
 					t.Errorf("asking %d: %d is %q", ask, n, data)
 				}

@@ -1,6 +1,6 @@
 package readapi
 
-// StatusReasons lists the reasons with what each makes of the status.
+// StatusReasons lists every reason with the status that it causes.
 func StatusReasons() (all []string) {
 	for _, row := range statusReasons {
 		all = append(all, row.reason+" "+row.status)

@@ -12,44 +12,45 @@ import (
 	"svc/internal/httpapi"
 )
 
-// judgment is the verdict of one state of one hospital, from an instant on and
-// until time alone changes it. It is not changed once it is made.
+// judgment is the verdict of one state of one hospital. It holds from an instant until
+// time alone changes it. A judgment never changes once it is made.
 type judgment struct {
 	*chart
-	parts []*judgedRoom // one for each room of the chart, judged
-	from  acuity.Instant
-	until acuity.Instant // 0: never
-	size  int64          // bytes, about
+	judgedRooms []*judgedRoom // one for each room of the chart
+	from        acuity.Instant
+	until       acuity.Instant // 0: it holds forever
+	size        int64          // approximate size in bytes
 
 	verdict *acuity.Verdict // at from
 
-	unit, level func() *rendered // made at most once, when first asked for
+	unit, level func() *rendered // each made at most once, when first requested
 }
 
-// holds reports whether the judgment is that of an instant, too.
+// holds reports whether the judgment is valid at an instant.
 func (j *judgment) holds(now acuity.Instant) bool { return holds(j.from, j.until, now) }
 
-// holds reports whether an instant is from one on and before another; 0: never.
+// holds reports whether now lies in [from, until). An until of 0 means forever.
 func holds(from, until, now acuity.Instant) bool {
 	return now >= from && (until == 0 || now < until)
 }
 
-// judge finds the verdict at now, by way of every instant since the chart was
-// written at which time alone changed it: asOf is the last of them. Our clock
-// may run behind the one that wrote the chart; then it is judged as written.
-// The judgment before, nil if there is none, lends what it shares with this one.
+// judge finds the verdict at now. It steps through every instant since the chart was
+// written at which time alone changed the verdict; asOf is the last of them.
+//
+// Our clock may run behind the one that wrote the chart; then the verdict is that of the
+// writing. The new judgment reuses what it shares with before, which may be nil.
 func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	now = max(now, c.head.Clock)
 	j := &judgment{chart: c, from: c.head.Clock}
-	j.parts = c.roomsAfter(before)
+	j.judgedRooms = c.roomsAfter(before)
 	if before != nil && before.chart == c && before.from <= now {
-		j.from = before.from // one of the instants on the way
+		j.from = before.from // one of these instants
 	}
-	rooms := make([]acuity.RoomVerdict, len(j.parts))
-	v := j.judged(rooms, j.from)
+	rooms := make([]acuity.RoomVerdict, len(j.judgedRooms))
+	v := j.judgeUnit(rooms, j.from)
 	for v.Next > j.from && v.Next <= now {
 		j.from = v.Next
-		v = j.judged(rooms, j.from)
+		v = j.judgeUnit(rooms, j.from)
 	}
 	if j.from != c.head.Clock {
 		v.AsOf = j.from
@@ -60,32 +61,32 @@ func judge(c *chart, before *judgment, now acuity.Instant) *judgment {
 	return j
 }
 
-// judged judges the unit at an instant, and of its rooms those whose verdict is
-// of another.
-func (j *judgment) judged(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
-	for i, p := range j.parts {
+// judgeUnit judges the unit at an instant. It judges only the rooms whose verdict does
+// not hold then.
+func (j *judgment) judgeUnit(rooms []acuity.RoomVerdict, at acuity.Instant) acuity.Verdict {
+	for i, p := range j.judgedRooms {
 		if !holds(p.from, p.until, at) {
-			p = p.judged(j.rules, at)
-			j.parts[i] = p
+			p = p.judgeRoom(j.rules, at)
+			j.judgedRooms[i] = p
 		}
 		rooms[i] = p.verdict
 	}
 	return j.head.Verdict(rooms, at)
 }
 
-// pieces are the data of a unit-state answer, in order.
+// pieces returns the data of a unit-state answer, in order.
 func (j *judgment) pieces(v *acuity.Verdict) [][]byte {
-	rooms := make([]raw, len(j.parts))
-	for i, p := range j.parts {
-		rooms[i] = p.written()
+	rooms := make([]raw, len(j.judgedRooms))
+	for i, p := range j.judgedRooms {
+		rooms[i] = p.encode()
 	}
 	return unitStateOf(v, rooms).pieces()
 }
 
-// bytes is about what the judgment takes with its chart, verdict and answers.
+// bytes estimates the memory of the judgment with its chart, verdict and answers.
 func (j *judgment) bytes() int64 {
 	size := int64(8 << 10)
-	for _, p := range j.parts {
+	for _, p := range j.judgedRooms {
 		size += 2<<10 + int64(len(p.encoded))
 		for i := range p.chart.Patients {
 			size += 1 << 10 * int64(len(p.chart.Patients[i].Evidence))
@@ -97,15 +98,15 @@ func (j *judgment) bytes() int64 {
 	return size
 }
 
-// chart is one state of one hospital as the view has it, decoded.
+// chart is one decoded state of one hospital from the view.
 type chart struct {
 	token Token
 	head  acuity.UnitChart
-	rules *acuity.Catalogue // by which it is judged
+	rules *acuity.Catalogue // the rules that judge it
 	rooms []*roomChart      // ascending by id
 }
 
-// roomChart is the chart of a room. States share the rooms that are the same.
+// roomChart is the chart of a room. States share the charts of unchanged rooms.
 type roomChart struct {
 	id      int32
 	encoded string
@@ -115,7 +116,7 @@ type roomChart struct {
 // compare orders by id.
 func (s *roomChart) compare(id int32) int { return cmp.Compare(s.id, id) }
 
-// decode reads a state; of its rooms only those that are not as before.
+// decode decodes a state. It decodes only the rooms that differ from before.
 func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	c := &chart{token: state.Token, rooms: make([]*roomChart, 0, max(len(state.Rooms), len(before)))}
 	if err := charts.DecodeUnit(state.Unit, &c.head); err != nil {
@@ -145,49 +146,49 @@ func decode(charts Charts, state *State, before []*roomChart) (*chart, error) {
 	return c, nil
 }
 
-// judgedRoom is the verdict on a room. It holds from an instant until time alone
-// changes it. Judgments share the rooms that are the same.
+// judgedRoom is the verdict on a room. It holds from an instant until time alone changes
+// it. Judgments share the verdicts of unchanged rooms.
 type judgedRoom struct {
 	*roomChart
 	verdict     acuity.RoomVerdict
-	from, until acuity.Instant // until 0: never
+	from, until acuity.Instant // until 0: forever
 
 	once sync.Once
-	json raw // see written
+	json raw // made by encode
 }
 
-// unjudged is the from of a room without a verdict.
+// unjudged is the from of a room that has no verdict yet.
 const unjudged = acuity.Instant(1<<63 - 1)
 
-// roomsAfter returns each room with the verdict of the judgment before, or without
-// one if its chart has changed.
+// roomsAfter returns each room with its verdict in the judgment before. A room whose
+// chart has changed has no verdict.
 func (c *chart) roomsAfter(before *judgment) []*judgedRoom {
-	parts := make([]*judgedRoom, len(c.rooms))
+	judged := make([]*judgedRoom, len(c.rooms))
 	var old []*judgedRoom
 	if before != nil && before.rules == c.rules {
-		old = before.parts
+		old = before.judgedRooms
 	}
 	for i, s := range c.rooms {
 		for len(old) > 0 && old[0].id < s.id {
 			old = old[1:]
 		}
 		if len(old) > 0 && old[0].roomChart == s {
-			parts[i] = old[0]
+			judged[i] = old[0]
 		} else {
-			parts[i] = &judgedRoom{roomChart: s, from: unjudged}
+			judged[i] = &judgedRoom{roomChart: s, from: unjudged}
 		}
 	}
-	return parts
+	return judged
 }
 
-func (s *roomChart) judged(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
+func (s *roomChart) judgeRoom(rules *acuity.Catalogue, at acuity.Instant) *judgedRoom {
 	p := &judgedRoom{roomChart: s, verdict: rules.RoomVerdict(&s.chart, at), from: at}
 	p.until = p.verdict.Until()
 	return p
 }
 
-// written returns the room as an answer has it.
-func (p *judgedRoom) written() raw {
+// encode returns the JSON of the room in an answer.
+func (p *judgedRoom) encode() raw {
 	p.once.Do(func() {
 		r := roomOf(&p.verdict)
 		p.json = slices.Clip(r.append(make([]byte, 0, roomBytes+factorBytes*len(r.Factors))))
@@ -195,8 +196,8 @@ func (p *judgedRoom) written() raw {
 	return p.json
 }
 
-// UnitState returns the data of a unit-state answer for a verdict, the same
-// bytes that a read answers with.
+// UnitState returns the data of a unit-state answer for a verdict. A read returns the
+// same bytes.
 func UnitState(v *acuity.Verdict) []byte {
 	size := 0
 	for i := range v.Rooms {
@@ -213,14 +214,14 @@ func UnitState(v *acuity.Verdict) []byte {
 	return bytes.Join(unitStateOf(v, rooms).pieces(), nil)
 }
 
-// About what the parts of an answer take, so that it is allocated once.
+// These constants estimate the size of the parts of an answer, to allocate it once.
 const (
 	unitBytes   = 4 << 10
 	roomBytes   = 256
 	factorBytes = 320
 )
 
-// answer sends what was rendered, or 304 if the client has it.
+// answer sends a rendered answer, or 304 if the client already has it.
 func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 	h := w.Header()
 	h["Etag"] = body.etag
@@ -230,14 +231,14 @@ func answer(w http.ResponseWriter, r *http.Request, body *rendered) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	if r.ProtoMajor != 1 { // HTTP/2 may still be sending when it says that it has sent
+	if r.ProtoMajor != 1 { // HTTP/2 may send the bytes after Write has returned
 		httpapi.OK(w, r, body.whole())
 		return
 	}
 	body.lend(func(data json.RawMessage) { httpapi.OK(w, r, data) })
 }
 
-// Shared header values, so that an answer does not allocate them anew.
+// These header values are shared, so that an answer does not allocate them.
 var (
 	privateNoCache = []string{"private, no-cache"}
 )

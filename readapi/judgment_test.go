@@ -11,7 +11,7 @@ import (
 	"svc/internal/httpapi"
 )
 
-func TestKeptIsBounded(t *testing.T) {
+func TestCacheIsBounded(t *testing.T) {
 	s := &server{units: map[string]*cachedUnit{}, cacheLimit: 100}
 	for i := range 50 {
 		hospital := fmt.Sprint("unit-", i%7)
@@ -28,7 +28,7 @@ func TestKeptIsBounded(t *testing.T) {
 	if len(s.units) != 1 || s.units["huge"] == nil {
 		t.Errorf("beside one that is too large alone: %d", len(s.units))
 	}
-	gone := s.unit("gone")
+	gone := s.cachedUnitOf("gone")
 	s.store("huge", newCachedUnit(), 2000)
 	s.store("gone", gone, 10)
 	s.store("gone", gone, 20)
@@ -59,15 +59,15 @@ func busyChart() *acuity.Chart {
 	return c
 }
 
-// BenchmarkReadChanged is what a changed unit costs beyond reading it: the
-// judgment of all rooms, then each answer, as written and as encoding/json would;
-// and judgment and answer together if one room has changed.
+// BenchmarkReadChanged measures the cost of a changed unit beyond reading it: the
+// judgment of all rooms, then each answer, by hand and with encoding/json. It also
+// measures judgment and answer together when one room has changed.
 func BenchmarkReadChanged(b *testing.B) {
 	c := busyChart()
 	v := c.Verdict(c.Unit.Clock)
-	known, one := judge(sheets(c), nil, c.Unit.Clock), 0
+	known, one := judge(decodedChart(c), nil, c.Unit.Clock), 0
 	for name, do := range map[string]func(){
-		"judge": func() { judge(sheets(c), nil, c.Unit.Clock) },
+		"judge": func() { judge(decodedChart(c), nil, c.Unit.Clock) },
 		"judge-one": func() {
 			one++
 			next := *known.chart
@@ -90,8 +90,8 @@ func BenchmarkReadChanged(b *testing.B) {
 	}
 }
 
-// sheets is a chart as if it were decoded.
-func sheets(c *acuity.Chart) *chart {
+// decodedChart returns a chart as decode would.
+func decodedChart(c *acuity.Chart) *chart {
 	all := &chart{head: c.Unit, rules: c.Unit.Catalogue()}
 	for _, r := range c.Rooms {
 		all.rooms = append(all.rooms, &roomChart{id: r.ID, chart: r})

@@ -7,27 +7,27 @@ import (
 	"testing"
 )
 
-// keeper is a connection that goes on with what it was given after it took it.
-type keeper struct {
+// retainingWriter is a connection that still uses the bytes after Write has returned.
+type retainingWriter struct {
 	http.ResponseWriter
 	given, then [][]byte
 }
 
-func (k *keeper) Write(b []byte) (int, error) {
+func (k *retainingWriter) Write(b []byte) (int, error) {
 	k.given, k.then = append(k.given, b), append(k.then, bytes.Clone(b))
 	return len(b), nil
 }
 
-// TestNothingIsLentToHTTP2: there a write may return before its bytes are sent, when
-// the stream was ended; they must stay as they are.
+// TestNothingIsLentToHTTP2: HTTP/2 may return from a write before it sends the bytes,
+// when the stream was ended. So the bytes must not change.
 func TestNothingIsLentToHTTP2(t *testing.T) {
-	h := newHouse(worked(t))
-	var all []*keeper
+	h := newFixture(worked(t))
+	var all []*retainingWriter
 	for range 8 {
 		r := httptest.NewRequest(http.MethodGet, "/api/v1/unit-state", nil)
 		r.Header.Set("Authorization", "Bearer svc_north")
 		r.Proto, r.ProtoMajor, r.ProtoMinor = "HTTP/2.0", 2, 0
-		k := &keeper{ResponseWriter: httptest.NewRecorder()}
+		k := &retainingWriter{ResponseWriter: httptest.NewRecorder()}
 		h.ServeHTTP(k, r)
 		all = append(all, k)
 		next := *h.chart

@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// decimal is a number of so many decimal places, written without those that
-// are zero: {850, 2} is 8.5. No float is involved.
+// decimal is a number with a fixed count of decimal places, written without trailing
+// zeros: {850, 2} is 8.5. No float is involved.
 type decimal struct {
 	units  int64
 	places int
@@ -41,7 +41,7 @@ func (d decimal) append(b []byte) []byte {
 	return b
 }
 
-// nurses is a demand in nurses, half up to two places.
+// nurses converts a demand to nurses, rounded half up to two places.
 func nurses(d acuity.Demand) decimal {
 	return decimal{(int64(d)*100 + int64(acuity.Nurse)/2) / int64(acuity.Nurse), 2}
 }

@@ -8,7 +8,7 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Operations are the ways to read.
+// Operations are the API operations that read.
 func Operations() []httpapi.Operation {
 	return slices.Concat(httpapi.Operations(routes()), httpapi.Operations(auditRoutes()), httpapi.Operations(deadLetterRoutes()),
 		httpapi.Operations(acknowledgeRoutes()), httpapi.Operations(receiptRoutes()))
@@ -45,14 +45,14 @@ func routes() []httpapi.Route[*server] {
 		About:   "Answers also when Kafka or Redis is away: then that is what it tells, and what it cannot know is null.",
 		Data:    statusAnswer{},
 	}, Serve: (*server).status})
-	return slices.Concat(all, sourceRoutes(), siteRoutes())
+	return slices.Concat(all, sourceRoutes(), localSettingsRoutes())
 }
 
-// refusedAbout is what a reader should know of a verdict that is not told.
+// refusedAbout tells a reader about a verdict that is withheld.
 const refusedAbout = "A verdict that may not be the truth is not told: 503 with `Retry-After`, and in `details` the rule `processing_behind` " +
 	"(something that was sent may not be in it), `view_incomplete` or `view_away`. `GET /api/ingest/status` tells more."
 
-// unitStateShape is a [unitState] for readers: rooms are rooms in it.
+// unitStateShape documents [unitState] for readers: its rooms have the type room.
 type unitStateShape struct {
 	unitState
 	Rooms []room `json:"rooms"`

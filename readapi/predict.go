@@ -14,16 +14,16 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Forecasts is where what was learned of hospitals comes from.
+// Forecasts is the source of the forecast models of hospitals.
 type Forecasts interface {
-	// Model returns what was learned of a hospital; an empty model if nothing was.
-	// Errors are or wrap ErrAway; any other one is a fault.
+	// Model returns the model of a hospital; an empty model if nothing was learned. An
+	// error is or wraps ErrAway, any other error is a fault.
 	Model(ctx context.Context, hospital string) (*forecast.Model, error)
 	// Zone returns the time zone of a hospital.
 	Zone(hospital string) *time.Location
 }
 
-// nothingLearned are the forecasts of a house that learns nothing.
+// nothingLearned has an empty model for every hospital. It serves if forecasts are off.
 type nothingLearned struct{}
 
 func (nothingLearned) Model(_ context.Context, hospital string) (*forecast.Model, error) {
@@ -32,15 +32,15 @@ func (nothingLearned) Model(_ context.Context, hospital string) (*forecast.Model
 
 func (nothingLearned) Zone(string) *time.Location { return time.UTC }
 
-// predictStep is how often a forecast is made anew while nothing happens: those
-// who ask within the same minute get the same one.
+// predictStep is how often the forecast is made anew while nothing happens. Requests
+// within the same minute get the same forecast.
 const predictStep = acuity.Instant(60_000)
 
-// PredictAt is from when the forecast is that is made at a time, if nothing has
-// happened within its minute.
+// PredictAt returns the instant at which a forecast made at t begins, if nothing has
+// happened within that minute.
 func PredictAt(t time.Time) acuity.Instant { return acuity.At(t) / predictStep * predictStep }
 
-// horizonMinutes is how far ahead a forecast looks.
+// horizonMinutes is how far ahead a forecast reaches.
 const horizonMinutes = forecast.Horizon * 60
 
 // predict is the data of GET /api/v1/predict.
@@ -50,7 +50,7 @@ type predict struct {
 	StaffingForecast staffingForecast `json:"staffingForecast"`
 }
 
-// current is the unit at the instant of the forecast.
+// current is the state of the unit at the instant of the forecast.
 type current struct {
 	level
 
@@ -63,7 +63,7 @@ type prediction struct {
 	Points         []point `json:"points"`
 }
 
-// point is the level at one instant ahead.
+// point is the level at one future instant.
 type point struct {
 	At          httpapi.Time `json:"at"`
 	Level       string       `json:"level"`
@@ -83,7 +83,7 @@ type staffingForecast struct {
 	Calibration  calibration    `json:"calibration"`
 }
 
-// forecastHour is one hour ahead; all but the arrivals holds at its end.
+// forecastHour is one hour ahead. All numbers but the arrivals are of its end.
 type forecastHour struct {
 	Start            httpapi.Time `json:"start"`
 	End              httpapi.Time `json:"end"`
@@ -101,8 +101,8 @@ type peak struct {
 	NursesP90 decimal      `json:"nursesP90"`
 }
 
-// calibration is how good the forecasts of the hospital were of late; its numbers
-// are null while the status is prior.
+// calibration says how good the recent forecasts of the hospital were. Its numbers are
+// null while the status is prior.
 type calibration struct {
 	Status         string   `json:"status"`
 	Coverage80     *decimal `json:"coverage80"`
@@ -132,9 +132,9 @@ func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forecast returns the answer for a hospital. It is of the full minute, or of the
-// last change since, so that it does not differ from one request to the next; of
-// that instant on the unit has stood as it stands now.
+// forecast returns the forecast of a hospital. It begins at the full minute, or at the
+// last change after that. So requests within a minute get the same answer, and the unit
+// has been as it is now since that instant.
 func (s *server) forecast(ctx context.Context, hospital string) (*rendered, error) {
 	model, err := s.forecasts.Model(ctx, hospital)
 	if err != nil {
@@ -146,16 +146,16 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says all
+		return nil, err //nolint:wrapcheck
 	}
 	at := max(PredictAt(s.shell.Now()), j.from)
 	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
-	for i, sheet := range j.rooms {
-		chart.Rooms[i] = sheet.chart
+	for i, room := range j.rooms {
+		chart.Rooms[i] = room.chart
 	}
 	f, err := forecast.Predict(model, forecast.UnitOf(&chart, at, s.forecasts.Zone(hospital)))
 	if err != nil {
-		return nil, err //nolint:wrapcheck // it says all
+		return nil, err //nolint:wrapcheck
 	}
 	data, err := json.Marshal(predictOf(j.verdict, &f))
 	if err != nil {
@@ -202,7 +202,7 @@ func calibrationOf(c *forecast.Calibration) calibration {
 	return out
 }
 
-// known returns a number of nurses; nil if it is negative.
+// known returns a number of nurses; nil if it is negative, which means unknown.
 func known(n int32) *int32 {
 	if n < 0 {
 		return nil
@@ -210,7 +210,7 @@ func known(n int32) *int32 {
 	return &n
 }
 
-// places is a number of the forecast to so many decimal places.
+// places returns a number of the forecast with n decimal places.
 func places(v float64, n int) decimal {
 	return decimal{int64(math.Round(v * math.Pow10(n))), n}
 }

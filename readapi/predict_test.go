@@ -13,16 +13,18 @@ import (
 	"svc/readapi"
 )
 
-// learned is what a house has learned.
-type learned struct {
+// fakeForecasts returns one model for every hospital.
+type fakeForecasts struct {
 	model *forecast.Model
 	err   error
 }
 
-func (l *learned) Model(context.Context, string) (*forecast.Model, error) { return l.model, l.err }
-func (l *learned) Zone(string) *time.Location                             { return time.UTC }
+func (l *fakeForecasts) Model(context.Context, string) (*forecast.Model, error) {
+	return l.model, l.err
+}
+func (l *fakeForecasts) Zone(string) *time.Location { return time.UTC }
 
-// observedFor is a model of so many hours up to noon.
+// observedFor is a model of n hours up to noon.
 func observedFor(n int32) *forecast.Model {
 	m := forecast.NewModel("north")
 	for i := range n {
@@ -31,7 +33,7 @@ func observedFor(n int32) *forecast.Model {
 	return m
 }
 
-// predictions is the part of an answer that the tests look at.
+// predictions holds the parts of an answer that the tests look at.
 type predictions struct {
 	Current          map[string]any
 	StaffingForecast struct {
@@ -44,7 +46,7 @@ type predictions struct {
 	}
 }
 
-func predictionOf(t *testing.T, h *house) (p predictions, tag string) {
+func predictionOf(t *testing.T, h *fixture) (p predictions, tag string) {
 	t.Helper()
 	a := h.get(t, "/api/v1/predict")
 	if err := json.Unmarshal([]byte(data(t, a)), &p); err != nil {
@@ -53,12 +55,12 @@ func predictionOf(t *testing.T, h *house) (p predictions, tag string) {
 	return p, a.Header.Get("ETag")
 }
 
-// What predict says of now is what level and unit-state say at the same instant;
-// it is the same answer until something changes, or a minute ends.
+// The current part of predict agrees with level and unit-state at the same instant. The
+// answer stays the same until something changes, or a minute ends.
 func TestPredictIsOfNow(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.Clock, chart.Unit.ObservedAt = noon, noon
-	h := newHouse(chart)
+	h := newFixture(chart)
 	h.learned.model = observedFor(30)
 	h.now = noon.Add(90 * time.Second)
 	p, tag := predictionOf(t, h)
@@ -83,8 +85,8 @@ func TestPredictIsOfNow(t *testing.T) {
 	}
 }
 
-// What is missing for a forecast is said, also without any state; a view that is
-// away is no lack of history.
+// The answer says what a forecast lacks, also without any state. A view that is away is
+// not a lack of history.
 func TestPredictRefusals(t *testing.T) {
 	silent := worked(t)
 	silent.Unit.ObservedAt = noon.Add(-13 * time.Hour)
@@ -92,22 +94,22 @@ func TestPredictRefusals(t *testing.T) {
 	fresh.Unit.ObservedAt = noon
 	for name, tt := range map[string]struct {
 		chart     *acuity.Chart
-		learned   learned
+		learned   fakeForecasts
 		status    int
 		path      string
 		unitsAway bool
 	}{
-		"no state":     {learned: learned{model: forecast.NewModel("north")}, status: 422, path: "history.hours"},
-		"short":        {chart: fresh, learned: learned{model: observedFor(9)}, status: 422, path: "history.hours"},
-		"silent":       {chart: silent, learned: learned{model: observedFor(40)}, status: 422, path: "history.lastObservation"},
-		"models away":  {chart: fresh, learned: learned{err: readapi.ErrAway}, status: 503, path: "data"},
-		"units away":   {chart: fresh, learned: learned{model: observedFor(40)}, status: 503, path: "data", unitsAway: true},
-		"enough":       {chart: fresh, learned: learned{model: observedFor(24)}, status: 200},
-		"nearly so":    {chart: fresh, learned: learned{model: observedFor(23)}, status: 422, path: "history.hours"},
-		"broken model": {chart: fresh, learned: learned{err: io.ErrUnexpectedEOF}, status: 500},
+		"no state":     {learned: fakeForecasts{model: forecast.NewModel("north")}, status: 422, path: "history.hours"},
+		"short":        {chart: fresh, learned: fakeForecasts{model: observedFor(9)}, status: 422, path: "history.hours"},
+		"silent":       {chart: silent, learned: fakeForecasts{model: observedFor(40)}, status: 422, path: "history.lastObservation"},
+		"models away":  {chart: fresh, learned: fakeForecasts{err: readapi.ErrAway}, status: 503, path: "data"},
+		"units away":   {chart: fresh, learned: fakeForecasts{model: observedFor(40)}, status: 503, path: "data", unitsAway: true},
+		"enough":       {chart: fresh, learned: fakeForecasts{model: observedFor(24)}, status: 200},
+		"nearly so":    {chart: fresh, learned: fakeForecasts{model: observedFor(23)}, status: 422, path: "history.hours"},
+		"broken model": {chart: fresh, learned: fakeForecasts{err: io.ErrUnexpectedEOF}, status: 500},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(tt.chart)
+			h := newFixture(tt.chart)
 			if tt.unitsAway {
 				h.err = readapi.ErrAway
 			}
@@ -130,12 +132,12 @@ func TestPredictRefusals(t *testing.T) {
 	}
 }
 
-// A plan ahead changes the shortfalls from its time on.
+// A future plan changes the shortfalls from its start.
 func TestPredictHonoursPlans(t *testing.T) {
 	chart := worked(t)
 	chart.Unit.ObservedAt = noon
 	chart.Unit.Staffing = []acuity.Staffing{{AsOf: noon - 1, Nurses: 0}, {AsOf: noon.Add(150 * time.Minute), Nurses: 90}}
-	h := newHouse(chart)
+	h := newFixture(chart)
 	h.learned.model = observedFor(30)
 	p, _ := predictionOf(t, h)
 	for i, hour := range p.StaffingForecast.Hours {

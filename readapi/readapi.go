@@ -1,11 +1,10 @@
-// Package readapi serves the verdict of a unit to whoever has a key for it.
+// Package readapi serves the verdict of a unit to holders of a key for it.
 //
-// A read asks the view for the state that the hospital is in, in one round trip,
-// and judges it at the instant of the request; nothing is polled and nobody has
-// to have looked before. What was judged is kept as long as it cannot have
-// changed: while the view has the same version and no due instant has passed.
-// If the unit has changed, so are the rooms that have not. A kept answer is the
-// one a fresh judgment would give, byte for byte.
+// A read gets the current state of the hospital from the view, in one round trip, and
+// judges it at the instant of the request. Nothing polls, and no earlier read is needed.
+// A judgment is cached as long as it cannot have changed: while the view has the same
+// version and no due instant has passed. If the unit has changed, the verdicts of its
+// unchanged rooms are still reused. A cached answer equals a fresh one, byte for byte.
 package readapi
 
 import (
@@ -21,37 +20,36 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Charts is where the charts of hospitals come from. Errors of Token and Read are
-// or wrap ErrNoUnit or ErrAway; any other one is a fault.
+// Charts is the source of the charts of hospitals. Errors of Token and Read are or wrap
+// ErrNoUnit or ErrAway; any other error is a fault.
 type Charts interface {
-	// Token names the state that a hospital is in.
+	// Token names the current state of a hospital.
 	Token(ctx context.Context, hospital string) (Token, error)
-	// Read returns the state that a hospital is in: that of an earlier Token, or
-	// one that came after it. It may be told from the state since, which the caller
-	// has; the zero Token: he has none.
+	// Read returns the current state of a hospital: that of an earlier Token, or a later
+	// one. It may return only the difference to the state since, which the caller has.
+	// The zero Token means that the caller has none.
 	Read(ctx context.Context, hospital string, since Token) (State, error)
-	// DecodeUnit and DecodeRoom read what a State holds. Equal texts give equal
-	// charts, and what is read is not changed by anybody afterwards.
+	// DecodeUnit and DecodeRoom decode the texts of a State. Equal texts give equal
+	// charts, and nothing changes a decoded chart afterwards.
 	DecodeUnit(encoded string, u *acuity.UnitChart) error
 	DecodeRoom(encoded string, r *acuity.RoomChart) error
 }
 
-// Token names one state of one hospital. Of two of the same generation, the one
-// with the higher version came later.
+// Token names one state of one hospital. Within a generation, a higher version is later.
 type Token struct {
 	Generation string
 	Version    int64
 }
 
-// State is one state of one hospital, encoded by room, so that it can be seen
-// without decoding which rooms differ from those of another state.
+// State is one state of one hospital. Its rooms are encoded one by one, so that comparing
+// the texts of two states shows which rooms differ.
 type State struct {
 	Token
 	Unit  string
 	Rooms []Room // ascending by ID
-	// Partial says that rooms are told from the state that the caller has: Rooms are
-	// those that changed since, Gone those that are no more; all others are as they
-	// were.
+	// Partial says that the state is a difference to the one that the caller has. Rooms
+	// are the rooms that changed since, Gone are those that exist no longer. All others
+	// are unchanged.
 	Partial bool
 	Gone    []int32
 }
@@ -62,18 +60,19 @@ type Room struct {
 	Chart string
 }
 
-// What can be wrong with a chart.
+// These errors say why there is no chart.
 var (
 	ErrNoUnit = errors.New("no record was ever applied for the hospital")
 	ErrAway   = errors.New("the charts are out of reach, or not all there yet")
-	// ErrIncomplete is the ErrAway of charts that are not all there yet.
+	// ErrIncomplete is an ErrAway: not all charts are in the view yet.
 	ErrIncomplete = fmt.Errorf("being made anew: %w", ErrAway)
-	// ErrBehind is the ErrAway of charts that may lack what was sent and acknowledged.
+	// ErrBehind is an ErrAway: the charts may lack facts that were acknowledged to a
+	// sender.
 	ErrBehind = fmt.Errorf("not known to be current: %w", ErrAway)
 )
 
-// unavailable is what a reader is told of an error that is ErrAway: the rule that is
-// broken is one of the reasons of the status.
+// unavailable is the answer to a reader for an error that is ErrAway. The rule in its
+// details is one of the reasons of the status.
 func unavailable(err error) httpapi.Problem {
 	p := httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter}
 	rule := Reason(err)
@@ -84,7 +83,7 @@ func unavailable(err error) httpapi.Problem {
 	return p
 }
 
-// Reason is the reason of the status for which something cannot be told.
+// Reason returns the reason of the status for which an answer is withheld.
 func Reason(err error) string {
 	switch {
 	case errors.Is(err, ErrBehind):
@@ -95,17 +94,17 @@ func Reason(err error) string {
 	return reasonAway
 }
 
-// retryAfter is what a reader is told to wait when the view is away: a view is
-// made anew within about a second.
+// retryAfter is the Retry-After while the view is away. A view is made anew within about
+// a second.
 const retryAfter = 2 * time.Second
 
 // Config is what the role needs.
 type Config struct {
-	Charts Charts
-	Health Health
-	Shell  *httpapi.Shell
-	Site   Site // what administrators list; nil: no such paths
-	// Forecasts is what was learned; nil: nothing ever was.
+	Charts        Charts
+	Health        Health
+	Shell         *httpapi.Shell
+	LocalSettings LocalSettings // the lists of administrators; nil: no such paths
+	// Forecasts is the source of forecast models; nil: nothing was ever learned.
 	Forecasts Forecasts
 }
 
@@ -116,12 +115,12 @@ func New(cfg Config) http.Handler {
 	return r
 }
 
-// Mount adds the routes of [New] to a router that has the shell already.
+// Mount adds the routes of [New] to a router that already runs the shell.
 func Mount(r chi.Router, cfg Config) {
 	if cfg.Forecasts == nil {
 		cfg.Forecasts = nothingLearned{}
 	}
-	s := &server{charts: cfg.Charts, health: cfg.Health, site: cfg.Site, forecasts: cfg.Forecasts, shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
+	s := &server{charts: cfg.Charts, health: cfg.Health, localSettings: cfg.LocalSettings, forecasts: cfg.Forecasts, shell: cfg.Shell, units: map[string]*cachedUnit{}, cacheLimit: maxCached}
 	httpapi.Mount(r, cfg.Shell, s, routes())
 }
 
@@ -137,7 +136,7 @@ func (s *server) level(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// judge returns the judgment of the caller's hospital now, or has answered.
+// judge returns the judgment of the caller's hospital now; false: it has answered.
 func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool) {
 	j, err := s.current(r.Context(), httpapi.Caller(r.Context()).Hospital)
 	switch {
@@ -147,7 +146,7 @@ func (s *server) judge(w http.ResponseWriter, r *http.Request) (*judgment, bool)
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing, Message: "Nothing has been recorded for this hospital yet."})
 	case errors.Is(err, ErrAway):
 		httpapi.Fail(w, r, unavailable(err))
-	case r.Context().Err() != nil: // the client went away: nobody reads this
+	case r.Context().Err() != nil: // the client is gone, nobody reads an answer
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})
 	default:
 		s.shell.Log.ErrorContext(r.Context(), "chart cannot be read", "error", err)

@@ -31,27 +31,27 @@ const minutes = time.Minute
 
 var noon = acuity.At(time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC))
 
-// house is the read API over charts in memory, at a clock of its own.
-type house struct {
+// fixture is the read API over charts in memory, with its own clock.
+type fixture struct {
 	http.Handler
-	health  *sick
+	health  *fakeHealth
 	now     acuity.Instant
 	chart   *acuity.Chart
 	token   readapi.Token
 	err     error
-	partial bool          // a state is told from the one that the reader has
-	last    readapi.State // that was handed out, whole
-	given   atomic.Int32  // how often a state was handed out
+	partial bool          // Read returns only the difference to the reader's state
+	last    readapi.State // the state that was returned last, complete
+	given   atomic.Int32  // how often a state was returned
 	decoded atomic.Int32  // how many rooms were decoded
-	reading func()        // called when a state was read, if set
-	learned learned
+	reading func()        // called when a state is read, if set
+	learned fakeForecasts
 }
 
-func (h *house) Token(_ context.Context, hospital string) (readapi.Token, error) {
+func (h *fixture) Token(_ context.Context, hospital string) (readapi.Token, error) {
 	return h.token, h.fault(hospital)
 }
 
-func (h *house) fault(hospital string) error {
+func (h *fixture) fault(hospital string) error {
 	switch {
 	case h.err != nil:
 		return fmt.Errorf("read: %w", h.err)
@@ -61,7 +61,7 @@ func (h *house) fault(hospital string) error {
 	return nil
 }
 
-func (h *house) Read(_ context.Context, hospital string, since readapi.Token) (readapi.State, error) {
+func (h *fixture) Read(_ context.Context, hospital string, since readapi.Token) (readapi.State, error) {
 	h.given.Add(1)
 	if err := h.fault(hospital); err != nil {
 		return readapi.State{}, err
@@ -80,13 +80,13 @@ func (h *house) Read(_ context.Context, hospital string, since readapi.Token) (r
 	last := h.last
 	h.last = s
 	if h.partial && since == last.Token {
-		return told(s, last), err
+		return changedSince(s, last), err
 	}
 	return s, err
 }
 
-// told is a state as told from an earlier one.
-func told(s, last readapi.State) readapi.State {
+// changedSince returns a state as the difference to an earlier one.
+func changedSince(s, last readapi.State) readapi.State {
 	s.Partial = true
 	for _, room := range last.Rooms {
 		if !slices.ContainsFunc(s.Rooms, func(r readapi.Room) bool { return r.ID == room.ID }) {
@@ -97,17 +97,17 @@ func told(s, last readapi.State) readapi.State {
 	return s
 }
 
-func (h *house) DecodeUnit(encoded string, u *acuity.UnitChart) error {
+func (h *fixture) DecodeUnit(encoded string, u *acuity.UnitChart) error {
 	return json.Unmarshal([]byte(encoded), u)
 }
 
-func (h *house) DecodeRoom(encoded string, r *acuity.RoomChart) error {
+func (h *fixture) DecodeRoom(encoded string, r *acuity.RoomChart) error {
 	h.decoded.Add(1)
 	return json.Unmarshal([]byte(encoded), r)
 }
 
-func newHouse(chart *acuity.Chart) *house {
-	h := &house{health: &sick{}, now: noon, chart: chart, learned: learned{model: forecast.NewModel("north")}, token: readapi.Token{Generation: "g", Version: 1}}
+func newFixture(chart *acuity.Chart) *fixture {
+	h := &fixture{health: &fakeHealth{}, now: noon, chart: chart, learned: fakeForecasts{model: forecast.NewModel("north")}, token: readapi.Token{Generation: "g", Version: 1}}
 	register := access.NewRegister(func() time.Time { return h.now.Time() })
 	for token, key := range map[string]access.Key{
 		"svc_north":  {ID: "key_1", Hospital: "north", Scopes: []access.Scope{access.ReadPredict, access.ReadUnitState}},
@@ -124,12 +124,12 @@ func newHouse(chart *acuity.Chart) *house {
 	return h
 }
 
-func (h *house) get(t testing.TB, path string, headers ...string) *http.Response {
+func (h *fixture) get(t testing.TB, path string, headers ...string) *http.Response {
 	t.Helper()
 	return h.do(t, http.MethodGet, path, append([]string{"Authorization", "Bearer svc_north"}, headers...)...)
 }
 
-func (h *house) do(t testing.TB, method, path string, headers ...string) *http.Response {
+func (h *fixture) do(t testing.TB, method, path string, headers ...string) *http.Response {
 	t.Helper()
 	r := httptest.NewRequest(method, path, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -174,7 +174,7 @@ func evidence(t interface{ Fatalf(string, ...any) }, id string, kind acuity.Evid
 	return acuity.Evidence{Factor: f, Kind: kind, Start: start, Last: start, Source: source}
 }
 
-// worked is the worked unit of the scoring rules: eight nurses for 8.5.
+// worked is the example unit of the scoring rules: eight nurses for a demand of 8.5.
 func worked(t testing.TB) *acuity.Chart {
 	c := &acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 		Version: 17, Since: noon.Add(-3 * minutes), Clock: noon,
@@ -212,7 +212,7 @@ func worked(t testing.TB) *acuity.Chart {
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	var pretty bytes.Buffer
-	got = strings.Replace(got, acuity.Default().Version(), "the version of the rules", 1) // theirs to change
+	got = strings.Replace(got, acuity.Default().Version(), "the version of the rules", 1) // other changes of the rules may change it
 	if err := json.Indent(&pretty, []byte(got), "", "  "); err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +233,14 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestGolden(t *testing.T) {
-	h := newHouse(worked(t))
+	h := newFixture(worked(t))
 	golden(t, "unit-state.json", data(t, h.get(t, "/api/v1/unit-state")))
 	golden(t, "level.json", data(t, h.get(t, "/api/v1/level")))
-	golden(t, "unit-state-empty.json", data(t, newHouse(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: 1, Since: noon, Clock: noon}}).get(t, "/api/v1/unit-state")))
+	golden(t, "unit-state-empty.json", data(t, newFixture(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{Version: 1, Since: noon, Clock: noon}}).get(t, "/api/v1/unit-state")))
 }
 
 func TestNoPseudonymLeaves(t *testing.T) {
-	if strings.Contains(data(t, newHouse(worked(t)).get(t, "/api/v1/unit-state")), "canary") {
+	if strings.Contains(data(t, newFixture(worked(t)).get(t, "/api/v1/unit-state")), "canary") {
 		t.Error("the pseudonym of a visit is in the answer")
 	}
 }
@@ -265,7 +265,7 @@ func TestErrors(t *testing.T) {
 		"away, not no key": {"GET", "/api/v1/level", "svc_unknown", readapi.ErrAway, 401, "unauthorized"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := newHouse(worked(t))
+			h := newFixture(worked(t))
 			h.err = c.err
 			r := h.do(t, c.method, c.path, "Authorization", "Bearer "+c.token)
 			if got := code(t, r); r.StatusCode != c.status || got != c.code {
@@ -284,15 +284,16 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestNotTheTruth: whatever the reason, who asks is told that there is no answer, and
-// why; also who has had one, and asks whether it still holds.
+// TestNotTheTruth: whatever the reason, a reader gets no verdict that may be wrong, and
+// learns why. The same holds for a reader that asks whether an earlier answer still
+// holds.
 func TestNotTheTruth(t *testing.T) {
 	for rule, fault := range map[string]error{
 		"processing_behind": readapi.ErrBehind, "view_incomplete": readapi.ErrIncomplete, "view_away": readapi.ErrAway,
 	} {
 		for _, path := range []string{"/api/v1/level", "/api/v1/unit-state", "/api/v1/predict"} {
 			t.Run(rule+path, func(t *testing.T) {
-				h := newHouse(worked(t))
+				h := newFixture(worked(t))
 				h.chart.Unit.ObservedAt, h.learned.model = noon, observedFor(40)
 				well := h.get(t, path)
 				if well.StatusCode != http.StatusOK {
@@ -328,7 +329,7 @@ func TestNotTheTruth(t *testing.T) {
 }
 
 func TestEntityTags(t *testing.T) {
-	h := newHouse(worked(t))
+	h := newFixture(worked(t))
 	first := h.get(t, "/api/v1/unit-state")
 	tag := first.Header.Get("Etag")
 	if !strings.HasPrefix(tag, `W/"`) || first.Header.Get("Cache-Control") != "private, no-cache" {
@@ -355,7 +356,7 @@ func TestEntityTags(t *testing.T) {
 			t.Errorf("%s: 304 with a body", name)
 		}
 	}
-	h.now = noon.Add(16 * minutes) // triage-initial falls at 20 min
+	h.now = noon.Add(16 * minutes) // the demand of triage-initial falls at 20 min
 	if r := h.get(t, "/api/v1/unit-state", "If-None-Match", tag); r.StatusCode != 200 {
 		t.Errorf("after a change by time: %d", r.StatusCode)
 	}
@@ -365,7 +366,7 @@ func TestEntityTags(t *testing.T) {
 }
 
 func TestAsOf(t *testing.T) {
-	h := newHouse(worked(t))
+	h := newFixture(worked(t))
 	for name, c := range map[string]struct {
 		at   acuity.Instant
 		want string
@@ -375,7 +376,7 @@ func TestAsOf(t *testing.T) {
 		"just before the step": {noon.Add(15*minutes) - 1, "2031-04-05T11:57:00.000Z"},
 		"at the step":          {noon.Add(15 * minutes), "2031-04-05T12:15:00.000Z"},
 		"after the step":       {noon.Add(40 * minutes), "2031-04-05T12:15:00.000Z"},
-		"after several": { // stale roster at 20:00
+		"after several": { // the roster is stale at 20:00
 			noon.Add(8 * 60 * minutes), "2031-04-05T20:00:00.000Z",
 		},
 	} {

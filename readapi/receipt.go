@@ -15,23 +15,24 @@ import (
 // receiptAtMost is how long the receipt of a provider may be, in bytes.
 const receiptAtMost = 16 << 10
 
-// Receipt reads and verifies what a provider of SMS has posted. forged says that
-// the provider did not sign it.
+// Receipt reads and verifies a receipt that an SMS provider posted. forged says that the
+// provider did not sign it.
 type Receipt func(r *http.Request, body []byte) (c outbound.Command, forged bool, err error)
 
-// Receipts are what the providers of SMS tell.
+// Receipts reads the receipts of the SMS providers.
 type Receipts struct {
 	Shell *httpapi.Shell
-	HTTP  Receipt // of the driver http; nil: svc sends no SMS by it
+	HTTP  Receipt // receipts of the driver http; nil: svc sends no SMS by it
 	Order func(ctx context.Context, c *outbound.Command) error
 
-	// Twilio is that of the driver twilio, nil: not used. It is no operation of the
-	// API: Twilio says what it posts and how it signs, and nobody else calls it.
+	// Twilio reads receipts of the driver twilio; nil: svc does not use it. It is no
+	// operation of the API: Twilio defines its body and signature, and nobody else calls
+	// it.
 	Twilio Receipt
 }
 
-// MountReceipts adds the paths at which a provider tells what became of an SMS. They
-// need no key: what counts is signed.
+// MountReceipts adds the paths at which a provider reports the result of an SMS. They
+// need no key: the signature of the body authenticates it.
 func MountReceipts(r chi.Router, s Receipts) {
 	httpapi.Mount(r, s.Shell, &s, receiptRoutes())
 	if s.Twilio != nil {
@@ -58,16 +59,16 @@ func receiptRoutes() []httpapi.Route[*Receipts] {
 	}, Serve: func(s *Receipts, w http.ResponseWriter, r *http.Request) { s.accept(w, r, s.HTTP) }}}
 }
 
-// exampleReceiptSignature is of the example's body under the token that svc dev has.
+// exampleReceiptSignature signs the body of the example with the token of svc dev.
 const exampleReceiptSignature = "0ea1a522bc83fd4427ed9103e756ae0693b9136a9651736676bf46de732f9761"
 
-// receiptShape is what a gateway posts.
+// receiptShape is the body that a gateway posts.
 type receiptShape struct {
 	ID     string `json:"id" doc:"Of the message."`
 	Status string `json:"status" doc:"delivered or failed; anything else says that it is on its way."`
 }
 
-// accept reads, verifies and hands on.
+// accept reads and verifies a receipt, and passes it on.
 func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) {
 	if read == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
@@ -87,7 +88,7 @@ func (s *Receipts) accept(w http.ResponseWriter, r *http.Request, read Receipt) 
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Invalid})
 		return
 	}
-	if c.Receipt != "" { // else it is on its way, which changes nothing
+	if c.Receipt != "" { // without a receipt the SMS is still on its way, which changes nothing
 		c.ID, c.Verb, c.At, c.By = commandID(), outbound.VerbReceipt, s.Shell.Now().UTC(), "provider"
 		if err := s.Order(r.Context(), &c); err != nil {
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unavailable, RetryAfter: retryAfter})

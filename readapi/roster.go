@@ -32,12 +32,12 @@ type tenure struct {
 	MedianYears *decimal `json:"medianYears"` // null if no hire date is known
 }
 
-// assignment is what one nurse has to do.
+// assignment is the workload of one nurse.
 type assignment struct {
 	ExternalID string  `json:"externalId"`
 	SkillLevel *int8   `json:"skillLevel"`
 	RoomIDs    []int32 `json:"roomIds"`
-	Demand     decimal `json:"demand"` // nurses; a room that several nurses share is divided among them
+	Demand     decimal `json:"demand"` // in nurses; nurses who share a room share its demand equally
 }
 
 // rosterOf summarizes the roster beside the verdict.
@@ -83,10 +83,10 @@ func rosterOf(v *acuity.Verdict) *roster {
 	return r
 }
 
-// shares divides the demand of a room among up to twelve nurses without a rest.
+// shares divides evenly by every number of nurses up to twelve.
 const shares = 27_720
 
-// distinct returns the ids ascending, each once, never nil.
+// distinct returns the ids ascending, without duplicates, never nil.
 func distinct(ids []int32) []int32 {
 	sorted := append(make([]int32, 0, len(ids)), ids...)
 	slices.Sort(sorted)

@@ -22,7 +22,7 @@ func sourceRoutes() []httpapi.Route[*server] {
 // sourceStatus is the data of GET /api/ingest/status/{source}.
 type sourceStatus struct {
 	Source     string       `json:"source"`
-	SourceName string       `json:"sourceName"` // of the key
+	SourceName string       `json:"sourceName"` // name of the key
 	Feeds      []sourceFeed `json:"feeds"`
 }
 
@@ -36,12 +36,12 @@ type sourceFeed struct {
 type notice struct {
 	At        httpapi.Time `json:"at"`
 	ControlID *string      `json:"controlId"` // MSH-10 of the HL7 message, or its pseudonym; null: it has none
-	RequestID *string      `json:"requestId"` // of the request; null: it came by MLLP, or under an id of the sender
+	RequestID *string      `json:"requestId"` // id of the HTTP request; null: it came by MLLP, or its sender made the id up
 	Code      string       `json:"code"`
 	Path      string       `json:"path"` // where in the message or body
 }
 
-// sourceStatus answers for one source. What it tells lies in Redis alone.
+// sourceStatus answers for one source. Its data is only in Redis.
 func (s *server) sourceStatus(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
 	source, name, ok := s.health.Source(hospital, httpapi.PathValue(r, "source"))

@@ -12,29 +12,29 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Health is where the status of a hospital's feeds and pipeline comes from.
+// Health is the source of the status of a hospital's feeds and pipeline.
 type Health interface {
-	// Feeds returns what came in by each feed.
+	// Feeds returns the counts of each feed.
 	Feeds(ctx context.Context, hospital string) ([]feeds.History, error)
-	// Source returns the lineage of keys that a key of the hospital belongs to, and
-	// the name of the newest of them; false: the hospital has no such key.
+	// Source returns the lineage that a key of the hospital belongs to, and the name of
+	// the newest key in it; false: the hospital has no such key.
 	Source(hospital, key string) (source, name string, ok bool)
 	// Notices returns the newest refusals and warnings of a feed, newest first.
 	Notices(ctx context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error)
-	// Pipeline returns how far what came in is applied.
+	// Pipeline returns how much of what came in is applied.
 	Pipeline(ctx context.Context, hospital string) (Pipeline, error)
-	// Worklist returns the codes that nobody understood and how often they came in
-	// the last 24 h.
+	// Worklist returns how many codes have no meaning yet, and how often they came in
+	// during the last 24 h.
 	Worklist(ctx context.Context, hospital string) (codes int, hits int64, err error)
 }
 
-// Pipeline is how far what came in is applied.
+// Pipeline says how much of what came in is applied.
 type Pipeline struct {
 	Topics      []Topic
-	Heartbeat   time.Time // of the processor that has the hospital; zero: none was ever seen
-	DeadLetters int       // of the hospital
-	LogAway     bool      // Kafka does not answer, so lags are not known
-	LogFull     bool      // its disk is full
+	Heartbeat   time.Time // of the processor that serves the hospital; zero: none was ever seen
+	DeadLetters int       // number of dead letters of the hospital
+	LogAway     bool      // Kafka does not answer, so the lags are unknown
+	LogFull     bool      // the disk of the log is full
 }
 
 // Topic is one topic of the pipeline.
@@ -42,10 +42,10 @@ type Topic struct {
 	Name       string
 	Partitions int32
 	Lag        int64     // records of the hospital's partition that the view does not show yet
-	Oldest     time.Time // receipt of the oldest of them; zero: none, or not known
+	Oldest     time.Time // time of receipt of the oldest such record; zero: none, or unknown
 }
 
-// The words of status, best first.
+// These words are the statuses, best first.
 const (
 	statusOK       = "ok"
 	statusDegraded = "degraded"
@@ -53,27 +53,27 @@ const (
 	statusDown     = "down"
 )
 
-// The reasons that a refused read names, too.
+// These reasons also appear in a refused read.
 const (
 	reasonAway       = "view_away"
 	reasonIncomplete = "view_incomplete"
 	reasonBehind     = "processing_behind"
 )
 
-// Reasons are why the status is not ok, and what each makes of it.
+// statusReasons lists why the status is not ok, each with the status that it causes.
 var statusReasons = []struct{ reason, status string }{
-	{reasonAway, statusDown},           // Redis does not answer, or says what is not understood
-	{"log_away", statusDown},           // Kafka does not answer: nothing can be taken in
-	{"log_full", statusDown},           // the disk of svc dev is full: nothing can be taken in
-	{"processor_silent", statusDown},   // no processor has had the hospital for five seconds
-	{"feed_stale", statusStale},        // a feed is silent for longer than is usual for it
+	{reasonAway, statusDown},           // Redis does not answer, or its answer cannot be understood
+	{"log_away", statusDown},           // Kafka does not answer: no facts can be taken in
+	{"log_full", statusDown},           // the disk of svc dev is full: no facts can be taken in
+	{"processor_silent", statusDown},   // no processor has served the hospital for five seconds
+	{"feed_stale", statusStale},        // a feed is silent for longer than usual
 	{"nothing_recorded", statusStale},  // no record was ever applied
 	{reasonIncomplete, statusDegraded}, // the view is being made anew
-	{reasonBehind, statusDegraded},     // something has waited to be applied for more than two seconds, or nobody can tell
+	{reasonBehind, statusDegraded},     // a record has waited for more than two seconds, or the lag is unknown
 	{"dead_letters", statusDegraded},   // records that could not be applied
 }
 
-// Our defaults.
+// These limits are our defaults.
 const (
 	heartbeatWithin = 5 * time.Second
 	appliedWithin   = 2 * time.Second
@@ -92,7 +92,7 @@ type statusAnswer struct {
 type feedStatus struct {
 	Channel       string                `json:"channel"`
 	Source        string                `json:"source"`
-	SourceName    *string               `json:"sourceName"` // of the key; null: there is none any more
+	SourceName    *string               `json:"sourceName"` // name of the key; null: the key exists no longer
 	LastReceived  httpapi.Time          `json:"lastReceivedAt"`
 	LastApplied   httpapi.Time          `json:"lastAppliedAt"`
 	LastEvent     httpapi.Time          `json:"lastEventAt"`
@@ -120,16 +120,16 @@ type topicStatus struct {
 	Name       string `json:"name"`
 	Partitions int32  `json:"partitions"`
 	Lag        int64  `json:"lag"`
-	Oldest     int64  `json:"oldestUnprocessedSeconds"` // 0: nothing waits
+	Oldest     int64  `json:"oldestUnprocessedSeconds"` // 0: no record waits
 }
 
-// unitStatus has nulls for what is not known, or not there.
+// unitStatus describes the unit. A value that is unknown or missing is null.
 type unitStatus struct {
 	Recorded       *bool        `json:"recorded"`
 	Version        *int64       `json:"version"`
 	Level          *string      `json:"level"`
-	AsOf           httpapi.Time `json:"asOf"`       // since when the verdict holds
-	Age            *int64       `json:"ageSeconds"` // since something was last applied
+	AsOf           httpapi.Time `json:"asOf"`       // when the verdict began to hold
+	Age            *int64       `json:"ageSeconds"` // time since a record was last applied
 	RoomsKnown     *int         `json:"roomsKnown"`
 	RoomsOccupied  *int         `json:"roomsOccupied"`
 	Unplaced       *int32       `json:"unplacedPatients"`
@@ -142,7 +142,7 @@ type terminologyStatus struct {
 	UnknownLocations *int32 `json:"unknownLocations"`
 }
 
-// status answers also when nothing else does: what is away is what it tells.
+// status answers even when nothing else does: it reports what is away.
 func (s *server) status(w http.ResponseWriter, r *http.Request) {
 	ctx, hospital, now := r.Context(), httpapi.Caller(r.Context()).Hospital, s.shell.Now()
 	a := statusAnswer{Status: statusOK, Reasons: []string{}, Feeds: []feedStatus{}}
@@ -206,6 +206,7 @@ func (s *server) status(w http.ResponseWriter, r *http.Request) {
 }
 
 // rank puts the reasons in order; the first decides.
+// rank sorts the reasons. The first decides the status.
 func (a *statusAnswer) rank() {
 	var ranked []string
 	for _, row := range statusReasons {
@@ -241,7 +242,7 @@ func (s *server) feedOf(h *feeds.History, now time.Time) feedStatus {
 	return f
 }
 
-// health is what status tells of the unit.
+// health describes the unit for the status.
 func (j *judgment) health(now time.Time) unitStatus {
 	v := j.verdict
 	level, age := v.Level.String(), seconds(now.Sub(j.head.Clock.Time()))
@@ -258,5 +259,5 @@ func (j *judgment) health(now time.Time) unitStatus {
 	}
 }
 
-// seconds rounds up; a clock that runs behind gives none.
+// seconds rounds up. A negative duration, from a clock that runs behind, gives 0.
 func seconds(d time.Duration) int64 { return int64(max(d+time.Second-1, 0) / time.Second) }

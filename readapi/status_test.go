@@ -19,20 +19,20 @@ import (
 	"svc/readapi"
 )
 
-// sick is a pipeline as a test says it is.
-type sick struct {
+// fakeHealth is a pipeline in the state that a test sets.
+type fakeHealth struct {
 	feeds    []feeds.History
 	pipeline readapi.Pipeline
 	err      error
 	notices  map[string][]feeds.Notice // by channel
 }
 
-func (s *sick) Feeds(context.Context, string) ([]feeds.History, error) { return s.feeds, s.err }
-func (s *sick) Source(hospital, key string) (source, name string, ok bool) {
+func (s *fakeHealth) Feeds(context.Context, string) ([]feeds.History, error) { return s.feeds, s.err }
+func (s *fakeHealth) Source(hospital, key string) (source, name string, ok bool) {
 	return "key_9", "Epic ADT", hospital == "north" && (key == "key_9" || key == "key_10")
 }
 
-func (s *sick) Notices(_ context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
+func (s *fakeHealth) Notices(_ context.Context, f feeds.Feed) (refusals, warnings []feeds.Notice, err error) {
 	for _, n := range s.notices[f.Channel] {
 		if n.Refused {
 			refusals = append(refusals, n)
@@ -43,12 +43,12 @@ func (s *sick) Notices(_ context.Context, f feeds.Feed) (refusals, warnings []fe
 	return refusals, warnings, s.err
 }
 
-func (s *sick) Pipeline(context.Context, string) (readapi.Pipeline, error) {
+func (s *fakeHealth) Pipeline(context.Context, string) (readapi.Pipeline, error) {
 	return s.pipeline, s.err
 }
-func (s *sick) Worklist(context.Context, string) (int, int64, error) { return 3, 14, s.err }
+func (s *fakeHealth) Worklist(context.Context, string) (int, int64, error) { return 3, 14, s.err }
 
-// hourly is a feed with a message each hour, the last one ago.
+// hourly is a feed with one message an hour, the last of them ago before now.
 func hourly(now time.Time, ago time.Duration) feeds.History {
 	h := feeds.History{Feed: feeds.Feed{Hospital: "north", Channel: "census", Source: "key_9"}, LastReceived: now.Add(-ago)}
 	for n := range 20 {
@@ -61,8 +61,8 @@ func hourly(now time.Time, ago time.Duration) feeds.History {
 
 func TestStatus(t *testing.T) {
 	now := noon.Time()
-	well := func() *sick {
-		return &sick{
+	well := func() *fakeHealth {
+		return &fakeHealth{
 			feeds: []feeds.History{hourly(now, time.Hour)},
 			pipeline: readapi.Pipeline{
 				Heartbeat: now.Add(-time.Second), Topics: []readapi.Topic{{Name: "t", Partitions: 3, Lag: 2, Oldest: now.Add(-2 * time.Second)}},
@@ -70,29 +70,29 @@ func TestStatus(t *testing.T) {
 		}
 	}
 	for name, tt := range map[string]struct {
-		change  func(h *house, s *sick)
+		change  func(h *fixture, s *fakeHealth)
 		status  string
 		reasons []string
 	}{
-		"well":               {func(*house, *sick) {}, "ok", []string{}},
-		"a silent feed":      {func(_ *house, s *sick) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
-		"a silent processor": {func(_ *house, s *sick) { s.pipeline.Heartbeat = now.Add(-5001 * time.Millisecond) }, "down", []string{"processor_silent"}},
-		"no processor ever":  {func(_ *house, s *sick) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
-		"behind":             {func(_ *house, s *sick) { s.pipeline.Topics[0].Oldest = now.Add(-2001 * time.Millisecond) }, "degraded", []string{"processing_behind"}},
-		"dead letters":       {func(_ *house, s *sick) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
-		"no space":           {func(_ *house, s *sick) { s.pipeline.LogFull = true }, "down", []string{"log_full"}},
-		"no Kafka":           {func(_ *house, s *sick) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
-		"no Redis":           {func(h *house, s *sick) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
-		"a view behind":      {func(h *house, _ *sick) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},
-		"a view made anew":   {func(h *house, _ *sick) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
-		"nothing yet":        {func(h *house, _ *sick) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
-		"all at once": {func(_ *house, s *sick) {
+		"well":               {func(*fixture, *fakeHealth) {}, "ok", []string{}},
+		"a silent feed":      {func(_ *fixture, s *fakeHealth) { s.feeds = append(s.feeds, hourly(now, 4*time.Hour)) }, "stale", []string{"feed_stale"}},
+		"a silent processor": {func(_ *fixture, s *fakeHealth) { s.pipeline.Heartbeat = now.Add(-5001 * time.Millisecond) }, "down", []string{"processor_silent"}},
+		"no processor ever":  {func(_ *fixture, s *fakeHealth) { s.pipeline.Heartbeat = time.Time{} }, "down", []string{"processor_silent"}},
+		"behind":             {func(_ *fixture, s *fakeHealth) { s.pipeline.Topics[0].Oldest = now.Add(-2001 * time.Millisecond) }, "degraded", []string{"processing_behind"}},
+		"dead letters":       {func(_ *fixture, s *fakeHealth) { s.pipeline.DeadLetters = 1 }, "degraded", []string{"dead_letters"}},
+		"no space":           {func(_ *fixture, s *fakeHealth) { s.pipeline.LogFull = true }, "down", []string{"log_full"}},
+		"no Kafka":           {func(_ *fixture, s *fakeHealth) { s.pipeline.LogAway = true }, "down", []string{"log_away"}},
+		"no Redis":           {func(h *fixture, s *fakeHealth) { h.err, s.err = readapi.ErrAway, errors.New("x") }, "down", []string{"view_away"}},
+		"a view behind":      {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrBehind }, "degraded", []string{"processing_behind"}},
+		"a view made anew":   {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrIncomplete }, "degraded", []string{"view_incomplete"}},
+		"nothing yet":        {func(h *fixture, _ *fakeHealth) { h.err = readapi.ErrNoUnit }, "stale", []string{"nothing_recorded"}},
+		"all at once": {func(_ *fixture, s *fakeHealth) {
 			s.feeds = append(s.feeds, hourly(now, 4*time.Hour))
 			s.pipeline = readapi.Pipeline{DeadLetters: 2, LogAway: true}
 		}, "down", []string{"log_away", "processor_silent", "feed_stale", "dead_letters"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h, s := newHouse(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
+			h, s := newFixture(&acuity.Chart{Hospital: "north", Unit: acuity.UnitChart{
 				Version: 7, Clock: noon - 5000, Since: noon - 9000, Unplaced: 2, UnknownLocations: 4, CancelsWaiting: 1,
 			}, Rooms: []acuity.RoomChart{{ID: 1, Status: acuity.RoomOccupied}, {ID: 2, Status: acuity.RoomEmpty}}}), well()
 			tt.change(h, s)
@@ -117,7 +117,7 @@ func TestStatus(t *testing.T) {
 			}
 		})
 	}
-	h := newHouse(&acuity.Chart{Hospital: "north"})
+	h := newFixture(&acuity.Chart{Hospital: "north"})
 	if r := h.get(t, "/api/ingest/status"); r.StatusCode != http.StatusForbidden {
 		t.Errorf("without the scope: %d", r.StatusCode)
 	}
@@ -130,14 +130,14 @@ const wellStatus = `{"status":"ok","reasons":[],` +
 	`"unitState":{"recorded":true,"version":7,"level":"green","asOf":"2031-04-05T11:59:51.000Z","ageSeconds":5,"roomsKnown":2,"roomsOccupied":1,"unplacedPatients":2,"cancelsWaiting":1},` +
 	`"terminology":{"unmappedCodes":3,"unmappedHits24h":14,"unknownLocations":4}}`
 
-// TestSourceStatus: the feeds of one source with what was refused and warned about;
-// of no other source, and of no other hospital.
+// TestSourceStatus: the answer has the feeds of one source with their refusals and
+// warnings. It has nothing of another source or another hospital.
 func TestSourceStatus(t *testing.T) {
 	now := noon.Time()
 	other := hourly(now, time.Hour)
 	other.Source = "key_3"
-	h := newHouse(&acuity.Chart{Hospital: "north"})
-	*h.health = sick{feeds: []feeds.History{hourly(now, time.Hour), other}, notices: map[string][]feeds.Notice{"census": {
+	h := newFixture(&acuity.Chart{Hospital: "north"})
+	*h.health = fakeHealth{feeds: []feeds.History{hourly(now, time.Hour), other}, notices: map[string][]feeds.Notice{"census": {
 		{At: now.Add(-time.Second), Refused: true, ControlID: "M1", Code: "AE 101", Path: "PV1-19"},
 		{At: now.Add(-time.Minute), RequestID: "r", Code: "unknown_field"},
 	}}}
@@ -167,7 +167,7 @@ func TestSourceStatus(t *testing.T) {
 	}
 }
 
-// TestStatusPage holds docs/status.md to the reasons.
+// TestStatusPage checks that docs/status.md names the reasons.
 func TestStatusPage(t *testing.T) {
 	page, err := os.ReadFile("../docs/status.md")
 	if err != nil {

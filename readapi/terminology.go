@@ -10,10 +10,10 @@ import (
 	"svc/internal/httpapi"
 )
 
-// noFactor is the factorId of a code that is known and means nothing.
+// noFactor is the factorId for a known code without a meaning.
 const noFactor = "none"
 
-// kindNames are the kinds of a mapping and of a code; no kind is null.
+// kindNames are the kinds of a mapping and of a code. No kind is null.
 var kindNames = [...]string{
 	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab",
 	acuity.KindDevice: "device", acuity.KindCondition: "diagnosis",
@@ -28,9 +28,9 @@ type mappingItem struct {
 	System   string        `json:"system"`
 	Code     string        `json:"code"`
 	FactorID string        `json:"factorId"`
-	Label    string        `json:"label"` // of the factor
-	Kind     *string       `json:"kind"`  // null: diagnoses and signals alike
-	Value    *mappingValue `json:"value"` // null: whatever it is
+	Label    string        `json:"label"` // label of the factor
+	Kind     *string       `json:"kind"`  // null: both diagnoses and signals
+	Value    *mappingValue `json:"value"` // null: any value
 	Comment  string        `json:"comment"`
 	authored
 }
@@ -41,16 +41,16 @@ type mappingValue struct {
 }
 
 type terminologyList struct {
-	Mappings []mappingItem `json:"mappings"` // by system and code
+	Mappings []mappingItem `json:"mappings"` // in the order of system and code
 	Total    int           `json:"total"`
 }
 
 func (s *server) terminology(w http.ResponseWriter, r *http.Request) {
-	part, ok := paged(w, r, mappingsUsual, mappingsAtMost)
+	part, ok := readPage(w, r, mappingsUsual, mappingsAtMost)
 	if !ok {
 		return
 	}
-	all, ok := s.read(w, r, false)
+	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
 	}
@@ -81,7 +81,7 @@ func mappingOf(m *acuity.MappingState) mappingItem {
 	return item
 }
 
-// The states of a code of the worklist.
+// These are the states of a code in the worklist.
 const (
 	codeUnmapped = "unmapped"
 	codeIgnored  = "ignored"
@@ -93,7 +93,7 @@ type codeItem struct {
 	Code        string       `json:"code"`
 	Display     string       `json:"display"`
 	Kind        string       `json:"kind"`
-	Feed        string       `json:"feed"` // of the newest
+	Feed        string       `json:"feed"` // feed of the newest occurrence
 	Count24h    int64        `json:"count24h"`
 	CountTotal  int64        `json:"countTotal"`
 	FirstSeenAt httpapi.Time `json:"firstSeenAt"`
@@ -110,11 +110,11 @@ type suggestion struct {
 }
 
 type worklistList struct {
-	Items []codeItem `json:"items"` // what comes most first
-	Total int        `json:"total"` // with the status asked for
+	Items []codeItem `json:"items"` // most frequent first
+	Total int        `json:"total"` // number of codes with the requested status
 }
 
-// listed is a code with what the order of the list needs.
+// listedCode is a code with the values that order the list.
 type listedCode struct {
 	*acuity.CodeState
 	status string
@@ -122,7 +122,7 @@ type listedCode struct {
 }
 
 func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
-	part, ok := paged(w, r, codesUsual, codesAtMost)
+	part, ok := readPage(w, r, codesUsual, codesAtMost)
 	if !ok {
 		return
 	}
@@ -131,7 +131,7 @@ func (s *server) worklist(w http.ResponseWriter, r *http.Request) {
 	if query.Refused(w, r) {
 		return
 	}
-	all, ok := s.read(w, r, true)
+	all, ok := s.readRecords(w, r, true)
 	if !ok {
 		return
 	}

@@ -12,11 +12,11 @@ type level struct {
 	Level            string `json:"level"`
 	DrivingAxis      string `json:"drivingAxis"`
 	DrivingAxisLabel string `json:"drivingAxisLabel"`
-	RatioShortfall   int32  `json:"ratioShortfall"` // whole nurses
+	RatioShortfall   int32  `json:"ratioShortfall"` // in whole nurses
 }
 
-// unitState is the data of GET /api/v1/unit-state. Nothing in it is the time of
-// the request, so that equal states have equal entity tags.
+// unitState is the data of GET /api/v1/unit-state. It holds nothing of the request, such
+// as its time, so that equal states have equal entity tags.
 type unitState struct {
 	Level            string `json:"level"`
 	LevelRank        uint8  `json:"levelRank"`
@@ -32,7 +32,7 @@ type unitState struct {
 	NurseAcuityRatio   *decimal `json:"nurseAcuityRatio"`
 
 	Roster *roster `json:"roster"`
-	Rooms  []raw   `json:"rooms"` // each a room, written
+	Rooms  []raw   `json:"rooms"` // each one an encoded room
 
 	UnplacedPatients int32        `json:"unplacedPatients"`
 	DataQuality      []quality    `json:"dataQuality"`
@@ -42,8 +42,8 @@ type unitState struct {
 	RulesVersion     string       `json:"rulesVersion"`
 }
 
-// raw is JSON that is written already: the one of a room stays while its verdict
-// does, whatever happens around it.
+// raw is encoded JSON. The JSON of a room is reused as long as the verdict on the room
+// holds.
 type raw = json.RawMessage
 
 type axis struct {
@@ -79,7 +79,7 @@ type factor struct {
 	Section      string       `json:"section"`
 	Since        httpapi.Time `json:"since"`
 	Evidence     string       `json:"evidence"`
-	AssignedBy   *string      `json:"assignedBy"` // of a primary: the rule that chose it; null of a modifier
+	AssignedBy   *string      `json:"assignedBy"` // the rule that chose a primary factor; null for a modifier
 	Ratio        *string      `json:"ratio"`
 	Severity     uint8        `json:"severity"`
 	NextChangeAt httpapi.Time `json:"nextChangeAt"`
@@ -101,7 +101,7 @@ func levelOf(v *acuity.Verdict) *level {
 	return &level{v.Level.String(), v.Driving.String(), v.DrivingLabel(), v.Shortfall}
 }
 
-// unitStateOf takes the rooms as they are written.
+// unitStateOf takes the rooms in encoded form.
 func unitStateOf(v *acuity.Verdict, rooms []raw) *unitState {
 	u := &unitState{
 		Level: v.Level.String(), LevelRank: uint8(v.Level),
@@ -188,7 +188,7 @@ func factorOf(r *acuity.RoomVerdict, v *acuity.FactorVerdict) factor {
 	return f
 }
 
-// ratios are the texts of ratios: a state of a busy unit has hundreds.
+// ratios are the texts of all ratios, shared because a state of a busy unit has hundreds.
 var ratios = [...]string{"1:4", "1:3", "1:2", "1:1", "2:1", ">2:1"}
 
 // ratioOf returns the ratio of a demand; nil: it has none.

@@ -221,11 +221,11 @@ func TestPseudonymKeyIsWrapped(t *testing.T) {
 	i := newInstallation(t)
 	first, stop := i.start("ingest", nil)
 	i.await(first, "")
-	before := first.keyCheck.pseudonyms.Of("north", "visit", "VN1")
+	before := first.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1")
 	stop()
 	h, stop := i.start("ingest", func(c *config) { c.PseudonymKey, c.PseudonymsOld = anotherKey, []string{oneKey} })
 	i.await(h, "")
-	if got := h.keyCheck.pseudonyms.Of("north", "visit", "VN1"); got != before {
+	if got := h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1"); got != before {
 		t.Errorf("one visit is %s and %s", before, got)
 	}
 	stop()
@@ -308,7 +308,7 @@ func TestRotationOfTheSecretsKey(t *testing.T) {
 // told before and after is one.
 func TestRotationOfThePseudonymKey(t *testing.T) {
 	i := newInstallation(t)
-	visit := func(h *house) string { return h.keyCheck.pseudonyms.Of("north", "visit", "VN1") }
+	visit := func(h *house) string { return h.keyCheck.pseudonyms.Pseudonym("north", "visit", "VN1") }
 	before, _ := i.start("ingest", nil)
 	i.await(before, "")
 	if code, said := i.secrets("rewrap", "SVC_PSEUDONYM_KEY", anotherKey); code != 1 || !strings.Contains(said, "belongs into --pseudonym-key-old") {

@@ -242,7 +242,7 @@ func (h *house) admit(senders []mllpSender, p mllp.Peer, messages *ingest.Messag
 			if key, refused = h.validKey(id); refused != nil { // while it waited
 				return nil, refused
 			}
-			ack, fault := messages.Take(ctx, key, message)
+			ack, fault := messages.TakeBody(ctx, key, message)
 			if errors.Is(fault, ingest.ErrForbidden) {
 				fault = fmt.Errorf("%w: %w", mllp.ErrRefused, fault)
 			}

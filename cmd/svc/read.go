@@ -19,7 +19,7 @@ func wireRead(_ context.Context, h *house) error {
 	letters := h.deadLetters()
 	readapi.Mount(h.router, readapi.Config{
 		Charts: charts{h.redis}, Health: pipeline{h, letters}, Shell: h.shell,
-		Site: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
+		LocalSettings: site{h.redis, h.settings.register}, Forecasts: forecasts{h.models(), h.settings.register.Zone},
 	})
 	keys.MountReads(h.router, h.keys())
 	subscribers.MountReads(h.router, h.subscribers())
@@ -94,16 +94,16 @@ type site struct {
 	register *access.Register
 }
 
-// Site implements [readapi.Site].
-func (s site) Site(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
+// LocalSettings implements [readapi.LocalSettings].
+func (s site) LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error) {
 	all, _, err := s.view.Site(ctx, hospital, codes)
 	return all, away(err)
 }
 
-// DecodeState implements [readapi.Site].
+// DecodeState implements [readapi.LocalSettings].
 func (site) DecodeState(encoded string) (acuity.State, error) {
 	return schemas.DecodeState([]byte(encoded))
 }
 
-// Hospital implements [readapi.Site].
+// Hospital implements [readapi.LocalSettings].
 func (s site) Hospital(id string) (access.Hospital, bool) { return s.register.Hospital(id) }

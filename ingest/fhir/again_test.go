@@ -13,8 +13,8 @@ import (
 	"svc/internal/testkit/shift"
 )
 
-// TestFactsAgain writes the facts of each message of the corpus as resources, and
-// wants the same facts of those.
+// TestFactsAgain writes the facts of each message in the corpus as resources, and decodes
+// the same facts from those.
 func TestFactsAgain(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestFactsAgain(t *testing.T) {
 	}
 }
 
-// lines tells events and signals alone.
+// lines describes only events and signals.
 func lines(f *Facts) string {
 	_, text, _ := strings.Cut(told(&Facts{Events: f.Events, Signals: f.Signals}, nil), "conditions 0\n")
 	return text
@@ -64,12 +64,11 @@ func lines(f *Facts) string {
 
 type object = map[string]any
 
-// writer writes facts as resources; those that no resource of its own could say
-// are left out.
+// writer writes facts as resources. It omits facts that no single resource can express.
 type writer struct {
 	zone      *time.Location
 	resources []any
-	left      map[string]bool // by Resource
+	left      map[string]bool // omitted, by Resource
 }
 
 func (w *writer) body(t *testing.T) []byte {
@@ -81,12 +80,12 @@ func (w *writer) body(t *testing.T) []byte {
 	return body
 }
 
-// keep leaves out of the facts what was not written.
+// keep removes from the facts those that were not written.
 func (w *writer) keep(f *Facts) {
 	var events []acuity.Event
 	for _, e := range f.Events {
 		if !w.left[e.Resource] {
-			e.Reasons = 0 // the words are gone
+			e.Reasons = 0 // the words of the reason are gone
 			events = append(events, e)
 		}
 	}
@@ -114,7 +113,7 @@ func (w *writer) facts(f *Facts) {
 	}
 }
 
-// named begins a resource; false if its name is a description of it.
+// named begins a resource; false if its name only describes it.
 func (w *writer) named(resource string) (object, bool) {
 	_, key, _ := strings.Cut(resource, "\x00")
 	if kind, value, ok := strings.Cut(key, "?identifier="); ok {
@@ -292,7 +291,7 @@ func (w *writer) encounter(events []acuity.Event) {
 	w.resources = append(w.resources, r)
 }
 
-// place is a reference to a Location that is contained in r.
+// place returns a reference to a Location that is contained in r.
 func (w *writer) place(r object, l *acuity.Location, n int) object {
 	switch {
 	case l.Room == "":

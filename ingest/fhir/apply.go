@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// apply makes the facts: Encounters first, so that whatever their order the rest
-// finds its visits.
+// apply makes the facts. Encounters come first, so that the other resources find their
+// visits in any order.
 func (d *decoder) apply() {
 	d.identify()
 	statements, visits := len(d.components), 0
@@ -20,7 +20,7 @@ func (d *decoder) apply() {
 		}
 	}
 	d.facts.Signals = make([]acuity.Signal, 0, statements)
-	d.facts.Events = make([]acuity.Event, 0, 2*visits) // admitted, discharged
+	d.facts.Events = make([]acuity.Event, 0, 2*visits) // one admission and one discharge each
 	for n := range d.resources {
 		if r := &d.resources[n]; r.kind == encounterKind && !r.contained {
 			d.count(r, d.encounter)
@@ -45,7 +45,7 @@ func (d *decoder) apply() {
 	}
 }
 
-// count makes the facts of one resource and counts what became of it.
+// count makes the facts of one resource and counts its result.
 func (d *decoder) count(r *resource, facts func(*resource) bool) {
 	applied := false
 	switch {
@@ -62,7 +62,7 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 		d.settle(r.container, r.index, EntryApplied)
 	}
 	if !r.url.empty() && r.deleted {
-		return // an entry without a resource (H13)
+		return // the entry had no resource (H13)
 	}
 	switch {
 	case r.rejected:
@@ -82,7 +82,8 @@ func (d *decoder) count(r *resource, facts func(*resource) bool) {
 	}
 }
 
-// stateOf returns the status of a resource; a deleted one was entered in error (F9).
+// stateOf returns the status of a resource. A deleted one counts as entered in error
+// (F9).
 func (d *decoder) stateOf(r *resource) []byte {
 	if r.deleted {
 		return []byte("entered-in-error")
@@ -93,8 +94,9 @@ func (d *decoder) stateOf(r *resource) []byte {
 	return d.bytes(r.status)
 }
 
-// stateIn returns what the status of a resource means; false if it means nothing:
-// unknown, or one of those that are silent. Any other makes the resource unusable.
+// stateIn returns the meaning of a resource's status. It returns false for a status
+// without one: the code "unknown", or a silent one. Any other status makes the resource
+// unusable.
 func stateIn[S any](d *decoder, r *resource, states map[string]S, silent ...string) (state S, ok bool) {
 	status := string(d.stateOf(r))
 	if r.rejected {
@@ -107,8 +109,8 @@ func stateIn[S any](d *decoder, r *resource, states map[string]S, silent ...stri
 	return state, ok
 }
 
-// signal begins the signal of a resource: whom it is about and which version of
-// what it is. It returns false if it is about nobody; only what is taken back may be.
+// signal starts the signal of a resource: its patient, its identity and version. It
+// returns false if the signal has no patient; only a retraction may lack one.
 func (d *decoder) signal(r *resource, k acuity.SignalKind, status acuity.SignalStatus) (acuity.Signal, bool) {
 	s := acuity.Signal{Kind: k, Status: status, Resource: d.resourceOf(r)}
 	s.Visit = d.visitOf(&r.encounter, r)
@@ -121,8 +123,8 @@ func (d *decoder) signal(r *resource, k acuity.SignalKind, status acuity.SignalS
 	return s, true
 }
 
-// coded gives a signal its codings. It returns false if there is none; only what
-// is taken back may be without.
+// coded adds codings to a signal. It returns false if there are none; only a retraction
+// may lack them.
 func (d *decoder) coded(r *resource, s *acuity.Signal, codings []acuity.Coding, field string) bool {
 	if len(codings) == 0 {
 		if s.Status == acuity.SignalRetracted {

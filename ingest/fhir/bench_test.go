@@ -9,8 +9,8 @@ import (
 
 const benchBytes = 2_000_000
 
-// BenchmarkDecode reads a transaction Bundle of 2 MB to facts; beside it what the
-// standard library takes for the same bytes, and a scan that only checks them.
+// BenchmarkDecode reads a transaction Bundle of 2 MB to facts. It also measures the
+// standard library on the same bytes, and a scan that only checks them.
 func BenchmarkDecode(b *testing.B) {
 	body := shift.Bundle(1, benchBytes)
 	run := func(name string, f func()) {
@@ -23,7 +23,7 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 	o := options()
-	o.Pseudonym = func(_, value string) string { return value } // its cost is that of the pseudonyms
+	o.Pseudonym = func(_, value string) string { return value } // real pseudonyms are measured elsewhere
 	run("facts", func() {
 		if _, fault := Decode(body, o); fault != nil {
 			b.Fatal(fault)
@@ -34,7 +34,7 @@ func BenchmarkDecode(b *testing.B) {
 			b.Fatal("not JSON")
 		}
 	})
-	run("bytes", func() { // the raw speed of looking at each byte
+	run("bytes", func() { // the cost of only looking at each byte
 		n := 0
 		for _, c := range body {
 			if c == '"' {

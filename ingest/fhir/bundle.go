@@ -33,8 +33,8 @@ func (d *decoder) contain(before, after string) int32 {
 	return int32(len(d.containers) - 1) //nolint:gosec // one per Bundle
 }
 
-// top reads an object that is the whole body: a Bundle, a resource, or a list of
-// resources by that name.
+// top reads an object that is the whole body: a Bundle, a resource, or an object with the
+// list "resources".
 func (d *decoder) top() {
 	name := d.typeOf()
 	switch {
@@ -78,7 +78,7 @@ func (d *decoder) untyped() {
 	}
 }
 
-// bundle reads a Bundle that is called path.
+// bundle reads a Bundle with the given path.
 func (d *decoder) bundle(path string, level int) {
 	said := false
 	d.object()
@@ -108,18 +108,18 @@ func (d *decoder) bundle(path string, level int) {
 	}
 }
 
-// bundleTypes are those of FHIR R4.
+// bundleTypes are the Bundle types of FHIR R4.
 var bundleTypes = []string{"document", "message", "transaction", "transaction-response", "batch", "batch-response", "history", "searchset", "collection"}
 
-// bundleType notes the type of the Bundle that the body is, if there is such a type.
+// bundleType records the type of the Bundle that is the body, if that type exists.
 func (d *decoder) bundleType(name span) {
 	if i := slices.Index(bundleTypes, string(d.bytes(name))); i >= 0 {
 		d.facts.Bundle = bundleTypes[i]
 	}
 }
 
-// settle notes what became of an entry of the Bundle that the body is. Of several
-// Bundles in one another the container of the outer one is the first.
+// settle records the result of an entry in the Bundle that is the body. If Bundles are
+// nested, only the outer one counts; its container is the first.
 func (d *decoder) settle(container, index int32, became Entry) {
 	if container == 0 && index >= 0 && int(index) < len(d.entries) {
 		d.entries[index] = max(d.entries[index], became)
@@ -177,7 +177,7 @@ func (d *decoder) entry(c, n int32, level int) {
 			d.resources = append(d.resources, resource{
 				kind: k, deleted: true, container: c, index: n, url: url, updated: modified,
 			})
-		case kindOf(id).applied() && bytes.IndexByte(d.bytes(url), '?') >= 0: // of whatever a search finds
+		case kindOf(id).applied() && bytes.IndexByte(d.bytes(url), '?') >= 0: // the delete names a search, so its targets are unknown
 			d.warn(&resource{container: c, index: n}, "delete_by_search", "")
 		}
 	}
@@ -214,8 +214,8 @@ func (d *decoder) response() (modified span) {
 	return modified
 }
 
-// item reads one element of a list of resources and counts it. It returns the
-// number of the resource; -1 if it is of a kind that is not used.
+// item reads one element of a list of resources and counts it. It returns the number of
+// the resource; -1 if the decoder does not use that kind.
 func (d *decoder) item(c, n int32, level int) int32 {
 	if d.space() != '{' {
 		d.skip()
@@ -233,7 +233,7 @@ func (d *decoder) item(c, n int32, level int) int32 {
 		if at.before != "" || n >= 0 {
 			path = d.path(&r)
 		}
-		d.settle(c, n, EntryApplied) // what is wrong in it is told by its issues
+		d.settle(c, n, EntryApplied) // faults in the resource appear as its issues
 		d.bundle(path, level)
 	case len(name) == 0:
 		d.skip()
@@ -259,8 +259,8 @@ func (d *decoder) useless(c, n int32, code, field string) {
 	}
 }
 
-// cutReference returns type and id of a reference or URL that ends in them; only
-// the id if there is one segment alone.
+// cutReference returns the type and id at the end of a reference or URL. A single segment
+// is only the id.
 func cutReference(b []byte) (name, id []byte) {
 	if i := bytes.IndexAny(b, "?#"); i >= 0 {
 		b = b[:i]

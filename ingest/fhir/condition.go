@@ -27,7 +27,7 @@ func (d *decoder) conditionField(r *resource, key []byte) bool {
 	case "abatementAge", "abatementRange", "abatementString", "abatementBoolean":
 		c := d.space()
 		d.skip()
-		r.abated = r.abated || c != 'f' && c != 'n' // false, null
+		r.abated = r.abated || c != 'f' && c != 'n' // neither false nor null
 	case "recordedDate":
 		r.issued = d.text()
 	default:
@@ -36,7 +36,7 @@ func (d *decoder) conditionField(r *resource, key []byte) bool {
 	return true
 }
 
-// The states of a Condition. A code that is not here makes it unusable.
+// These maps hold the states of a Condition. Another code makes it unusable.
 var (
 	clinicalStates = map[string]acuity.SignalStatus{
 		"active": acuity.SignalActive, "recurrence": acuity.SignalActive, "relapse": acuity.SignalActive,
@@ -45,8 +45,7 @@ var (
 	verificationStates = map[string]acuity.SignalStatus{
 		"": acuity.SignalActive, "confirmed": acuity.SignalActive,
 		"provisional": acuity.SignalActive, "unconfirmed": acuity.SignalActive,
-		// A differential diagnosis does not count, also not one that was
-		// provisional before.
+		// A differential diagnosis does not count, even if it was provisional before.
 		"differential": acuity.SignalRetracted,
 		"refuted":      acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 	}

@@ -19,7 +19,7 @@ var update = flag.Bool("update", false, "write the golden files of the corpus")
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 
-// options show what a pseudonym was made of.
+// options returns Options whose pseudonyms show their values.
 func options() Options {
 	zone, err := time.LoadLocation("America/Chicago")
 	if err != nil {
@@ -36,7 +36,8 @@ func options() Options {
 	}
 }
 
-// TestCorpus reads messages of one oddity each and wants the facts beside them.
+// TestCorpus reads messages with one oddity each and compares the facts with golden
+// files.
 func TestCorpus(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 40 {
@@ -63,7 +64,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// told writes facts for people: what is not said is left out.
+// told describes facts for people. It omits empty fields.
 func told(f *Facts, fault *Fault) string {
 	if fault != nil {
 		return fmt.Sprintf("refused: %s %s\n", fault.Path, fault.Rule)
@@ -137,8 +138,8 @@ func fields(v reflect.Value) string {
 	return b.String()
 }
 
-// What a message says does not depend on white space, nor on the order of the
-// fields in an object, nor on escapes.
+// The meaning of a message does not depend on white space, on the order of fields in an
+// object, or on escapes.
 func TestFormMeansNothing(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -164,7 +165,7 @@ func TestFormMeansNothing(t *testing.T) {
 	}
 }
 
-// forms writes a message in other ways that mean the same.
+// forms writes a message in other ways with the same meaning.
 func forms(t *testing.T, body []byte) map[string][]byte {
 	t.Helper()
 	var compact, wide bytes.Buffer

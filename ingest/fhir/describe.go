@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// describe returns what a resource without a name says, and of whom.
+// describe returns the content and the patient of a resource without a name, as text.
 func (d *decoder) describe(r *resource) string {
 	var b strings.Builder
 	describeThing(d, &b, r)
@@ -16,7 +16,7 @@ func (d *decoder) describe(r *resource) string {
 	return b.String()
 }
 
-// describeThing writes what a resource without a name says, whomever it is about.
+// describeThing writes the content of a resource without a name, but not its patient.
 func describeThing(d *decoder, b *strings.Builder, r *resource) {
 	b.WriteString(kindNames[r.kind])
 	part := func(text []byte) {
@@ -34,9 +34,9 @@ func describeThing(d *decoder, b *strings.Builder, r *resource) {
 	part([]byte(d.sent(&r.medication, medicationKind, r)))
 }
 
-// sent returns what a reference names, as it was sent: what else the body tells of that
-// is in this body alone, and the next statement about the same thing may come without.
-// Only a placeholder, and what is contained, says nothing by itself.
+// sent returns the target of a reference as the sender wrote it. Only a placeholder or a
+// contained resource needs more of the body. Other parts of the body must not count: the
+// next statement about the same thing may come without them.
 func (d *decoder) sent(ref *reference, want kind, from *resource) string {
 	literal := d.bytes(ref.literal)
 	if len(literal) == 0 {
@@ -67,7 +67,7 @@ func (d *decoder) sent(ref *reference, want kind, from *resource) string {
 	return kindNames[want] + "/" + string(id)
 }
 
-// logical returns what a reference names by an identifier; "" if it has none.
+// logical returns the target of a reference by its identifier; "" if it has none.
 func (d *decoder) logical(ref *reference, want kind) string {
 	if value := d.bytes(ref.identifier); len(value) > 0 {
 		return kindNames[want] + "=" + string(value)
@@ -75,8 +75,8 @@ func (d *decoder) logical(ref *reference, want kind) string {
 	return ""
 }
 
-// ownName returns what a resource of the body is called beyond it: by its id, unless it
-// is contained, its identifier, or its codes.
+// ownName returns the name of a resource outside of its body: its id unless it is
+// contained, else its identifier, else its codes.
 func (d *decoder) ownName(r *resource) string {
 	if id := d.idOf(r); len(id) > 0 && !r.contained {
 		return kindNames[r.kind] + "/" + string(id)
@@ -96,8 +96,9 @@ func (d *decoder) ownName(r *resource) string {
 	return b.String()
 }
 
-// resourceOf returns the pseudonym of a resource of this sender. What a statement without
-// a name is about can be called in many ways, so the name of the statement leaves it out.
+// resourceOf returns the pseudonym of a resource within its sender's ids. Senders can
+// refer to the patient in many ways, so the name of a statement without an id leaves the
+// patient out.
 func (d *decoder) resourceOf(r *resource) string {
 	if r.described && r.kind != encounterKind {
 		var b strings.Builder

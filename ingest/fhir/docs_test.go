@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// The codes of issues in docs/fhir.md are those of the code, and the corpus has a
-// message for each.
+// docs/fhir.md has the issue codes of the code, and the corpus has a message for each.
 func TestIssuesAreDocumented(t *testing.T) {
 	read := func(pattern string) string {
 		var b strings.Builder

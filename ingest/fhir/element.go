@@ -1,9 +1,9 @@
 package fhir
 
-// The data types of FHIR, as far as they are used. Each is read where the scanner
-// is; fields that nobody asks for are checked and skipped.
+// These are the FHIR data types that are in use. Each is read at the position of the
+// scanner. Unused fields are checked and skipped.
 
-// concept is a CodeableConcept: its codings are those from first to last.
+// concept is a CodeableConcept: the codings from first to last.
 type concept struct {
 	first, last int32
 	text        span
@@ -11,8 +11,8 @@ type concept struct {
 
 type coding struct{ system, code, display span }
 
-// concept reads a CodeableConcept; also a code alone, as other versions of FHIR
-// have it for states.
+// concept reads a CodeableConcept. It also accepts a single code, which other versions of
+// FHIR have for states.
 func (d *decoder) concept() (c concept) {
 	c.first = int32(len(d.codings)) //nolint:gosec // at most maxStored
 	c.last = c.first
@@ -74,7 +74,7 @@ func (d *decoder) bareCoding() (c coding, ok bool) {
 	return c, true
 }
 
-// conceptList reads a list of concepts and returns where they are.
+// conceptList reads a list of concepts and returns their range.
 func (d *decoder) conceptList(most int) (first, last int32) {
 	first = int32(len(d.concepts)) //nolint:gosec // at most maxStored
 	for l := d.list(); d.next(&l); {
@@ -87,7 +87,7 @@ func (d *decoder) conceptList(most int) (first, last int32) {
 	return first, int32(len(d.concepts)) //nolint:gosec // at most maxStored
 }
 
-// reference is a Reference: literal, logical, or a display alone.
+// reference is a Reference: literal, logical, or only a display.
 type reference struct {
 	literal, identifier, display span
 }
@@ -115,10 +115,10 @@ func (d *decoder) reference() (r reference) {
 	return r
 }
 
-// identifier is an Identifier: its value and what type it is of.
+// identifier is an Identifier: its value and its type.
 type identifier struct {
 	value, kind span
-	old         bool // use
+	old         bool // use is "old"
 }
 
 func (d *decoder) identifier() (id identifier, ok bool) {
@@ -147,8 +147,8 @@ func (d *decoder) identifierList() (first, last int32) {
 	})
 }
 
-// gather reads a list into a store, at most so many of those that read calls good,
-// and returns where they are.
+// gather reads a list into a store and returns the range of the new elements. It keeps
+// those for which read returns true, at most most of them.
 func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (first, last int32) {
 	begin := len(*store)
 	for l := d.list(); d.next(&l); {
@@ -159,11 +159,11 @@ func gather[T any](d *decoder, store *[]T, most int, read func() (T, bool)) (fir
 	return int32(begin), int32(len(*store)) //nolint:gosec // at most maxStored
 }
 
-// firstCode reads a concept of which only the first code counts.
+// firstCode reads a concept and returns its first code.
 func (d *decoder) firstCode() span { return d.firstCoding().code }
 
-// firstCoding reads a concept, or a list of them, of which only the first coding
-// with a code counts, or what there is; also a Coding, or a code alone.
+// firstCoding reads a concept, or a list of them, and returns the first coding with a
+// code. Without one it returns what there is. It also accepts a Coding or a single code.
 func (d *decoder) firstCoding() (c coding) {
 	first := func(one coding) {
 		if c.code.empty() && one != (coding{}) {
@@ -217,7 +217,7 @@ func (d *decoder) period() (p period) {
 	return p
 }
 
-// quantity is a Quantity. The value stays text until it is used.
+// quantity is a Quantity. The value stays text until a rule uses it.
 type quantity struct{ value, comparator, unit, code span }
 
 func (d *decoder) quantity() (q quantity) {
@@ -241,7 +241,7 @@ func (d *decoder) quantity() (q quantity) {
 	return q
 }
 
-// valueKind is which value[x] a value is.
+// valueKind says which value[x] a value is.
 type valueKind uint8
 
 const (
@@ -250,21 +250,22 @@ const (
 	aConcept
 	aText // also a number or a boolean, as written
 	aRange
-	aValue // that no rule reads
+	aValue // a type that no rule reads
 )
 
 // value is a value[x].
 type value struct {
 	kind      valueKind
-	quantity  quantity // of a range the lower end
+	quantity  quantity // for a range, its lower end
 	high      quantity
 	concept   concept
 	text      span
-	absent    bool    // there is a reason for its absence
+	absent    bool    // a reason for the absence is given
 	interpret concept // interpretation[0]
 }
 
-// read reads a field if it is one of a value; else it leaves the field and returns false.
+// read reads a field if it belongs to a value; otherwise it leaves the field and returns
+// false.
 func (v *value) read(d *decoder, key []byte) bool {
 	switch string(key) {
 	case "valueQuantity":
@@ -297,7 +298,7 @@ func (v *value) read(d *decoder, key []byte) bool {
 		return false
 	}
 	if v.kind == aText && v.text.empty() {
-		v.kind = noValue // null, or a mistyped one
+		v.kind = noValue // null, or of a wrong type
 	}
 	return true
 }
@@ -319,7 +320,7 @@ func (v *value) span(d *decoder) {
 	}
 }
 
-// literal reads true or false as it is written.
+// literal reads true or false as written.
 func (d *decoder) literal() span {
 	d.space()
 	from := d.i

@@ -15,7 +15,7 @@ func (d *decoder) encounterField(r *resource, key []byte) bool {
 	case "status":
 		r.status = d.text()
 	case "class":
-		r.class = d.firstCoding() // of a list, as R5 has it, the first
+		r.class = d.firstCoding() // in R5 this is a list, and the first counts
 	case "subject":
 		r.subject = d.reference()
 	case "period":
@@ -55,15 +55,15 @@ func (d *decoder) location() (l location, ok bool) {
 	return l, true
 }
 
-// phase is what the status of an Encounter says about the visit.
+// phase is what the status of an Encounter means for the visit.
 type phase uint8
 
 const (
 	unknownPhase phase = iota
-	planned            // it uses no room
+	planned            // the visit uses no room
 	open
 	finished
-	void // it never was
+	void // the visit never took place
 )
 
 var phases = map[string]phase{
@@ -71,16 +71,16 @@ var phases = map[string]phase{
 	"finished": finished, "cancelled": void, "entered-in-error": void,
 }
 
-// classes are those of HL7 v2 by the codes of v3 ActCode (F11). A letter of table
-// 0004 is taken as it is.
+// classes maps the codes of v3 ActCode to the classes of HL7 v2 (F11). A letter of table
+// 0004 is used as it is.
 var classes = map[string]byte{
 	"IMP": 'I', "ACUTE": 'I', "NONAC": 'I', "EMER": 'E', "PRENC": 'P',
 	"AMB": 'O', "OBSENC": 'O', "SS": 'O', "HH": 'O', "VR": 'O', "FLD": 'O',
 	"I": 'I', "O": 'O', "E": 'E', "P": 'P', "R": 'R', "B": 'B', "N": 'N',
 }
 
-// classNames are how the name of a class begins that is not of v3 ActCode: Epic has
-// numbers of its own with a display, STU2 had words for codes.
+// classNames maps the beginning of a class name, for codes outside of v3 ActCode. Epic
+// has its own numbers with a display; STU2 had words for codes.
 var classNames = []struct {
 	begin string
 	class byte
@@ -88,9 +88,8 @@ var classNames = []struct {
 	{"INPATIENT", 'I'}, {"EMERGENCY", 'E'}, {"NEWBORN", 'N'}, {"OUTPATIENT", 'O'}, {"AMBULATORY", 'O'}, {"OBSERVATION", 'O'},
 }
 
-// encounter makes the events of a version of an Encounter (F1): admitted or
-// registered at the start of its period, moved with each later location,
-// discharged at its end.
+// encounter makes the events of a version of an Encounter (F1): admitted or registered at
+// the start of its period, moved with each later location, discharged at its end.
 func (d *decoder) encounter(r *resource) bool {
 	now, ok := stateIn(d, r, phases)
 	if !ok {
@@ -119,7 +118,7 @@ func (d *decoder) encounter(r *resource) bool {
 	start, precision := d.start(r, &e, now)
 	d.related(r, &e, patient, start)
 	if now == planned {
-		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update places nobody (R5)
+		e.Type, e.At, e.Precision = acuity.A08, start, precision // an update moves nobody (R5)
 		d.happen(r, &e, 0)
 		return true
 	}
@@ -146,8 +145,8 @@ func (d *decoder) encounter(r *resource) bool {
 	return true
 }
 
-// withdraw makes the events of an Encounter that never was. They name the rooms where it
-// says that the patient was: what was said of her there is nobody's.
+// withdraw makes the events of an Encounter that never took place. They name the rooms
+// that it listed: statements about this patient in those rooms belong to nobody.
 func withdraw(d *decoder, r *resource, e *acuity.Event) {
 	e.Void, e.At = true, cmp.Or(e.UpdatedAt, d.ReceivedAt)
 	n := 0
@@ -170,8 +169,8 @@ func withdraw(d *decoder, r *resource, e *acuity.Event) {
 	}
 }
 
-// classOf returns the class of an Encounter: an outpatient if neither its code nor its
-// name tells. 0: it has none.
+// classOf returns the class of an Encounter; 0 if it has none. If neither code nor name
+// is known, it is an outpatient.
 func (d *decoder) classOf(r *resource) byte {
 	code, name := d.bytes(r.class.code), d.bytes(r.class.display)
 	if len(code) == 0 && len(name) == 0 {
@@ -192,7 +191,8 @@ func (d *decoder) classOf(r *resource) byte {
 	return 'O'
 }
 
-// classify reads what kind of patient it is.
+// classify sets the patient class, the service and the other facts on the kind of
+// patient.
 func (d *decoder) classify(r *resource, e *acuity.Event) {
 	e.Class = d.classOf(r)
 	e.Service = d.serviceOf(&r.service)
@@ -209,7 +209,8 @@ func (d *decoder) classify(r *resource, e *acuity.Event) {
 	e.Reasons = acuity.ParseReasons(reasons.String())
 }
 
-// start returns when the Encounter began. What is planned for later is known now.
+// start returns when the Encounter began. A planned one becomes known now, before it
+// begins.
 func (d *decoder) start(r *resource, e *acuity.Event, now phase) (acuity.Instant, acuity.Precision) {
 	at, _, ok := d.instant(r.during.start)
 	switch {
@@ -223,17 +224,17 @@ func (d *decoder) start(r *resource, e *acuity.Event, now phase) (acuity.Instant
 	return d.instead(r, e, "period.start")
 }
 
-// instead returns the time that stands for one that is missing: that of the
-// version, else now (F1).
+// instead returns the substitute for a missing time: the time of the version, else now
+// (F1).
 func (d *decoder) instead(r *resource, e *acuity.Event, field string) (acuity.Instant, acuity.Precision) {
 	d.warn(r, "event_time_missing", field)
 	return cmp.Or(e.UpdatedAt, d.ReceivedAt), acuity.Millisecond
 }
 
-// newbornDays: who is younger is a newborn (clinical-input 4).
+// newbornDays: a younger patient is a newborn (clinical-input 4).
 const newbornDays = 28
 
-// related finds out whether the patient is a newborn, and whose (F12).
+// related finds out whether the patient is a newborn, and who the mother is (F12).
 func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acuity.Instant) {
 	if patient >= 0 {
 		p := &d.resources[patient]
@@ -249,11 +250,11 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	if !ok {
 		return
 	}
-	if t.at < 0 { // when it is told, whose it is says whether she is the mother
+	if t.at < 0 { // the other message will say whose Encounter it is, and so whether that is the mother
 		e.MotherVisit = d.visitOf(&r.partOf, r)
 		return
 	}
-	// The Encounter of another patient that this one is a part of is the mother's.
+	// An Encounter of another patient that contains this one is the mother's.
 	whole := &d.resources[t.at]
 	mother, _, _ := d.patientOf(&whole.subject, whole)
 	if visit := d.visit(whole); mother != "" && mother != e.Patient && visit != e.Visit {
@@ -261,8 +262,8 @@ func (d *decoder) related(r *resource, e *acuity.Event, patient int32, start acu
 	}
 }
 
-// birthOrder returns the order of a multiple birth, a digit from 1 on; "" if a Patient
-// says none.
+// birthOrder returns the order in a multiple birth, a digit from 1; "" if the Patient has
+// none.
 func (d *decoder) birthOrder(r *resource) string {
 	if order := d.bytes(r.multiple); len(order) == 1 && order[0] >= '1' && order[0] <= '9' {
 		return string(order)
@@ -270,17 +271,17 @@ func (d *decoder) birthOrder(r *resource) string {
 	return ""
 }
 
-// newborn reports whether a Patient is one at a time.
+// newborn reports whether a Patient is a newborn at an instant.
 func (d *decoder) newborn(r *resource, at acuity.Instant) bool {
 	born, precision, ok := d.instant(r.birth)
 	age := at.Sub(born)
 	return ok && precision <= acuity.Day && age > -24*time.Hour && age < newbornDays*24*time.Hour
 }
 
-// happen adds an event to the facts. Its identity is that of the version of the
-// resource and what it says: the same version again is a duplicate.
+// happen adds an event to the facts. Its identity consists of the version of the resource
+// and the content of the event, so the same version again is a duplicate.
 func (d *decoder) happen(r *resource, e *acuity.Event, n int) {
-	version := cmp.Or(e.UpdatedAt, d.ReceivedAt) // of two without a time the later arrival is the later one
+	version := cmp.Or(e.UpdatedAt, d.ReceivedAt) // without times, the later arrival counts as the later version
 	k := d.id[:0]
 	k = append(k, "fhir\x00"...)
 	for _, number := range []int64{

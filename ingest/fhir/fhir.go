@@ -1,12 +1,11 @@
-// Package fhir turns FHIR R4 resources into facts: Encounters into ADT events,
-// Conditions, Observations and MedicationAdministrations into signals, Medications,
-// Locations and Patients into what those name.
+// Package fhir turns FHIR R4 resources into facts. Encounters become ADT events.
+// Conditions, Observations and MedicationAdministrations become signals. Medications,
+// Locations and Patients become the facts that references name.
 //
-// It takes any Bundle, one resource, an array of them, or {"resources": […]}. The
-// bytes are read once, and only what is used becomes a value: no name, birth date,
-// address or narrative is ever decoded. What is wrong with one resource is an
-// [Issue] of that resource and touches no other; a fault of syntax, wherever it
-// is, is a [Fault] of the whole.
+// It accepts any Bundle, one resource, an array of them, or {"resources": […]}. It reads
+// the bytes once, and only used fields become values: no name, birth date, address or
+// narrative is ever decoded. A fault in one resource is an [Issue] of that resource and
+// affects no other. A syntax error, wherever it is, is a [Fault] of the whole body.
 package fhir
 
 import (
@@ -20,79 +19,79 @@ import (
 	"svc/acuity"
 )
 
-// Options is what a body does not say about itself.
+// Options are what the decoder must know and a body does not say itself.
 type Options struct {
-	// Pseudonym makes the keyed pseudonym of a value. Values of different
-	// kinds never get the same one.
+	// Pseudonym makes the keyed pseudonym of a value. Values of different kinds never
+	// share a pseudonym.
 	Pseudonym  func(kind, value string) string
-	Zone       *time.Location // of the hospital, for times without an offset
+	Zone       *time.Location // zone of the hospital, for times without an offset
 	ReceivedAt acuity.Instant
-	Source     string // whose ids the ids of resources are: lineage of the API key (clinical-decisions F6)
+	Source     string // lineage of the API key; resource ids are unique within it (clinical-decisions F6)
 }
 
-// Facts is what a body says.
+// Facts is the content of a body.
 type Facts struct {
-	Events  []acuity.Event  // of Encounters, in the order of the body
-	Places  []string        // of the Encounter that each event is of, as in an Issue
-	Signals []acuity.Signal // of Conditions, Observations, MedicationAdministrations
+	Events  []acuity.Event  // from Encounters, in the order of the body
+	Places  []string        // for each event the path of its Encounter, as in an Issue
+	Signals []acuity.Signal // from Conditions, Observations, MedicationAdministrations
 
-	Referents []acuity.Referent // Medications and Locations, which others name
+	Referents []acuity.Referent // Medications, Locations and Patients, which references name
 
-	Received, Applied, Ignored, Rejected int // resources; the first is the sum of the others
-	Encounters, Measurements, Conditions int // among the applied ones; a measurement is an Observation or MedicationAdministration
+	Received, Applied, Ignored, Rejected int // numbers of resources; the first is the sum of the others
+	Encounters, Measurements, Conditions int // numbers among the applied ones; a measurement is an Observation or MedicationAdministration
 
 	Issues []Issue
 
-	// origins are the resources that the events and the signals were made from.
+	// origins are the resources from which events and signals were made.
 	eventOrigins, signalOrigins []origin
 	containers                  []container
 	refused                     map[origin]bool
 
-	// Bundle is the type of the Bundle that the body is; "": it is none, or says none.
-	// Entries tells what became of each of its entries.
+	// Bundle is the type of the Bundle that is the body; "" if the body is none, or has
+	// no type. Entries holds the result of each of its entries.
 	Bundle  string
 	Entries []Entry
 }
 
-// Entry is what became of one entry of a Bundle.
+// Entry is the result of one entry of a Bundle.
 type Entry uint8
 
-// The fates of an entry. Nothing is used of an ignored one: it is of another type, or
-// has no resource.
+// These are the results of an entry. Nothing of an ignored entry is used: it has another
+// type, or no resource.
 const (
 	EntryIgnored Entry = iota
 	EntryApplied
 	EntryRejected
 )
 
-// Issue is something about one resource that its sender should know.
+// Issue is a note about one resource for its sender.
 type Issue struct {
 	Severity   string // error: the resource was rejected; warning; information
 	Code       string // stable
-	Expression string // where, as in FHIRPath: Bundle.entry[3].resource.code
+	Expression string // a path as in FHIRPath: Bundle.entry[3].resource.code
 }
 
-// The severities.
+// These are the severities.
 const (
 	severityError       = "error"
 	severityWarning     = "warning"
 	severityInformation = "information"
 )
 
-// Fault is why a body was refused as a whole: it holds no value of it.
+// Fault is why a body was refused as a whole. It holds no value of the body.
 type Fault struct {
 	Path, Rule string
-	TooLarge   bool // it has more than is taken at once
+	TooLarge   bool // the body exceeds a bound
 }
 
 func (f *Fault) Error() string { return "fhir: " + f.Rule + " at " + f.Path }
 
-// The bounds of one body. What is beyond them within a resource is left out, with
-// an issue.
+// These constants bound one body. What exceeds them within a resource is omitted, with an
+// issue.
 const (
-	MaxResources  = 5_000   // of the kinds that are used
-	MaxFacts      = 5_000   // that they make: an Encounter has events, an Observation components
-	maxStored     = 100_000 // codings, identifiers, components, locations together
+	MaxResources  = 5_000   // of the used kinds
+	MaxFacts      = 5_000   // facts made from resources: an Encounter has events, an Observation components
+	maxStored     = 100_000 // codings, identifiers, components and locations together
 	maxIssues     = 1_000
 	maxCodings    = 20  // of one concept
 	maxComponents = 100 // of one Observation
@@ -100,20 +99,20 @@ const (
 	maxIdentifier = 20  // of one resource
 	maxContained  = 50  // in one resource
 	maxReasons    = 20  // of one Encounter
-	maxNested     = 2   // Bundles in one another, or in a list
-	maxItems      = 50  // of a list of parts of a Medication
+	maxNested     = 2   // Bundles inside each other, or in a list
+	maxItems      = 50  // in a list of parts of a Medication
 )
 
-// The lengths in bytes of what is kept.
+// These constants bound stored text, in bytes.
 const (
 	maxCode    = 64
 	maxPlace   = 80
 	maxService = 40
 	maxID      = 256
-	maxText    = 2000 // of a text before it is reduced
+	maxText    = 2000 // of a text before its reduction
 )
 
-// Decode reads a body. It returns a [Fault] if the body as a whole cannot be used.
+// Decode reads a body. It returns a [Fault] if the whole body cannot be used.
 func Decode(body []byte, o Options) (*Facts, *Fault) {
 	if len(body) > math.MaxInt32 {
 		return nil, &Fault{Rule: "maxLength", TooLarge: true}
@@ -133,8 +132,8 @@ func Decode(body []byte, o Options) (*Facts, *Fault) {
 	return &d.facts, nil
 }
 
-// decoder reads one body: first all resources, then, when all that they refer to
-// is known, the facts.
+// decoder reads one body: first all resources and then, when all references can be
+// followed, the facts.
 type decoder struct {
 	scanner
 	Options
@@ -142,18 +141,18 @@ type decoder struct {
 	refused *Fault
 	issues  []placedIssue
 
-	entries []Entry // of the Bundle that the body is
+	entries []Entry // entries of the Bundle that is the body
 
-	id     []byte // of the event that is made
-	digest []byte // of the body, once it was asked for
+	id     []byte // identity of the event in the making
+	digest []byte // digest of the body, computed at first use
 
 	*stores
 	index
 	words
 }
 
-// refuse notes why the body cannot be used. It is read on, for a fault of syntax is
-// told before all others, unless it is too large.
+// refuse records why the body cannot be used. Reading goes on, because a syntax error
+// takes precedence; it stops if the body is too large.
 func (d *decoder) refuse(f Fault) {
 	if d.refused == nil {
 		d.refused = &f
@@ -163,7 +162,7 @@ func (d *decoder) refuse(f Fault) {
 	}
 }
 
-// full reports whether lists have grown to the bound; then the body is refused.
+// full reports whether the lists have reached their bound; then the body is refused.
 func (d *decoder) full() bool {
 	if d.stored() < maxStored {
 		return false
@@ -172,13 +171,13 @@ func (d *decoder) full() bool {
 	return true
 }
 
-// placedIssue is an issue with the place of its resource in the body.
+// placedIssue is an issue with the position of its resource in the body.
 type placedIssue struct {
 	Issue
 	container, index int32
 }
 
-// issue notes something about a resource; field is the path within it.
+// issue adds an issue of a resource; field is the path within it.
 func (d *decoder) issue(r *resource, severity, code, field string) {
 	if len(d.issues) == maxIssues {
 		return
@@ -192,7 +191,7 @@ func (d *decoder) issue(r *resource, severity, code, field string) {
 	}
 }
 
-// report brings the issues into the order of the body.
+// report sorts the issues into the order of the body.
 func (d *decoder) report() {
 	slices.SortStableFunc(d.issues, func(a, b placedIssue) int {
 		return cmp.Or(cmp.Compare(a.container, b.container), cmp.Compare(a.index, b.index))
@@ -202,7 +201,7 @@ func (d *decoder) report() {
 	}
 }
 
-// reject notes why a resource cannot be used.
+// reject adds the issue for which a resource cannot be used.
 func (d *decoder) reject(r *resource, code, field string) {
 	r.rejected = true
 	d.issue(r, severityError, code, field)

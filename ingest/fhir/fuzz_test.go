@@ -11,8 +11,8 @@ import (
 	"svc/acuity"
 )
 
-// FuzzDecode wants of any bytes: no panic, the same facts twice, nothing beyond the
-// bounds, and a refusal of all that is not JSON.
+// FuzzDecode: any bytes cause no panic, give the same facts twice, and exceed no bound.
+// Text that is not JSON is refused.
 func FuzzDecode(f *testing.F) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) == 0 {
@@ -45,7 +45,7 @@ type failer interface {
 	Errorf(format string, args ...any)
 }
 
-// check holds facts against the bounds.
+// check compares facts with the bounds.
 func check(t failer, f *Facts, size int) {
 	t.Helper()
 	named := f.Applied - f.Encounters - f.Measurements - f.Conditions // a Medication may have two names
@@ -55,7 +55,7 @@ func check(t failer, f *Facts, size int) {
 	if len(f.Events) != len(f.Places) || len(f.Issues) > maxIssues {
 		t.Errorf("%d events, %d places, %d issues", len(f.Events), len(f.Places), len(f.Issues))
 	}
-	// Each fact was written with at least a bracket or two.
+	// Each fact needs at least a bracket or two in the body.
 	if facts := len(f.Events) + len(f.Signals); facts > 4+size/4 {
 		t.Errorf("%d facts of %d bytes", facts, size)
 	}

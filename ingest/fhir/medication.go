@@ -82,8 +82,8 @@ func (d *decoder) administration(r *resource) bool {
 	if s.StartedAt == 0 {
 		s.StartedAt = at
 	}
-	// Of one that runs the effective time is its start; of one that ended its
-	// end, as far as it is known.
+	// The effective time of a running administration is its start. For an ended one it is
+	// the end, if that is known.
 	s.ObservedAt = s.StartedAt
 	if status == acuity.SignalEnded {
 		end := d.time(r, r.during.end, "effective.end")
@@ -101,7 +101,7 @@ func (d *decoder) administration(r *resource) bool {
 	return true
 }
 
-// medicine returns the codings of what is given.
+// medicine returns the codings of the given medication.
 func (d *decoder) medicine(r *resource) []acuity.Coding {
 	codings := d.codes(nil, r, &r.code, "medication")
 	if r.medication.empty() && r.medication.display.empty() {
@@ -114,8 +114,8 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	if r.deleted {
 		return codings
 	}
-	// It is in no message of now: its name stands for it until it comes, or is a
-	// code of the hospital, which can be mapped.
+	// This body does not have the Medication. Its name stands for it until it comes. The
+	// name may also be a code of the hospital, which can be mapped.
 	if found && len(codings) == 0 {
 		codings = append(codings, d.elsewhere(r, &t, "medication")...)
 	}
@@ -125,7 +125,7 @@ func (d *decoder) medicine(r *resource) []acuity.Coding {
 	return codings
 }
 
-// elsewhere returns the name of a Medication that another message tells.
+// elsewhere returns the name of a Medication that comes in another message.
 func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Coding {
 	d.warn(r, "reference_unresolved", field)
 	code := cmp.Or(t.name, t.logical)
@@ -135,9 +135,9 @@ func (d *decoder) elsewhere(r *resource, t *target, field string) []acuity.Codin
 	return d.add(nil, acuity.Coding{System: acuity.SystemLocal, Code: code})
 }
 
-// product adds the codings of a Medication and of what is in it. What is in a
-// mixture is named with all that is in it, so that no rule takes a part for the
-// whole: epinephrine in lidocaine is no drip.
+// product adds the codings of a Medication and of its ingredients. An ingredient of a
+// mixture is named with all the others, so that no rule takes a part for the whole:
+// epinephrine in lidocaine is no drip.
 func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acuity.Coding {
 	code, inside := "medication", "medication"
 	if r == m {
@@ -145,7 +145,7 @@ func (d *decoder) product(dst []acuity.Coding, r, m *resource, deep bool) []acui
 	}
 	dst = d.codes(dst, r, &m.code, code)
 	var parts []acuity.Coding
-	var names []string // of what is in it; of what another message tells a word
+	var names []string // names of the ingredients; a placeholder for one that comes in another message
 	for i := range d.ingredients[m.firstIngredient:m.lastIngredient] {
 		in := &d.ingredients[m.firstIngredient:m.lastIngredient][i]
 		if in.inactive {

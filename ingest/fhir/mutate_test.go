@@ -12,8 +12,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestMutatedMessages changes messages of the corpus as no specification allows:
-// values swapped between fields, fields gone, doubled, moved, of other types.
+// TestMutatedMessages changes messages of the corpus in ways that no specification
+// allows. It swaps values between fields, and removes, doubles, moves and retypes fields.
 func TestMutatedMessages(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil {
@@ -93,7 +93,7 @@ func (p node) get() any {
 	if m, ok := p.in.(map[string]any); ok {
 		return m[p.key]
 	}
-	list, _ := p.in.([]any) //nolint:errcheck // it is one or the other
+	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is no object
 	return list[p.n]
 }
 
@@ -102,7 +102,7 @@ func (p node) set(v any) {
 		m[p.key] = v
 		return
 	}
-	list, _ := p.in.([]any) //nolint:errcheck // it is one or the other
+	list, _ := p.in.([]any) //nolint:errcheck // it is a list if it is no object
 	list[p.n] = v
 }
 

@@ -55,8 +55,8 @@ var observationStates = map[string]acuity.SignalStatus{
 	"cancelled": acuity.SignalRetracted, "entered-in-error": acuity.SignalRetracted,
 }
 
-// observation makes the signals of an Observation: one of itself, unless it only
-// holds its components together, and one of each component.
+// observation makes the signals of an Observation: one for each component, and one for
+// itself unless it only groups its components.
 func (d *decoder) observation(r *resource) bool {
 	status, ok := stateIn(d, r, observationStates, "registered")
 	if !ok {
@@ -100,8 +100,8 @@ func (d *decoder) observation(r *resource) bool {
 	return said
 }
 
-// measure gives a signal its value and says it. One whose value is absent for a
-// reason was not measured: it takes back what was said of it before.
+// measure gives a signal its value and adds it to the facts. A value that is absent for a
+// reason was not measured, so the signal retracts an earlier one.
 func (d *decoder) measure(r *resource, s *acuity.Signal, v *value, field string) {
 	if s.Status == acuity.SignalActive {
 		if v.kind == noValue && v.absent {
@@ -112,8 +112,8 @@ func (d *decoder) measure(r *resource, s *acuity.Signal, v *value, field string)
 	d.say(r, *s)
 }
 
-// effective returns when something was observed: of a period its end, unless that
-// is still to come.
+// effective returns when the observation was made. For a period it is the end, unless
+// that is in the future.
 func (d *decoder) effective(r *resource) acuity.Instant {
 	if at := d.time(r, r.at, "effective"); at != 0 {
 		return at

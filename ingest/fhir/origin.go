@@ -2,7 +2,7 @@ package fhir
 
 import "strconv"
 
-// origin is where the resource is that a fact was made from.
+// origin is the position of the resource from which a fact was made.
 type origin struct {
 	kind             kind
 	container, index int32
@@ -10,7 +10,7 @@ type origin struct {
 
 func originOf(r *resource) origin { return origin{r.kind, r.container, r.index} }
 
-// path returns where the resource is, as FHIRPath says it.
+// path returns the position of the resource as FHIRPath.
 func (o origin) path(containers []container) string {
 	if o.index < 0 {
 		return kindNames[o.kind]
@@ -19,8 +19,8 @@ func (o origin) path(containers []container) string {
 	return c.before + "[" + strconv.Itoa(int(o.index)) + "]" + c.after
 }
 
-// PlaceOfSignal returns the resource that a signal was made from, as in an Issue; "" if
-// there is no such signal.
+// PlaceOfSignal returns the path of the resource of a signal, as in an Issue; "" if there
+// is no such signal.
 func (f *Facts) PlaceOfSignal(i int) string {
 	if i >= len(f.signalOrigins) {
 		return ""
@@ -28,15 +28,15 @@ func (f *Facts) PlaceOfSignal(i int) string {
 	return f.signalOrigins[i].path(f.containers)
 }
 
-// RefuseEvent counts the resource of an event as rejected: whoever keeps the facts had
-// no room for it.
+// RefuseEvent counts the resource of an event as rejected, because its facts exceed a
+// limit of the hospital.
 func (f *Facts) RefuseEvent(i int, code string) {
 	if i < len(f.eventOrigins) {
 		f.refuse(f.eventOrigins[i], code)
 	}
 }
 
-// RefuseSignal is RefuseEvent for the resource of a signal.
+// RefuseSignal does the same as RefuseEvent for the resource of a signal.
 func (f *Facts) RefuseSignal(i int, code string) {
 	if i < len(f.signalOrigins) {
 		f.refuse(f.signalOrigins[i], code)

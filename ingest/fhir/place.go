@@ -8,14 +8,14 @@ import (
 	"svc/acuity"
 )
 
-// move is a place that the patient comes to.
+// move is a place to which the patient moves.
 type move struct {
 	at        acuity.Instant
 	precision acuity.Precision
 	place     acuity.Location
 }
 
-// stay is a location of an Encounter, read.
+// stay is a decoded location of an Encounter.
 type stay struct {
 	move
 	end      acuity.Instant
@@ -24,20 +24,20 @@ type stay struct {
 	level    string // physical type, if it is known
 }
 
-// isBed reports whether it is a bed of which nothing tells the room.
+// isBed reports whether the location is a bed with an unknown room.
 func (s stay) isBed() bool { return s.level == "bd" && s.place.Bed == "" }
 
-// standing is how much a location claims to be where the patient is now (F10).
+// standing says how strongly a location claims to be the present one (F10).
 type standing uint8
 
 const (
 	left      standing = iota // completed, or with an end
 	openEnded                 // without an end
-	active                    // it says so
+	active                    // its status says so
 )
 
-// moves returns the places of an Encounter in the order of time, the first of them
-// at its start; a single one without a place if none is known (F2).
+// moves returns the places of an Encounter in order of time, the first at its start. If
+// no place is known, it returns a single move without a place (F2).
 func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []move {
 	stays, ward := d.stays(r)
 	if len(stays) == 0 {
@@ -50,18 +50,18 @@ func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []mo
 			now, at = s, i
 		}
 	}
-	if now.at == 0 && len(stays) > 1 { // its time is not said: it is the newest
+	if now.at == 0 && len(stays) > 1 { // it has no time, so it is the newest
 		now.at, now.precision = d.instead(r, e, "location.period.start")
 	}
 	now.at = max(now.at, start)
 	now.current = true
 	stays[at] = now
-	// Of the others only those tell something that say when.
+	// The other locations count only if they have a time.
 	stays = slices.DeleteFunc(stays, func(s stay) bool { return s.at == 0 })
 	slices.SortStableFunc(stays, func(a, b stay) int { return cmp.Compare(max(a.at, start), max(b.at, start)) })
 	moves := make([]move, 0, len(stays))
-	passed := false          // now
-	var here acuity.Location // of now
+	passed := false          // the present location was reached
+	var here acuity.Location // the present location
 	for i, s := range stays {
 		s.at = max(s.at, start)
 		if s.place.PointOfCare == "" {
@@ -83,8 +83,8 @@ func (d *decoder) moves(r *resource, e *acuity.Event, start acuity.Instant) []mo
 	return moves
 }
 
-// stays reads the locations of an Encounter at which the patient is or was, and
-// the ward if one is named beside the rooms.
+// stays reads the present and former locations of an Encounter. It also returns the ward,
+// if the Encounter lists one beside the rooms.
 func (d *decoder) stays(r *resource) (stays []stay, ward string) {
 	for i := range d.locations[r.firstLocation:r.lastLocation] {
 		l := &d.locations[r.firstLocation:r.lastLocation][i]
@@ -117,8 +117,8 @@ func (d *decoder) stays(r *resource) (stays []stay, ward string) {
 	return withRooms(stays), ward
 }
 
-// withRooms leaves out each bed of which the room is named beside it, for the same
-// time: a server may list the levels of one place, and the bed is in that room.
+// withRooms drops each bed whose room is listed for the same time. A server may list each
+// level of one place, and the bed is in that room.
 func withRooms(stays []stay) []stay {
 	if !slices.ContainsFunc(stays, stay.isBed) {
 		return stays
@@ -131,18 +131,18 @@ func withRooms(stays []stay) []stay {
 	})
 }
 
-// wards are physical types (HL7 location-physical-type) that hold rooms.
+// wards are the physical types (HL7 location-physical-type) that contain rooms.
 var wards = map[string]bool{
 	"si": true, "bu": true, "wi": true, "wa": true, "lvl": true, "area": true, "jdn": true, "rd": true,
 }
 
-// maxAbove is how far up a Location is looked for its room and its ward.
+// maxAbove is how many levels up from a Location the decoder looks for room and ward.
 const maxAbove = 4
 
-// place reads where a location is: what it is called here, else what the Location
-// is called, else its number. A bed is a part of its room (clinical-input 3). A
-// Location of another message is named, for what that tells, or will tell. The level
-// is the physical type that is said of it.
+// place reads a location. Its name is the one given here, else that of the Location, else
+// its number. A bed is a part of its room (clinical-input 3). A Location of another
+// message is referred to by name, because that message may come before or after. level is
+// the physical type of the location.
 func (d *decoder) place(r *resource, l *location) (place acuity.Location, level string, ok bool) {
 	name := d.placeName(r, l.place.display)
 	physical := string(d.bytes(l.physical))
@@ -181,8 +181,8 @@ func (d *decoder) place(r *resource, l *location) (place acuity.Location, level 
 	return place, physical, true
 }
 
-// nameElsewhere returns how a place names a Location that is not in the body; "" if
-// the name is too long.
+// nameElsewhere returns the name in a place for a Location outside of the body; "" if
+// that is too long.
 func nameElsewhere(t *target) string {
 	name := acuity.LocationName + cmp.Or(strings.TrimPrefix(t.name, acuity.LocationName), t.logical)
 	if len(name) > maxPlace {
@@ -191,8 +191,8 @@ func nameElsewhere(t *target) string {
 	return name
 }
 
-// within returns the place of a name that a Location, if there is one, is of: with
-// the room that a bed is in, and the ward that has it.
+// within returns the place with a name. If its Location is known, the place has the room
+// of a bed, and the ward.
 func (d *decoder) within(where *resource, name, physical string) acuity.Location {
 	if wards[physical] {
 		return acuity.Location{PointOfCare: name}
@@ -207,7 +207,7 @@ func (d *decoder) within(where *resource, name, physical string) acuity.Location
 		}
 		t, found := d.follow(&where.partOf, locationKind, where)
 		if !found {
-			// Of what has no Location of its own the name is all that there is.
+			// For a place without a Location the name is all that is known.
 			place.PointOfCare = cmp.Or(place.PointOfCare, d.placeName(where, where.partOf.display))
 			break
 		}
@@ -228,7 +228,7 @@ func (d *decoder) within(where *resource, name, physical string) acuity.Location
 	return place
 }
 
-// above notes what a place is a part of that is not in the body: a bed perhaps of
+// above records that a place is part of a Location outside of the body: for a bed perhaps
 // its room.
 func (*decoder) above(place *acuity.Location, elsewhere, name, physical string) {
 	switch {

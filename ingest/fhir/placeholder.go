@@ -6,7 +6,7 @@ import (
 	"encoding/hex"
 )
 
-// placeholder returns the UUID or OID of a URN; nil if it is none.
+// placeholder returns the UUID or OID of a URN; nil for any other text.
 func placeholder(url []byte) []byte {
 	for _, scheme := range []string{"urn:uuid:", "urn:oid:"} {
 		if bytes.HasPrefix(url, []byte(scheme)) {
@@ -16,9 +16,9 @@ func placeholder(url []byte) []byte {
 	return nil
 }
 
-// isUnique reports whether a placeholder is what its scheme promises: a UUID, or an OID
-// with an arc of its own. Many senders write urn:uuid:patient or urn:uuid:1 in each
-// body, for another patient each time.
+// isUnique reports whether a placeholder keeps the promise of its scheme: a real UUID, or
+// an OID with an arc of its own. Many senders write urn:uuid:patient or urn:uuid:1 in
+// each body, for another patient each time.
 func isUnique(urn []byte) bool {
 	if bytes.Count(urn, []byte{'.'}) >= 3 {
 		return len(bytes.Trim(urn, ".0123456789")) == 0
@@ -41,8 +41,9 @@ func isUnique(urn []byte) bool {
 	return true
 }
 
-// hereOnly makes the name of a placeholder that may mean another resource in the next
-// body: with the digest of this one, so that the same body again means the same.
+// hereOnly returns the name of a placeholder that may mean another resource in the next
+// body. It includes the digest of this body, so that repeating the body has the same
+// meaning.
 func (d *decoder) hereOnly(urn []byte) []byte {
 	if d.digest == nil {
 		sum := sha256.Sum256(d.b)

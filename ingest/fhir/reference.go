@@ -7,32 +7,32 @@ import (
 	"svc/ingest/hl7"
 )
 
-// KindResource is the kind of the pseudonyms of resources; visits and patients
-// have those of all feeds.
+// KindResource is the kind of resource pseudonyms. Visits and patients have the kinds
+// that all feeds share.
 const KindResource = "resource"
 
-// index finds resources of the body.
+// index finds the resources of the body.
 type index struct {
 	keys map[string]int32 // by key
-	urls map[string]int32 // by fullUrl, of those that are referred to
+	urls map[string]int32 // by fullUrl, only of resources that are referred to
 
-	visits   map[string]string     // pseudonyms by the text of a reference
-	patients map[string][2]string  // by number and by reference
-	targets  [len(kindNames)]cache // what references lead to, by their text
+	visits   map[string]string     // pseudonyms, by the text of a reference
+	patients map[string][2]string  // pseudonyms by number and by reference
+	targets  [len(kindNames)]cache // targets of references, by their text
 }
 
 type cache map[string]target
 
-// target is what a reference leads to: a resource of the body, by its number, or
-// the name or number that it has elsewhere.
+// target is what a reference leads to: the number of a resource in the body, or the name
+// or number of a resource outside of it.
 type target struct {
 	at      int32  // -1: not in the body
-	name    string // "Encounter/55", if it is a literal one
+	name    string // "Encounter/55" for a literal reference
 	logical string // the value of an identifier
 }
 
-// identify finds out which resources are the same, and which of their versions
-// counts (F9): the one updated last, else the last in the body.
+// identify finds the versions of each resource and the one that counts (F9): the last
+// updated, else the last in the body.
 func (d *decoder) identify() {
 	d.keys = make(map[string]int32, len(d.resources))
 	d.urls = map[string]int32{}
@@ -51,7 +51,7 @@ func (d *decoder) identify() {
 			}
 		}
 	}
-	// What has no name is known by what it is about; that may be named by now.
+	// A resource without a name is known by its subject, which may have a name by now.
 	for n := range d.resources {
 		if r := &d.resources[n]; r.key == "" && !r.contained && !r.rejected {
 			r.key, r.described = d.describe(r), true
@@ -60,7 +60,7 @@ func (d *decoder) identify() {
 	}
 }
 
-// version settles which of two resources of one key counts.
+// version decides which of two resources with one key counts.
 func (d *decoder) version(r *resource, n int32) {
 	other, twice := d.keys[r.key]
 	if !twice {
@@ -76,15 +76,15 @@ func (d *decoder) version(r *resource, n int32) {
 	d.keys[r.key] = n
 }
 
-// older reports whether both versions say when they are of, and a is before b.
+// older reports whether both versions have a time and that of a is earlier.
 func (d *decoder) older(a, b *resource) bool {
 	x, _, okX := d.instant(a.updated)
 	y, _, okY := d.instant(b.updated)
 	return okX && okY && x < y
 }
 
-// keyOf returns what identifies a resource among those of its sender (F6): id, which
-// may be in its address, else first identifier, else address; "" if it has none.
+// keyOf returns what identifies a resource for its sender (F6): the id, also one in its
+// address, else the first identifier, else the address; "" if it has none.
 func (d *decoder) keyOf(r *resource) string {
 	if id := d.idOf(r); len(id) > 0 {
 		return kindNames[r.kind] + "/" + string(id)
@@ -98,14 +98,14 @@ func (d *decoder) keyOf(r *resource) string {
 	return ""
 }
 
-// nameOf returns what references call a resource; "" if they cannot. What has no id
-// yet is called by the placeholder that stands for it in the body.
+// nameOf returns the name that references use for a resource; "" if they cannot name it.
+// A resource without an id has the name of its placeholder in the body.
 func (d *decoder) nameOf(r *resource) string {
 	id := d.idOf(r)
 	if len(id) == 0 {
 		if id = placeholder(d.bytes(r.fullURL)); len(id) > 0 && !isUnique(id) {
 			if r.kind == encounterKind {
-				return "" // its key tells what it is about, in the next body too
+				return "" // its key describes it, also in the next body
 			}
 			id = d.hereOnly(id)
 		}
@@ -116,7 +116,7 @@ func (d *decoder) nameOf(r *resource) string {
 	return kindNames[r.kind] + "/" + string(id)
 }
 
-// idOf returns the id of a resource; if it has none, the end of its address.
+// idOf returns the id of a resource, else the end of its address.
 func (d *decoder) idOf(r *resource) []byte {
 	if !r.id.empty() {
 		return d.bytes(r.id)
@@ -127,7 +127,7 @@ func (d *decoder) idOf(r *resource) []byte {
 	}
 	url := d.bytes(r.fullURL)
 	if placeholder(url) != nil {
-		return nil // stands for it in this body alone
+		return nil // a placeholder names the resource only in this body
 	}
 	if name, id := cutReference(url); kindOf(name) == r.kind {
 		return id
@@ -135,8 +135,8 @@ func (d *decoder) idOf(r *resource) []byte {
 	return nil
 }
 
-// follow returns what a reference to a resource of a kind leads to; false if it
-// leads to another kind, or nowhere.
+// follow returns the target of a reference to a resource of a kind; false if it leads to
+// another kind, or nowhere.
 func (d *decoder) follow(ref *reference, want kind, from *resource) (target, bool) {
 	literal := d.bytes(ref.literal)
 	if len(literal) > 0 && literal[0] == '#' {
@@ -166,7 +166,7 @@ func (d *decoder) follow(ref *reference, want kind, from *resource) (target, boo
 	return t, t.logical != ""
 }
 
-// inside returns the contained resource of an id.
+// inside returns the contained resource with an id.
 func (d *decoder) inside(id []byte, want kind, from *resource) int32 {
 	if from.contained {
 		from = &d.resources[from.parent]
@@ -246,8 +246,8 @@ func (d *decoder) identifierOf(r *resource, kind string) string {
 	return d.string(first, maxID)
 }
 
-// visitOf returns the pseudonym of the visit that a reference to an Encounter
-// names; "" if it names none.
+// visitOf returns the pseudonym of the visit for a reference to an Encounter; "" if it
+// names none.
 func (d *decoder) visitOf(ref *reference, from *resource) string {
 	literal := d.bytes(ref.literal)
 	if visit, ok := d.visits[string(literal)]; ok && ref.identifier.empty() {
@@ -261,17 +261,17 @@ func (d *decoder) visitOf(ref *reference, from *resource) string {
 	case t.at >= 0:
 		visit = d.visit(&d.resources[t.at])
 	case t.logical != "":
-		return d.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal, or with another
+		return d.Pseudonym(hl7.KindVisit, t.logical) // it may come with the same literal reference, or with another
 	default:
 		visit = d.Pseudonym(hl7.KindVisit, t.name)
 	}
-	if literal[0] != '#' { // which means another one in each resource
+	if literal[0] != '#' { // a fragment means another resource in each resource
 		d.visits[string(literal)] = visit
 	}
 	return visit
 }
 
-// visit returns the pseudonym of the visit that an Encounter is (R7).
+// visit returns the pseudonym of the visit of an Encounter (R7).
 func (d *decoder) visit(r *resource) string {
 	if r.visit != "" {
 		return r.visit
@@ -283,8 +283,8 @@ func (d *decoder) visit(r *resource) string {
 	return r.visit
 }
 
-// patientOf returns the pseudonyms of a patient: by number if that is known, else
-// by reference; and by reference if that is a further name.
+// patientOf returns the pseudonyms of a patient. The first is by number if that is known,
+// else by reference. The second is by reference, if that is a further name.
 func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject string, at int32) {
 	t, ok := d.follow(ref, patientKind, from)
 	if !ok {
@@ -313,8 +313,8 @@ func (d *decoder) patientOf(ref *reference, from *resource) (patient, subject st
 	return d.resources[t.at].patient, d.resources[t.at].person, t.at
 }
 
-// person finds the pseudonyms of a Patient: by number if that is known, else by
-// reference; and by reference if that is a further name.
+// person sets the pseudonyms of a Patient. The first is by number if that is known, else
+// by reference. The second is by reference, if that is a further name.
 func (d *decoder) person(r *resource) {
 	if r.patient == "" {
 		number := d.identifierOf(r, "MR")

@@ -6,9 +6,9 @@ import (
 	"svc/acuity"
 )
 
-// referent makes the fact of a Medication, a Location or a Patient that other
-// messages may name, by id or by number. What only stands for itself in this body,
-// nobody else can name.
+// referent makes the fact of a Medication, a Location or a Patient that other messages
+// may refer to, by id or by number. A resource known only by a placeholder of this body
+// makes no such fact, since nobody else can refer to it.
 func (d *decoder) referent(r *resource) bool {
 	id := string(d.idOf(r))
 	switch {
@@ -18,7 +18,7 @@ func (d *decoder) referent(r *resource) bool {
 		return id != "" && d.patient(r)
 	}
 	f := acuity.Referent{UpdatedAt: d.time(r, r.updated, "meta.lastUpdated")}
-	number, most := d.identifierOf(r, ""), maxCode // as a logical reference has it
+	number, most := d.identifierOf(r, ""), maxCode // in the form of a logical reference
 	if r.kind == medicationKind {
 		f.Codings = d.product(nil, r, r, true)
 	} else {
@@ -44,9 +44,9 @@ func (d *decoder) referent(r *resource) bool {
 	return named
 }
 
-// patient makes the fact that the reference to a Patient and a number are the same,
-// that the patient is a newborn now, and the order of a multiple birth. That of
-// somebody who is older says nothing about who is born here.
+// patient makes the fact of a Patient: the reference and the number mean the same
+// patient. It also says whether the patient is a newborn now, and its order in a multiple
+// birth. The birth order of an older patient says nothing about a birth here.
 func (d *decoder) patient(r *resource) bool {
 	d.person(r)
 	at := cmp.Or(d.time(r, r.updated, "meta.lastUpdated"), d.ReceivedAt)

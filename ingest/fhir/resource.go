@@ -29,22 +29,22 @@ func kindOf(name []byte) kind {
 	return otherKind
 }
 
-// applied reports whether resources of the kind become facts; the others help.
+// applied reports whether resources of the kind become facts; the other kinds only help.
 func (k kind) applied() bool { return k >= encounterKind && k <= administrationKind }
 
-// named reports whether resources of the kind are facts that others name.
+// named reports whether resources of the kind become facts that references name.
 func (k kind) named() bool { return k >= medicationKind && k <= patientKind }
 
-// resource is one resource as it was sent: of all kinds what is used of any.
+// resource is one resource as it was sent. It has the used fields of every kind.
 type resource struct {
 	kind                            kind
 	contained, rejected, superseded bool
-	described                       bool  // it has no name of its own
-	deleted                         bool  // by the request that came with it
-	container, index                int32 // where it is, see path
-	parent                          int32 // of a contained one
+	described                       bool  // it has no name of its own, its key describes it
+	deleted                         bool  // the request that came with it deletes it
+	container, index                int32 // its position, see path
+	parent                          int32 // parent of a contained resource
 
-	id, fullURL, url span // url: of the request
+	id, fullURL, url span // url: that of the request
 	updated          span // meta.lastUpdated, else response.lastModified
 
 	firstIdentifier, lastIdentifier int32
@@ -54,7 +54,7 @@ type resource struct {
 	subject, encounter   reference
 	code                 concept
 	medication           reference // of an administration
-	at, issued           span      // effective, onset: an instant
+	at, issued           span      // effective or onset, if it is an instant
 	during               period    // Encounter.period, effective, onset
 	abated               bool
 	abatedAt             span
@@ -74,12 +74,12 @@ type resource struct {
 	name, physical                  span // of a Location
 	birth, multiple                 span // of a Patient
 
-	key             string // within its kind and source
-	visit           string // pseudonym of an Encounter, when it was asked for
+	key             string // unique within its kind and source
+	visit           string // pseudonym of the visit of an Encounter, set at its first use
 	patient, person string // pseudonyms of a Patient, by number and by reference
 }
 
-// component is a part of an Observation that has a code of its own.
+// component is a part of an Observation that has its own code.
 type component struct {
 	code  concept
 	value value
@@ -102,11 +102,11 @@ type ingredient struct {
 // container is a list of resources.
 type container struct{ before, after string }
 
-// path returns where a resource is, as FHIRPath says it.
+// path returns the position of a resource as FHIRPath.
 func (d *decoder) path(r *resource) string { return originOf(r).path(d.containers) }
 
-// typeOf returns the resourceType of the object that comes next, wherever in it
-// that is, and stays before the object.
+// typeOf returns the resourceType of the next object, wherever it stands in the object.
+// The scanner stays before the object.
 func (d *decoder) typeOf() (name []byte) {
 	at, depth := d.i, d.depth
 	if d.object() {
@@ -124,7 +124,7 @@ func (d *decoder) typeOf() (name []byte) {
 	return name
 }
 
-// resource reads a resource of a kind that is used, and returns its number.
+// resource reads a resource of a used kind, and returns its number.
 func (d *decoder) resource(r resource) int32 {
 	n := int32(len(d.resources)) //nolint:gosec // at most MaxResources
 	if n == MaxResources {
@@ -145,8 +145,8 @@ func (d *decoder) resource(r resource) int32 {
 			d.mistyped = false
 			d.reject(&r, "type", elementOf(key))
 		}
-		// Two fields of one name say nothing reliable. Most names differ in a
-		// cheap mark already.
+		// Two fields with one name are unreliable. Most names already differ in a cheap
+		// mark.
 		mark := uint64(1) << ((uint(len(key)) + 7*uint(key[0]) + 31*uint(key[len(key)-1])) & 63)
 		if seen&mark != 0 && d.named(before, key) {
 			d.reject(&r, "duplicate_field", elementOf(key))
@@ -159,7 +159,7 @@ func (d *decoder) resource(r resource) int32 {
 	return n
 }
 
-// named reports whether the resource had a field of that name already.
+// named reports whether the resource already had a field with that name.
 func (d *decoder) named(from int, key []byte) bool {
 	for _, name := range d.names[from:] {
 		if string(name) == string(key) {
@@ -169,7 +169,7 @@ func (d *decoder) named(from int, key []byte) bool {
 	return false
 }
 
-// elementOf returns the FHIRPath name of a field: value[x] is value.
+// elementOf returns the FHIRPath name of a field: for value[x] it is value.
 func elementOf(key []byte) string {
 	for _, choice := range []string{"value", "effective", "onset", "abatement"} {
 		if len(key) > len(choice) && string(key[:len(choice)]) == choice {
@@ -263,8 +263,8 @@ func (d *decoder) locationField(r *resource, key []byte) bool {
 	return true
 }
 
-// patientField reads a field of a Patient. Of the birth date only goes further
-// whether the patient is a newborn.
+// patientField reads a field of a Patient. The birth date only decides whether the
+// patient is a newborn; nothing else keeps it.
 func (d *decoder) patientField(r *resource, key []byte) bool {
 	switch string(key) {
 	case "birthDate":

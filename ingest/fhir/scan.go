@@ -7,26 +7,25 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is how deep JSON may be nested, here as at every other endpoint.
+// maxDepth is how deep JSON may be nested, the same as at every other endpoint.
 const maxDepth = 64
 
-// The rules of syntax that a body can break.
+// These are the rules of syntax that a body can break.
 const (
 	ruleJSON  = "json"
 	ruleUTF8  = "utf-8"
 	ruleDepth = "depth:64"
 )
 
-// scanner reads JSON once, front to back, and checks all of it, also what is
-// skipped. After a fault it is at the end of the text: every question about what
-// comes next is answered with no.
+// scanner reads JSON once, front to back, and checks all of it, also what it skips. After
+// a fault it is at the end of the text, so it finds no further field or element.
 type scanner struct {
 	b     []byte
 	i     int
 	depth int
 	first bool   // an object was just opened
 	fault string // rule of syntax that the text breaks
-	// mistyped says that a field asked for was of another type; it was skipped.
+	// mistyped says that a requested field had another type and was skipped.
 	mistyped bool
 }
 
@@ -45,8 +44,8 @@ func (s *scanner) space() byte {
 	return 0
 }
 
-// afterSpace returns the position of the first byte from i on that is no white
-// space. Often that is i, so the check for it is small enough to be inlined.
+// afterSpace returns the position of the first byte from i on that is no white space.
+// Usually that is i, so this check is small enough to be inlined.
 func afterSpace(b []byte, i int) int {
 	if i < len(b) && b[i] <= ' ' {
 		return afterBlanks(b, i)
@@ -54,15 +53,15 @@ func afterSpace(b []byte, i int) int {
 	return i
 }
 
-// Eight bytes are looked at together, as one word.
+// These constants handle eight bytes at once, as one word.
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x8080808080808080
 	spaces = ' ' * ones
 )
 
-// afterBlanks is afterSpace where there may be some. Indented text is mostly runs of
-// blanks.
+// afterBlanks does the work of afterSpace where white space is likely. Indented text is
+// mostly runs of blanks.
 func afterBlanks(b []byte, i int) int {
 	for i < len(b) {
 		switch b[i] {
@@ -82,17 +81,17 @@ func afterBlanks(b []byte, i int) int {
 	return i
 }
 
-// stops marks with its high bit the lowest byte of a word at which plain text in a
-// string ends: a quote, a backslash, a control character, or one that is not ASCII.
-// Marks above it mean nothing, for subtracting borrows from the byte above. Flipping
-// the 2 of all bytes changes the quote, and no character below it, into the 32 that
-// the controls are below of.
+// stops finds the byte of a word at which plain text in a string ends: a quote, a
+// backslash, a control character, or one that is not ASCII. It sets the high bit of the
+// lowest such byte. Higher marks mean nothing, because subtracting borrows from the byte
+// above. Flipping the bit of value 2 turns the quote into 32 and leaves control
+// characters below 32. No other character gets there, so one subtraction finds both.
 func stops(w uint64) uint64 {
 	return (((w ^ 2*ones) - ('"'^2+1)*ones) | ((w ^ '\\'*ones) - ones) | w) & highs
 }
 
-// afterString returns the position after the string whose inside begins at i, and
-// whether it holds an escape; or -1 and the rule that it breaks.
+// afterString returns the position after the string whose content begins at i, and
+// whether the string has an escape. On a fault it returns -1 and the broken rule.
 func afterString(b []byte, i int) (end int, escaped bool, rule string) {
 	for {
 		if len(b)-i >= 8 {
@@ -129,7 +128,7 @@ func afterString(b []byte, i int) (end int, escaped bool, rule string) {
 	}
 }
 
-// escape returns the length of the escape that b begins with; 0 if it is none.
+// escape returns the length of the escape at the start of b; 0 if there is none.
 func escape(b []byte) int {
 	if len(b) < 2 {
 		return 0
@@ -151,7 +150,8 @@ func escape(b []byte) int {
 	return 0
 }
 
-// afterNumber returns the position after the number that begins at i; -1 if it is none.
+// afterNumber returns the position after the number that begins at i; -1 if there is
+// none.
 func afterNumber(b []byte, i int) int {
 	if b[i] == '-' {
 		i++
@@ -200,7 +200,7 @@ func afterLiteral(b []byte, i int) int {
 	return i + len(word)
 }
 
-// enter opens an object or array, whose bracket is next.
+// enter opens the object or array whose bracket is next.
 func (s *scanner) enter() bool {
 	if s.depth++; s.depth > maxDepth {
 		s.fail(ruleDepth)
@@ -211,8 +211,8 @@ func (s *scanner) enter() bool {
 	return true
 }
 
-// object opens the object that comes next. Null is the same as nothing; of
-// anything else it notes that it is mistyped. Then there is nothing to read.
+// object opens the next object and reports whether there is anything to read in it. Null
+// counts as absent. Any other value is recorded as mistyped.
 func (s *scanner) object() bool {
 	switch s.space() {
 	case '{':
@@ -225,8 +225,8 @@ func (s *scanner) object() bool {
 	return false
 }
 
-// key returns the name of the next field of the object that is open, and is at its
-// value. At the end it closes the object.
+// key returns the name of the next field of the open object, and moves to its value. At
+// the end it closes the object.
 func (s *scanner) key() ([]byte, bool) {
 	switch c := s.space(); {
 	case c == '}':
@@ -255,11 +255,11 @@ func (s *scanner) key() ([]byte, bool) {
 	return s.b[from+1 : end-1], true
 }
 
-// list is an array while it is read.
+// list is an array that is being read.
 type list struct{ open, one bool }
 
-// list opens the array that comes next. What is no array counts as the only
-// element of one, as senders that come from XML write it.
+// list opens the next array. Any other value counts as its only element, because senders
+// that convert from XML write it so.
 func (s *scanner) list() list {
 	switch s.space() {
 	case '[':
@@ -271,8 +271,8 @@ func (s *scanner) list() list {
 	return list{one: true}
 }
 
-// next reports whether there is a further element, and is at it. At the end it
-// closes the array.
+// next reports whether there is another element, and moves to it. At the end it closes
+// the array.
 func (s *scanner) next(l *list) bool {
 	if l.one {
 		l.one = false
@@ -297,15 +297,15 @@ func (s *scanner) next(l *list) bool {
 	return s.fault == ""
 }
 
-// span is the inside of a string, or a number, of the body: where it begins and
-// ends. The upper bit of the end says that it holds escapes.
+// span is the content of a string, or a number, in the body: its begin and its end. The
+// upper bit of the end says that it has escapes.
 type span struct{ from, to uint32 }
 
 const escapes = 1 << 31
 
 func (p span) empty() bool { return p.from == p.to }
 
-// text reads a string; nothing if it is null or something else.
+// text reads a string; the span is empty for null or another type.
 func (s *scanner) text() span {
 	switch s.space() {
 	case '"':
@@ -329,7 +329,7 @@ func (s *scanner) text() span {
 	return span{}
 }
 
-// number reads a number as it is written; also from a string.
+// number reads a number as written, also one in a string.
 func (s *scanner) number() span {
 	c := s.space()
 	if c != '-' && (c < '0' || c > '9') {
@@ -355,22 +355,22 @@ func (s *scanner) flag() (value, said bool) {
 	return false, false
 }
 
-// other skips a value of another type than the one asked for.
+// other skips a value of another type than the requested one.
 func (s *scanner) other() {
 	s.mistyped = true
 	s.skip()
 }
 
-// unescape returns the inside of a JSON string that holds escapes.
+// unescape returns the content of a JSON string that has escapes.
 func unescape(quoted []byte) []byte {
 	var text string
 	if json.Unmarshal(quoted, &text) != nil {
-		return nil // cannot be: it was scanned
+		return nil // cannot happen: the scanner has checked it
 	}
 	return []byte(text)
 }
 
-// bytes returns the text of a span, without its escapes.
+// bytes returns the text of a span, with its escapes resolved.
 func (s *scanner) bytes(p span) []byte {
 	if p.to&escapes != 0 {
 		return unescape(s.b[p.from-1 : p.to&^escapes+1])

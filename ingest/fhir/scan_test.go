@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// valid is what the other endpoints hold to be JSON.
+// valid reports whether the other endpoints accept the text as JSON.
 func valid(body []byte) bool {
 	return utf8.Valid(body) && json.Valid(body) && nesting(body) <= maxDepth
 }
 
-// nesting returns the depth of a text that is JSON.
+// nesting returns the depth of valid JSON.
 func nesting(body []byte) (deepest int) {
 	d := json.NewDecoder(strings.NewReader(string(body)))
 	for open := 0; ; {
@@ -36,7 +36,7 @@ func skips(body []byte) bool {
 	return s.fault == "" && s.space() == 0 && s.i == len(body)
 }
 
-// walk reads a value by the calls that decoding uses, without knowing what it is.
+// walk reads any value with the calls that decoding uses, without knowing its type.
 func (s *scanner) walk(level int) {
 	switch c := s.space(); {
 	case c == '{' && s.object():

@@ -2,8 +2,8 @@ package fhir
 
 import "testing"
 
-// A statement without an id is the same one whether or not what it names comes with it,
-// for all resources and all ways to name what they are about.
+// A statement without an id is the same one whether or not the target of its reference
+// comes with it. This holds for all resources and all kinds of reference.
 func TestStatementsWithoutAnID(t *testing.T) {
 	const (
 		visit   = `{"resource":{"resourceType":"Encounter","id":"e1","status":"in-progress","class":{"code":"IMP"},"identifier":[{"value":"VQ9"}],"subject":{"reference":"Patient/p1"}}},`

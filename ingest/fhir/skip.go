@@ -1,11 +1,11 @@
 package fhir
 
-// skip checks the value that comes next and moves behind it. Most of a body is
-// skipped, so this is where the time goes: one loop, without recursion; which of
-// the open brackets are objects is a bit each.
+// skip checks the next value and moves past it. Most of a body is skipped, so this is
+// where the time goes. It is one loop without recursion; one bit for each open bracket
+// says whether that is an object.
 func (s *scanner) skip() {
 	b, i := s.b, s.i
-	var objects uint64 // from the innermost bracket on
+	var objects uint64 // lowest bit: innermost bracket
 	depth := 0
 	rule := ruleJSON
 	var end int
@@ -33,7 +33,7 @@ value:
 			if i >= len(b) {
 				break value
 			}
-			if b[i] == c+2 { // the closing bracket, both times
+			if b[i] == c+2 { // the closing bracket, for both kinds
 				break
 			}
 			if objects&1 == 0 {
@@ -54,7 +54,7 @@ value:
 		default:
 			break value
 		}
-		// Behind a value, or at the bracket that closes an empty one.
+		// The position is after a value, or at the bracket that closes an empty one.
 		for {
 			if depth == 0 {
 				s.i = i
@@ -87,8 +87,8 @@ value:
 	s.fail(rule)
 }
 
-// afterKey returns the position after the name at i, that after its colon, and whether
-// the name holds an escape; -1 and the rule broken if there is none.
+// afterKey returns the position after the name at i, the position after its colon, and
+// whether the name has an escape. On a fault it returns -1 and the broken rule.
 func afterKey(b []byte, i int) (end, next int, escaped bool, rule string) {
 	if i >= len(b) || b[i] != '"' {
 		return -1, i, false, ruleJSON

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// stores hold what was read of a body until its facts are made. No fact refers to
-// them, so the next body uses their memory again: half of what a body takes.
+// stores hold the parts of a body until its facts are made. No fact refers to them, so
+// the next body reuses their memory, which is half of what a body needs.
 type stores struct {
 	containers  []container
 	resources   []resource
@@ -16,21 +16,21 @@ type stores struct {
 	locations   []location
 	concepts    []concept
 	ingredients []ingredient
-	names       [][]byte // of the fields of the resource that is read
+	names       [][]byte // field names of the current resource
 }
 
-// maxKept is how many resources, and parts of them, memory is kept for: some 3 MB.
-// That of larger bodies, which are rare, goes.
+// maxKept is for how many resources, and parts of them, memory is kept: some 3 MB. The
+// memory of larger bodies, which are rare, is freed.
 const maxKept = 4096
 
 var spare = sync.Pool{New: func() any { return new(stores) }}
 
-// newStores returns empty stores for a body of a size. The room is a guess that saves
-// most of the growing: a resource with its claims and reports takes 2 KiB.
+// newStores returns empty stores for a body of size bytes. Their capacity is a guess that
+// saves most of the growing: a resource with its claims and reports takes 2 KiB.
 func newStores(size int) *stores {
 	s, ok := spare.Get().(*stores)
 	if !ok {
-		s = new(stores) // cannot be
+		s = new(stores) // cannot happen
 	}
 	s.resources = slices.Grow(s.resources, min(1+size>>11, MaxResources))
 	return s
@@ -41,7 +41,7 @@ func (s *stores) stored() int {
 	return len(s.codings) + len(s.identifiers) + len(s.components) + len(s.locations) + len(s.concepts) + len(s.ingredients)
 }
 
-// release gives the memory back, without anything of the body.
+// release returns the memory for reuse, without anything of the body.
 func (s *stores) release() {
 	if max(cap(s.resources), cap(s.names), s.stored()) > maxKept {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What was read of a body is in no memory that the next one gets.
+// The memory that the next body gets holds nothing of the last one.
 func TestStoresKeepNothing(t *testing.T) {
 	s := newStores(0)
 	s.containers = append(s.containers, container{before: "entry"})
@@ -28,7 +28,7 @@ func TestStoresKeepNothing(t *testing.T) {
 	}
 }
 
-// Memory is kept for bodies of the usual size alone.
+// Memory is kept only for bodies of usual size.
 func TestLargeStoresGo(t *testing.T) {
 	s := newStores(0)
 	s.codings = make([]coding, maxKept+1)

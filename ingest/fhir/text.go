@@ -9,18 +9,18 @@ import (
 	"svc/acuity"
 )
 
-// words are texts that came before in the body, read: displays and codes repeat.
+// words caches decoded texts of the body, because displays and codes repeat.
 type words struct {
 	plain   map[string]string
 	masked  map[string]string
-	sought  map[string]string       // reduced to what rules look for
-	units   map[string]acuity.Value // of no number, by how they are written
-	made    []acuity.Coding         // room for the next ones
+	sought  map[string]string       // words that rules look for, by text
+	units   map[string]acuity.Value // values without a number, by how the unit is written
+	made    []acuity.Coding         // spare capacity for the next codings
 	systems map[string]acuity.System
 }
 
-// string returns a text without outer spaces and control characters; "" if it is
-// longer than most.
+// string returns a text without control characters and outer spaces; "" if it is longer
+// than most.
 func (d *decoder) string(p span, most int) string {
 	b := bytes.TrimSpace(d.bytes(p))
 	if len(b) == 0 || len(b) > most {
@@ -45,7 +45,7 @@ func (d *decoder) string(p span, most int) string {
 	return s
 }
 
-// display returns the name of a code as it may be kept.
+// display returns the name of a code in the form that may be stored.
 func (d *decoder) display(p span) string {
 	if p.empty() {
 		return ""
@@ -62,10 +62,10 @@ func (d *decoder) display(p span) string {
 	return s
 }
 
-// system returns the code system that a URI names, and whether it was guessed from
-// the code because there is none.
+// system returns the code system of a URI. If there is no URI, it guesses the system from
+// the code, and guessed is true.
 func (d *decoder) system(p span, code string) (system acuity.System, guessed bool) {
-	uri, _, _ := bytes.Cut(d.bytes(p), []byte("|")) // with a version
+	uri, _, _ := bytes.Cut(d.bytes(p), []byte("|")) // the URI may have a version
 	switch string(uri) {
 	case "http://snomed.info/sct":
 		return acuity.SNOMED, false
@@ -89,8 +89,8 @@ func (d *decoder) system(p span, code string) (system acuity.System, guessed boo
 	return system, false
 }
 
-// codes returns the codings of a concept that say something, each once, at the end
-// the words of its text. Field is where the concept is in the resource.
+// codes appends the codings of a concept that have content, without duplicates, and then
+// the words of its text. field is the path of the concept in the resource.
 func (d *decoder) codes(dst []acuity.Coding, r *resource, c *concept, field string) []acuity.Coding {
 	for i := range d.codings[c.first:c.last] {
 		sent := &d.codings[c.first:c.last][i]
@@ -117,8 +117,8 @@ func (d *decoder) codes(dst []acuity.Coding, r *resource, c *concept, field stri
 	return dst
 }
 
-// add appends a coding that is not there yet. Lists that grow together share their
-// room, so that one coding of a concept, the usual case, costs none of its own.
+// add appends a coding that is not in the list yet. Lists that grow together share their
+// memory, so that a concept with one coding, the usual case, needs no allocation.
 func (d *decoder) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	if len(dst) == maxCodings || slices.Contains(dst, c) {
 		return dst
@@ -136,8 +136,8 @@ func (d *decoder) add(dst []acuity.Coding, c acuity.Coding) []acuity.Coding {
 	return append(dst, c)
 }
 
-// reduced returns the words of a free text that rules look for. The text itself
-// could be about a person.
+// reduced returns the words in a free text that rules look for. The whole text could be
+// about a person.
 func (d *decoder) reduced(p span) string {
 	if p.empty() {
 		return ""
@@ -154,8 +154,8 @@ func (d *decoder) reduced(p span) string {
 	return s
 }
 
-// serviceOf returns the service of an Encounter: its first code, or what another one or
-// a name tells of the kind of place.
+// serviceOf returns the service of an Encounter: its first code. Another code or a name
+// may tell more about the kind of place; then it is that.
 func (d *decoder) serviceOf(c *concept) string {
 	if c.first == c.last && c.text.empty() {
 		return ""

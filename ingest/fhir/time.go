@@ -11,8 +11,8 @@ import (
 // maxSkew is how far ahead a time may lie without a warning (clinical-decisions T2).
 const maxSkew = 5 * time.Minute
 
-// instant reads a date, dateTime or instant: YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]].
-// Without an offset it is the time in the zone of the hospital.
+// instant reads a date, dateTime or instant: YYYY[-MM[-DD[Thh:mm[:ss[.s…]][offset]]]]. A
+// time without an offset is in the zone of the hospital.
 func (d *decoder) instant(p span) (at acuity.Instant, precision acuity.Precision, ok bool) {
 	if p.empty() {
 		return 0, 0, false
@@ -54,7 +54,7 @@ func (d *decoder) instant(p span) (at acuity.Instant, precision acuity.Precision
 	return fitting(w, w.In(d.Zone), precision)
 }
 
-// fitting is what was read, unless it is a leap second that there is none of.
+// fitting returns the instant, unless w is an impossible leap second.
 func fitting(w hl7.Wall, at acuity.Instant, precision acuity.Precision) (acuity.Instant, acuity.Precision, bool) {
 	if !w.MayBe(at) {
 		return 0, 0, false
@@ -101,7 +101,7 @@ func offset(b []byte) (time.Duration, bool) {
 	return d, true
 }
 
-// number reads digits alone.
+// number reads a number that has only digits.
 func number(b []byte, n *int) bool {
 	*n = 0
 	for _, c := range b {
@@ -113,8 +113,8 @@ func number(b []byte, n *int) bool {
 	return true
 }
 
-// time reads a time of a resource and warns of one that cannot be read, or lies
-// ahead. field is where it is.
+// time reads a time of a resource. It warns of a time that is unreadable or in the
+// future. field is its path.
 func (d *decoder) time(r *resource, p span, field string) acuity.Instant {
 	at, _ := d.moment(r, p, field)
 	return at

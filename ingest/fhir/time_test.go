@@ -7,7 +7,7 @@ import (
 	"svc/acuity"
 )
 
-// A leap second is the first second of the next day; any other minute has none.
+// A leap second is the first second of the next day; no other minute has one.
 func TestLeapSecond(t *testing.T) {
 	newYear := acuity.At(time.Date(2017, 1, 1, 0, 0, 0, 0, time.UTC))
 	for text, want := range map[string]acuity.Instant{

@@ -4,15 +4,15 @@ import (
 	"svc/acuity"
 )
 
-// valueCodes are codes that stand for a word of the vocabulary of values: SNOMED CT
-// qualifiers, LOINC answers, and HL7 v3 ObservationInterpretation.
+// valueCodes map codes to words in the vocabulary of values: SNOMED CT qualifiers, LOINC
+// answers, and HL7 v3 ObservationInterpretation.
 var valueCodes = map[string]string{
 	"10828004": "positive", "260385009": "negative", "260373001": "detected", "260415000": "not detected",
 	"LA6576-8": "positive", "LA6577-6": "negative", "LA11882-0": "detected", "LA11883-8": "not detected",
 	"POS": "positive", "NEG": "negative", "DET": "detected", "ND": "not detected", "IND": "equivocal", "E": "equivocal",
 }
 
-// valueOf reduces a value to what may be kept. field is the path before it.
+// valueOf reduces a value to what may be stored. field is the path of its parent.
 func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string) acuity.Value {
 	switch v.kind {
 	case aQuantity:
@@ -35,8 +35,8 @@ func (d *decoder) valueOf(r *resource, s *acuity.Signal, v *value, field string)
 	return acuity.Value{}
 }
 
-// measured reads a Quantity. A number whose unit is not that of the rule for its
-// code is not used (clinical-decisions S2).
+// measured reads a Quantity. It drops a number whose unit is not that of the rule for its
+// code (clinical-decisions S2).
 func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field string) acuity.Value {
 	number := acuity.ParseValue(string(d.bytes(q.value)))
 	if number.Kind != acuity.ValueNumber || number.Unit != "" {
@@ -77,7 +77,7 @@ func (d *decoder) measured(r *resource, s *acuity.Signal, q *quantity, field str
 	return v
 }
 
-// inUnit returns the value of a number in a unit; the same few units come again.
+// inUnit returns a number with a unit. It caches units, because the same few repeat.
 func (d *decoder) inUnit(n acuity.Milli, unit []byte) acuity.Value {
 	v, known := d.units[string(unit)]
 	if !known {
@@ -107,8 +107,8 @@ func (d *decoder) unitOf(s *acuity.Signal) string {
 	return ""
 }
 
-// ranged reads a Range as all that is not below its lower end, else not above its
-// upper one: what a rule finds true of it is true of the Range.
+// ranged reads a Range as "at least its lower end", else as "at most its upper end". A
+// rule that holds for that value holds for the whole Range.
 func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) acuity.Value {
 	end, op := &v.quantity, acuity.GreaterOrEqual
 	if end.value.empty() {
@@ -121,7 +121,7 @@ func (d *decoder) ranged(r *resource, s *acuity.Signal, v *value, field string) 
 	return n
 }
 
-// wordOf reads a value that is a code: by the code, by its name, by the text.
+// wordOf reads a coded value by the code, by its name, or by the text.
 func (d *decoder) wordOf(c *concept) acuity.Value {
 	codings := d.codings[c.first:c.last]
 	for i := range codings {

@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// AckCode is what an acknowledgment says (HL7 table 0008).
+// AckCode is the code of an acknowledgment (HL7 table 0008).
 type AckCode string
 
-// The codes: accepted, error in the content, message of a kind that is not
-// taken; and the same in enhanced mode.
+// These are the codes of original mode: accepted, error in the content, kind of message
+// not accepted. Enhanced mode has the same three.
 const (
 	AA AckCode = "AA"
 	AE AckCode = "AE"
@@ -29,7 +29,7 @@ type Fault struct {
 	Field     int // 0: the segment as a whole
 }
 
-// conditions are the texts of table 0357 for those in use.
+// conditions are the texts of table 0357 for the conditions in use.
 var conditions = map[int]string{
 	100: "Segment sequence error",
 	101: "Required field missing",
@@ -40,7 +40,7 @@ var conditions = map[int]string{
 	207: "Application internal error",
 }
 
-// Acknowledgment is what [Message.Ack] needs beside the message.
+// Acknowledgment holds what [Message.Ack] needs beside the message.
 type Acknowledgment struct {
 	Fault    *Fault // nil: accepted
 	Hospital string // sending facility of the answer if the message names no receiver
@@ -49,10 +49,10 @@ type Acknowledgment struct {
 	Sender   Sender
 }
 
-// Code returns the code of the answer, and whether one is to be sent at all. In
-// enhanced mode (MSH-15 or 16 valued) the answer is an accept acknowledgment, by
-// the condition in MSH-15; application acknowledgments are never sent. A sender that
-// values nothing but MSH-16, and wants none of these, is in original mode.
+// Code returns the code of the answer, and whether to send an answer at all. In enhanced
+// mode (MSH-15 or 16 valued) the answer is an accept acknowledgment, by the condition in
+// MSH-15. Application acknowledgments are never sent. A sender that values only MSH-16,
+// and wants no application acknowledgment, is in original mode.
 func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 	code = AA
 	if a.Fault != nil {
@@ -69,14 +69,14 @@ func (m *Message) Code(a Acknowledgment) (code AckCode, send bool) {
 		return code, !good
 	case "SU":
 		return code, good
-	case "NE", "": // blank beside a valued MSH-16
+	case "NE", "": // MSH-15 is empty beside a valued MSH-16
 		return code, false
-	default: // AL; who says what table 0155 does not have may wait for an answer
+	default: // AL; a sender with a value outside of table 0155 may wait for an answer
 		return code, true
 	}
 }
 
-// mode returns MSH-15 or MSH-16; "" if it says nothing.
+// mode returns MSH-15 or MSH-16; "" if the field is empty.
 func (m *Message) mode(field int) string {
 	if b := m.at(m.header(field), 1); !blank(b) {
 		return string(b)
@@ -84,8 +84,9 @@ func (m *Message) mode(field int) string {
 	return ""
 }
 
-// Ack appends the acknowledgment of the message to dst: the sender's delimiters,
-// sender and receiver swapped, UTF-8. Nothing is appended when none is to be sent.
+// Ack appends the acknowledgment of the message to dst. It has the sender's delimiters,
+// sender and receiver swapped, and is in UTF-8. If none is to be sent, Ack appends
+// nothing.
 func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	code, send := m.Code(a)
 	if !send {
@@ -136,23 +137,23 @@ func (m *Message) Ack(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// usualAck is longer than most acknowledgments without an error, in bytes.
+// usualAck is longer in bytes than most acknowledgments without an error.
 const usualAck = 192
 
 const hl7Time = "20060102150405-0700"
 
-// ownVersion is that of an answer to a message that does not say its own.
+// ownVersion is the version of an answer to a message without one.
 const ownVersion = "2.5.1"
 
-// reportsErrors reports whether the sender's version has the ERR segment in the
-// form of v2.5 and later. A message without a version is answered in full.
+// reportsErrors reports whether the sender's version has the ERR segment in the form of
+// v2.5 and later. A message without a version gets the full answer.
 func (m *Message) reportsErrors() bool {
 	version := string(m.at(m.header(12), 1))
 	return version == "" || len(version) >= 3 && version[:2] == "2." && (version[2] >= '5' || len(version) > 3 && digit(version[3]))
 }
 
-// AppendError appends the answer to something in a batch that has no usable MSH:
-// AE, default delimiters, no control id.
+// AppendError appends the answer to a part of a batch without a usable MSH: AE, default
+// delimiters, no control id.
 func AppendError(dst []byte, a Acknowledgment) []byte {
 	m := Message{raw: []byte(`MSH|^~\&|`), charset: UTF8, settled: true}
 	m.delimiters()
@@ -169,13 +170,13 @@ func AppendError(dst []byte, a Acknowledgment) []byte {
 	return w.b
 }
 
-// AppendBatch appends the acknowledgments of several messages as one batch. Of
-// the batch they came in, if there was one, sender and receiver are swapped, as in
-// an acknowledgment, and BHS-11 is repeated in BHS-12.
+// AppendBatch appends the acknowledgments of several messages as one batch. If the
+// messages came in a batch, its sender and receiver are swapped, as in an acknowledgment,
+// and its BHS-11 is repeated in BHS-12.
 func AppendBatch(dst []byte, b Batch, a Acknowledgment, acks [][]byte) []byte {
 	var m Message
 	if raw := append([]byte("MSH"), b.Header[min(3, len(b.Header)):]...); m.scan(raw) != nil {
-		m.scan([]byte(`MSH|^~\&|`)) //nolint:errcheck // it is a header
+		m.scan([]byte(`MSH|^~\&|`)) //nolint:errcheck // the text is a valid header
 	}
 	m.charset, m.settled = b.Charset, false
 	m.settle()
@@ -234,7 +235,7 @@ func (w *writer) component(s string) {
 	w.text(s)
 }
 
-// field copies a field of the message as it was sent, in UTF-8.
+// field copies a field of the message as it was sent, but in UTF-8.
 func (w *writer) field(b []byte) {
 	if b = w.m.oneLine(b); isASCII(b) {
 		w.put(b)
@@ -243,7 +244,7 @@ func (w *writer) field(b []byte) {
 	w.text(w.m.charset.decode(b))
 }
 
-// or copies a field, or writes a text of our own in its place.
+// or copies a field, or writes s if the field is empty.
 func (w *writer) or(field []byte, s string) {
 	if blank(field) {
 		w.plain(s)
@@ -252,8 +253,7 @@ func (w *writer) or(field []byte, s string) {
 	w.field(field)
 }
 
-// plain writes text of our own without what the delimiters of the message would
-// make of it.
+// plain writes our own text. It omits the characters that are delimiters of the message.
 func (w *writer) plain(s string) {
 	for _, c := range []byte(s) {
 		if c != w.m.separator && c != w.m.component && c != w.m.repetition && c != w.m.escape && c != w.m.subcomponent {

@@ -7,19 +7,19 @@ import (
 	"svc/acuity"
 )
 
-// Batch is what one body holds: one message, or several with or without the
-// segments of the batch protocol (FHS BHS BTS FTS).
+// Batch is the content of one body: one message, or several with or without the segments
+// of the batch protocol (FHS BHS BTS FTS).
 type Batch struct {
-	Messages [][]byte // each from its MSH on
+	Messages [][]byte // each begins with its MSH
 	Header   []byte   // the BHS segment, else the FHS; nil if there is none
-	Charset  Charset  // of the messages, as far as the transport and the first bytes tell
-	Framed   bool     // FHS or BHS was there: the answer is a batch too
+	Charset  Charset  // charset of the messages, as far as the transport and the first bytes show it
+	Framed   bool     // FHS or BHS was there, so the answer is a batch too
 	Warnings []acuity.Warning
 }
 
-// Split takes a body apart at its headers, each at the beginning of a line, the first
-// also behind blanks, and any behind a byte order mark. The character set is that which the
-// transport declares. The only error is [ErrNoHeader].
+// Split splits a body at its headers, each at the beginning of a line. White space may
+// stand before the first, and a byte order mark before any. transport is the character
+// set that the transport declares. The only error is [ErrNoHeader].
 func Split(body []byte, transport Charset) (Batch, error) {
 	var b Batch
 	body, b.Charset = narrow(body, transport)
@@ -41,7 +41,7 @@ func Split(body []byte, transport Charset) (Batch, error) {
 	}
 	for pos := 0; pos < len(body); {
 		end := text.end(pos)
-		line := bytes.TrimPrefix(body[pos:end], byteOrderMark) // of a file that was put behind another
+		line := bytes.TrimPrefix(body[pos:end], byteOrderMark) // of a file that was appended to another
 		if len(line) > 3 && !letter(line[3]) && !digit(line[3]) && line[3] > ' ' {
 			switch string(line[:3]) {
 			case "MSH":

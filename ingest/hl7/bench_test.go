@@ -9,8 +9,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// sample is an admission of about 600 bytes. The baseline of what is done with it
-// is a pass over its bytes that looks for one that is not there.
+// sample is an admission of about 600 bytes. report adds the baseline: one pass over the
+// bytes that searches for an absent byte.
 func sample(b *testing.B) (raw []byte, report func()) {
 	b.Helper()
 	raw = must(os.ReadFile("testdata/bench_a01.hl7"))
@@ -32,7 +32,7 @@ func sample(b *testing.B) (raw []byte, report func()) {
 	}
 }
 
-// The view, and the fields that an event is made of, as they stand in the message.
+// BenchmarkView measures the view and the raw fields that an event needs.
 func BenchmarkView(b *testing.B) {
 	raw, report := sample(b)
 	var m hl7.Message
@@ -52,8 +52,8 @@ func BenchmarkView(b *testing.B) {
 	report()
 }
 
-// The event of the message, without the cost of real pseudonyms: for that see
-// BenchmarkFacts of ingest.
+// BenchmarkEvent measures the event of the message without real pseudonyms.
+// BenchmarkFacts in ingest includes those.
 func BenchmarkEvent(b *testing.B) {
 	raw, report := sample(b)
 	o := options

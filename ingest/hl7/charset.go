@@ -16,9 +16,8 @@ import (
 	"golang.org/x/text/encoding/unicode/utf32"
 )
 
-// Charset is the encoding of a message's text. The zero value is one that is not
-// declared: valid UTF-8 is taken as such, anything else as Windows-1252 with a
-// warning.
+// Charset is the encoding of a message's text. The zero value means undeclared: valid
+// UTF-8 is read as UTF-8, anything else as Windows-1252 with a warning.
 type Charset struct {
 	kind     charsetKind
 	encoding encoding.Encoding
@@ -29,25 +28,24 @@ type charsetKind uint8
 const (
 	undeclared charsetKind = iota
 	utf8Text
-	// singleByte leaves the delimiters where ASCII has them: fields are decoded
-	// one by one, when they are asked for.
+	// singleByte keeps the delimiters at their ASCII codes. Each field is decoded on its
+	// own, when it is read.
 	singleByte
-	// multiByte has characters whose later bytes look like delimiters: a message
-	// is decoded before it is taken apart.
+	// multiByte has characters whose later bytes look like delimiters. A message is
+	// decoded before it is split.
 	multiByte
-	// wide has no byte of its own for a delimiter or line end: a body is decoded
-	// before it is split into messages.
+	// wide has no single byte for a delimiter or line end. A body is decoded before it is
+	// split into messages.
 	wide
 )
 
-// The usual ones.
+// These are the usual character sets.
 var (
 	UTF8        = Charset{kind: utf8Text}
-	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, whose C1 controls nobody sends
+	Windows1252 = Charset{singleByte, charmap.Windows1252} // also for ISO 8859-1, since no sender uses its C1 controls
 )
 
-// tables are the names of HL7 table 0211 that are not names of the internet too,
-// in upper case.
+// tables are the names of HL7 table 0211 that are not internet names too, in upper case.
 var tables = map[string]Charset{
 	"UNICODE UTF-8": UTF8, "UNICODE": UTF8,
 	"UNICODE UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)},
@@ -60,7 +58,7 @@ var tables = map[string]Charset{
 	"8859/10": {singleByte, charmap.ISO8859_10}, "8859/13": {singleByte, charmap.ISO8859_13},
 	"8859/14": {singleByte, charmap.ISO8859_14}, "8859/15": {singleByte, charmap.ISO8859_15},
 
-	// Registrations of ISO 2375, as in DICOM and HL7.
+	// These are registrations of ISO 2375, as in DICOM and HL7.
 	"ISO IR6": {}, "ISO IR100": Windows1252, "ISO IR101": {singleByte, charmap.ISO8859_2},
 	"ISO IR109": {singleByte, charmap.ISO8859_3}, "ISO IR110": {singleByte, charmap.ISO8859_4},
 	"ISO IR144": {singleByte, charmap.ISO8859_5}, "ISO IR127": {singleByte, charmap.ISO8859_6},
@@ -73,15 +71,15 @@ var tables = map[string]Charset{
 	"GB 18030-2000": {multiByte, simplifiedchinese.GB18030}, "GB 18030": {multiByte, simplifiedchinese.GB18030},
 	"KS X 1001": {multiByte, korean.EUCKR}, "BIG-5": {multiByte, traditionalchinese.Big5},
 
-	"": {}, "ASCII": {}, "US-ASCII": {}, // what is beyond ASCII is guessed
+	"": {}, "ASCII": {}, "US-ASCII": {}, // the encoding of characters beyond ASCII is guessed
 	"ISO-8859-1": Windows1252, "ISO8859-1": Windows1252, "LATIN1": Windows1252,
 	"UTF-8": UTF8, "UTF8": UTF8,
 	"UTF-16": {wide, unicode.UTF16(unicode.BigEndian, unicode.UseBOM)}, "UTF-32": {wide, utf32.UTF32(utf32.BigEndian, utf32.UseBOM)},
 }
 
-// CharsetNamed returns a character set by its name in HTTP (the labels of the
-// WHATWG Encoding Standard) or in HL7 table 0211; known is false, and the set
-// undeclared, if there is none of that name.
+// CharsetNamed returns a character set by its name in HTTP (the labels of the WHATWG
+// Encoding Standard) or in HL7 table 0211. For another name it returns the undeclared
+// set, and known is false.
 func CharsetNamed(name string) (c Charset, known bool) {
 	if name == "" {
 		return Charset{}, true
@@ -94,7 +92,7 @@ func CharsetNamed(name string) (c Charset, known bool) {
 	if err != nil {
 		return Charset{}, false
 	}
-	switch canonical, _ := htmlindex.Name(found); canonical { //nolint:errcheck // it has one: it was found by one
+	switch canonical, _ := htmlindex.Name(found); canonical { //nolint:errcheck // has a name, because it was found by one
 	case "utf-8":
 		return UTF8, true
 	case "replacement", "x-user-defined":
@@ -108,8 +106,8 @@ func CharsetNamed(name string) (c Charset, known bool) {
 	return Charset{multiByte, found}, true
 }
 
-// narrow returns a body in which delimiters are bytes: UTF-16 and UTF-32, as
-// declared or as their first bytes show, become UTF-8.
+// narrow returns a body with single bytes as delimiters. It converts UTF-16 and UTF-32 to
+// UTF-8, if they are declared or the first bytes show them.
 func narrow(body []byte, transport Charset) ([]byte, Charset) {
 	c := transport
 	if c.kind != wide {
@@ -140,9 +138,9 @@ func leads(body []byte, any ...string) bool {
 	return false
 }
 
-// declared returns the character set that a message is in: that of the transport,
-// else that of MSH-18. Of several in MSH-18 the first that is not ASCII counts: the
-// others are switched to by escapes, of which those of ISO 2022 are followed.
+// declared returns the character set of a message: that of the transport, else that of
+// MSH-18. If MSH-18 has several, the first that is not ASCII counts. Escapes switch to
+// the others; the decoder follows only those of ISO 2022.
 func (m *Message) declared(transport Charset) (c Charset, known bool) {
 	if transport.kind != undeclared {
 		return transport, true
@@ -156,14 +154,14 @@ func (m *Message) declared(transport Charset) (c Charset, known bool) {
 			break
 		}
 	}
-	if c.kind == wide { // it was, before it was read into these bytes
+	if c.kind == wide { // the body was wide before narrow converted it
 		return Charset{}, true
 	}
 	return c, known
 }
 
-// settle decides the character set of the text in m.raw, and by which rule if it
-// had to be guessed.
+// settle sets the character set of the text in m.raw. If it had to guess, it also sets
+// the warning for that rule.
 func (m *Message) settle() {
 	if m.settled {
 		return

@@ -7,7 +7,8 @@ import (
 	"svc/acuity"
 )
 
-// classify reads what kind of patient it is.
+// classify reads the patient class, the service and the other fields on the kind of
+// patient.
 func (d *decoder) classify() {
 	e := &d.event
 	e.Class = d.initial(d.field(d.pv1, 2), 2)
@@ -20,7 +21,7 @@ func (d *decoder) classify() {
 	e.Reasons = d.reasons(d.field(d.pv2, 3))
 }
 
-// service reads the hospital service: a code, and in a few systems its name.
+// service reads the hospital service: a code, or in a few systems its name.
 func (d *decoder) service(field []byte) string {
 	at := position{segment: "PV1", field: 10}
 	code := d.id(d.at(field, 1), at)
@@ -36,8 +37,7 @@ func (d *decoder) service(field []byte) string {
 	return acuity.Service(known, string(d.id(name, at)), string(d.id(other, at)))
 }
 
-// reasons reduces the reason of the admission to its hints. The text goes no
-// further.
+// reasons reduces the reason of the admission to its hints. Nothing keeps the text.
 func (d *decoder) reasons(field []byte) acuity.Reasons {
 	if blank(field) {
 		return 0
@@ -58,7 +58,7 @@ func (d *decoder) reasons(field []byte) acuity.Reasons {
 	return acuity.ParseReasons(text)
 }
 
-// initial reads a table value of one letter.
+// initial reads a one-letter value of a table.
 func (d *decoder) initial(field []byte, n int) byte {
 	b := d.oneLine(d.at(field, 1))
 	switch {
@@ -74,8 +74,8 @@ func (d *decoder) initial(field []byte, n int) byte {
 	}
 }
 
-// spelledOut reports whether b is a value of tables 0004 (class) and 0007 (type of
-// admission) by its name, as some systems send it. Of these the letter is the first.
+// spelledOut reports whether b is the name of a value in tables 0004 (class) and 0007
+// (type of admission). Some systems send the name; its first letter is the value.
 func spelledOut(b []byte) bool {
 	if len(b) > len("labor and delivery") {
 		return false
@@ -88,8 +88,8 @@ func spelledOut(b []byte) bool {
 	}
 }
 
-// infant reports whether the patient is a newborn by age. The birth date itself
-// goes no further.
+// infant reports whether the patient is young enough for a newborn. Nothing keeps the
+// birth date.
 func (d *decoder) infant() bool {
 	born, ok := d.parse(d.oneLine(d.at(d.field(d.pid, 7), 1)))
 	if !ok || born.precision > acuity.Day {

@@ -15,8 +15,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// TestCorpus holds messages as senders write them, one oddity in each, against the
-// facts that are made of them and the answer that they get.
+// TestCorpus decodes messages as senders write them, each with one oddity. It compares
+// their facts and answers with golden files.
 func TestCorpus(t *testing.T) {
 	files := must(filepath.Glob("testdata/*.hl7"))
 	if len(files) < 60 {
@@ -39,7 +39,7 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// readable writes what is made of a body: what is not said is left out.
+// readable describes the result for a body. It omits empty fields.
 func readable(t *testing.T, body []byte) string {
 	t.Helper()
 	batch, err := hl7.Split(body, hl7.Charset{})

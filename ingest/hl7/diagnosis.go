@@ -6,8 +6,8 @@ import (
 	"svc/acuity"
 )
 
-// diagnoses reads the DG1 segments. One without a code does not count. Transfers,
-// discharges and cancels change no diagnosis.
+// diagnoses reads the DG1 segments and skips those without a code. Transfers, discharges
+// and cancels change no diagnosis.
 func (d *decoder) diagnoses() {
 	if t := d.event.Type; isCancel(t) || t == acuity.A02 || t == acuity.A03 {
 		return
@@ -67,7 +67,7 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	}
 	name := d.id(triplet[2], position{"DG1", repeat, 3})
 	if len(name) == 0 && first {
-		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the coding method of old; I9 is no system we know
+		name = d.id(d.at(d.field(s, 2), 1), position{"DG1", repeat, 2}) // the old field for the coding method; its I9 is no system we know
 	}
 	system, guessed := acuity.NormalSystem(string(name), code)
 	if guessed {
@@ -79,8 +79,8 @@ func (d *decoder) diagnosis(s segment, triplet [][]byte, first bool, repeat int,
 	})
 }
 
-// display keeps a name for people. Only one that need not be masked is kept at
-// once: what is masked must not stay in memory.
+// display keeps a name for people. It copies only a name without anything to mask,
+// because a value that must be masked may not stay in memory.
 func (d *decoder) display(b []byte) string {
 	switch text := trim(b); {
 	case acuity.IsDisplay(text) && bytes.IndexByte(text, d.escape) < 0:

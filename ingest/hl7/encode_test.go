@@ -11,9 +11,9 @@ import (
 	"svc/ingest/hl7"
 )
 
-// encode writes a message that says what an event says, and nothing else. Facts
-// that HL7 has no field for, or another form, are written so that they are read
-// back the same: the reverse of the decoder, by its own book.
+// encode writes a message with the facts of an event, and nothing else. It reverses the
+// decoder by rules of its own. Facts without a field in HL7 are written so that decoding
+// returns them.
 func encode(e *acuity.Event) []byte {
 	var s segment
 	s.set(9, "ADT", eventNames[e.Type])
@@ -87,7 +87,7 @@ func encode(e *acuity.Event) []byte {
 	return []byte(strings.Join(lines, "\r"))
 }
 
-// reasonWords say each hint of a reason alone.
+// reasonWords has for each hint a reason with only that hint.
 var reasonWords = map[string]string{
 	"medical-complaint": "fever", "rupture": "leaking", "fetal-test": "NST", "admit-order": "admit order", "ripening": "ripening",
 	"induction": "induction", "cesarean": "cesarean", "labor-complication": "abruption", "early-labor": "early labor",
@@ -105,7 +105,7 @@ func letter(c byte) string {
 	return string(c)
 }
 
-// name is the value in a pseudonym of reveal.
+// name returns the value inside a pseudonym of reveal.
 func name(pseudonym string) string {
 	_, value, _ := strings.Cut(pseudonym, "(")
 	return strings.TrimSuffix(value, ")")
@@ -115,7 +115,7 @@ func stamp(at acuity.Instant, p acuity.Precision) string {
 	if at == 0 {
 		return ""
 	}
-	if p > acuity.Second { // with an offset in which it is the first instant of its minute, hour, day …
+	if p > acuity.Second { // with an offset in which it is the first instant of its minute, hour or day
 		layout := []string{acuity.Minute: "200601021504", acuity.Hour: "2006010215", acuity.Day: "20060102", acuity.Month: "200601", acuity.Year: "2006"}[p]
 		for minutes := range 2 * 15 * 60 {
 			zone := time.FixedZone("", (minutes-15*60+1)*60)
@@ -146,8 +146,8 @@ func (s *segment) text() string {
 	return "|" + strings.TrimRight(strings.Join(s.fields[1:], "|"), "|")
 }
 
-// said is what of an event a message can say again: not its identity, and not the
-// warnings about the wording of the first one.
+// said returns the part of an event that another message can express. It lacks the
+// identity and the warnings about the wording of the first message.
 func said(e acuity.Event) acuity.Event {
 	e.ID, e.Digest, e.Warnings = "", "", nil
 	if isCancel(e.Type) && e.RecordedAt == 0 {
@@ -162,7 +162,7 @@ func said(e acuity.Event) acuity.Event {
 	return e
 }
 
-// again decodes what the facts of e say, and fails if it is something else.
+// again encodes the facts of e, decodes them, and fails if they differ.
 func again(t *testing.T, e acuity.Event) {
 	t.Helper()
 	message := encode(&e)

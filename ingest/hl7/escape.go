@@ -6,9 +6,9 @@ import (
 	"unicode"
 )
 
-// identifier returns the text of an identifier or a place: unescaped, in UTF-8,
-// without control characters and outer spaces. It is in the scratch memory. clean
-// is false if an escape was kept as it stood.
+// identifier returns the text of an identifier or a place: unescaped, in UTF-8, without
+// control characters and outer spaces. The text is in scratch memory. clean is false if
+// an unknown escape stays in it.
 func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	if isNull(b) {
 		return nil, true
@@ -29,8 +29,8 @@ func (m *Message) identifier(b []byte) (text []byte, clean bool) {
 	return trim(kept), clean
 }
 
-// plain reports whether b is text as it stands: ASCII, nothing to unescape, no
-// control characters.
+// plain reports whether b needs no decoding: it is ASCII without escapes and control
+// characters.
 func (m *Message) plain(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' || c > '~' || c == m.escape {
@@ -40,8 +40,8 @@ func (m *Message) plain(b []byte) bool {
 	return true
 }
 
-// text returns readable text: unescaped, in UTF-8, with a space for every
-// control character and line break.
+// text returns readable text: unescaped, in UTF-8, with a space for each control
+// character and line break.
 func (m *Message) text(b []byte) string {
 	if blank(b) {
 		return ""
@@ -64,9 +64,9 @@ func spaceControl(r rune) rune {
 	return r
 }
 
-// unescape appends b with its escape sequences resolved. Highlighting and
-// character set switches are kept literally; what is unknown or unterminated is
-// kept too, and clean is false then.
+// unescape appends b with its escape sequences resolved. Sequences for highlighting and
+// for character sets stay in the text. Unknown and unterminated ones stay too; then clean
+// is false.
 func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	clean = true
 	for m.escape != 0 {
@@ -84,8 +84,8 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 		var ok bool
 		if out, ok = m.resolve(out, sequence); !ok {
 			if !literal(sequence) {
-				// Perhaps a lone escape character and then a real sequence:
-				// keep the first and look at the second anew.
+				// This may be a lone escape character before a real sequence. Keep the
+				// first and read again from the second.
 				clean = false
 				out = append(out, m.escape)
 				b = b[i+1:]
@@ -98,7 +98,7 @@ func (m *Message) unescape(out, b []byte) (text []byte, clean bool) {
 	return append(out, b...), clean
 }
 
-// resolve appends what an escape sequence stands for.
+// resolve appends the text of an escape sequence.
 func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	switch string(sequence) {
 	case "F":
@@ -133,7 +133,7 @@ func (m *Message) resolve(out, sequence []byte) ([]byte, bool) {
 	return out, true
 }
 
-// literal reports whether a sequence is known and has no text of its own.
+// literal reports whether a sequence is known but has no text.
 func literal(sequence []byte) bool {
 	return len(sequence) > 0 && (string(sequence) == "H" || string(sequence) == "N" ||
 		(sequence[0] == 'C' || sequence[0] == 'M') && len(sequence) > 1)

@@ -7,23 +7,23 @@ import (
 	"svc/acuity"
 )
 
-// Options is what a message does not say about itself.
+// Options are what the decoder must know and a message does not say itself.
 type Options struct {
-	// Pseudonym appends the keyed pseudonym of a value to dst. Values of
-	// different kinds never get the same one.
+	// Pseudonym appends the keyed pseudonym of a value to dst. Values of different kinds
+	// never share a pseudonym.
 	Pseudonym  func(dst []byte, kind string, value []byte) []byte
-	Zone       *time.Location // of the hospital
+	Zone       *time.Location // zone of the hospital
 	ReceivedAt acuity.Instant
 	Sender     Sender
 }
 
-// The kinds of pseudonym. Visits have one name space, whatever feed names them;
-// a visit that is known only by its patient never equals one with a number.
+// These are the kinds of pseudonym. Visits share one name space in all feeds. A visit
+// known only by its patient never equals a visit with a number.
 const (
 	KindVisit        = "visit"
 	KindPatientVisit = "visit-of-patient"
 	KindPatient      = "patient"
-	KindMessage      = "message" // all bytes of an HL7 message
+	KindMessage      = "message" // made of all bytes of an HL7 message
 	KindEvent        = "event"
 	KindDigest       = "digest"
 )
@@ -33,11 +33,11 @@ const (
 	maxPlace    = 80 // bytes of one part of a location
 	maxCode     = 64 // bytes of a code
 	maxService  = 40 // bytes of PV1-10
-	newbornDays = 28 // younger is a newborn (clinical-input 4)
+	newbornDays = 28 // a younger patient is a newborn (clinical-input 4)
 	maxSkew     = 5 * time.Minute
 
-	maxRelatives   = 50 // NK1 segments that are looked at
-	maxRepetitions = 20 // of PID-3 and PID-21
+	maxRelatives   = 50 // how many NK1 segments are read
+	maxRepetitions = 20 // how many repetitions of PID-3 and PID-21 are read
 )
 
 // decoder makes one event.
@@ -46,13 +46,12 @@ type decoder struct {
 	Options
 	zones
 	event acuity.Event
-	// kept holds all text of the event in one piece of memory; its strings are
-	// parts of it.
+	// kept holds all text of the event in one allocation. Its strings are parts of it.
 	kept strings.Builder
 }
 
-// Facts makes the event that the message reports. A message that must be refused
-// gets a fault instead, which [Message.Ack] writes down. An ADT event without an
+// Facts returns the event that the message reports. For a message that must be refused it
+// returns a fault, which [Message.Ack] writes into the answer. An ADT event without an
 // effect is [acuity.EventOther]: accepted and counted.
 func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	trigger := m.trigger()
@@ -89,14 +88,14 @@ func (m *Message) Facts(o Options) (acuity.Event, *Fault) {
 	return d.event, nil
 }
 
-// What the text of an event takes in the usual case, in bytes: pseudonyms of the
-// message, the visit and the patient, and a diagnosis.
+// These constants are the usual sizes in bytes of an event's text: the pseudonyms of
+// message, visit and patient, and a diagnosis.
 const (
 	pseudonymsKept = 96
 	diagnosisKept  = 48
 )
 
-// ControlID returns MSH-10 as it was sent, first line only, in UTF-8.
+// ControlID returns MSH-10 as it was sent, but only its first line and in UTF-8.
 func (m *Message) ControlID() string {
 	m.settle()
 	return m.charset.decode(m.oneLine(m.header(10)))
@@ -112,10 +111,10 @@ func (d *decoder) warnAt(code string, at position) {
 	}
 }
 
-// id reads an identifier or code, and warns of an escape that it does not know.
-// The bytes are valid until the next call.
+// id reads an identifier or code, and warns of an unknown escape. The bytes are valid
+// until the next call.
 func (d *decoder) id(b []byte, at position) []byte {
-	if d.plain(b) { // in one line, therefore
+	if d.plain(b) { // plain text has no line break either
 		if b = trim(b); isNull(b) {
 			return nil
 		}
@@ -128,7 +127,7 @@ func (d *decoder) id(b []byte, at position) []byte {
 	return s
 }
 
-// keep returns b as text of the event.
+// keep copies b into the text of the event.
 func (d *decoder) keep(b []byte) string {
 	if len(b) == 0 {
 		return ""
@@ -138,21 +137,22 @@ func (d *decoder) keep(b []byte) string {
 	return d.kept.String()[from:]
 }
 
-// pseudonym keeps the pseudonym of a value.
+// pseudonym returns the pseudonym of a value as text of the event.
 func (d *decoder) pseudonym(kind string, value []byte) string {
 	d.made = d.Pseudonym(d.made[:0], kind, value)
 	return d.keep(d.made)
 }
 
-// identify names the event by all bytes of the message, in which are sender and
-// control id. The control id alone is no identity, senders start anew with it.
+// identify sets the identity of the event from all bytes of the message, which include
+// sender and control id. The control id alone is no identity, because senders restart
+// their counter.
 func (d *decoder) identify() {
 	d.event.ID = d.pseudonym(KindMessage, d.sent)
 	d.event.Digest = d.event.ID
 }
 
-// times finds when the event happened: EVN-6, else EVN-2, else MSH-7, else its
-// receipt. On a cancel EVN-6 is the time of what is cancelled.
+// times sets when the event happened: EVN-6, else EVN-2, else MSH-7, else its receipt. In
+// a cancel EVN-6 is the time of the cancelled event.
 func (d *decoder) times() {
 	sent, hasSent := d.time(d.header(7), position{segment: "MSH", field: 7})
 	if hasSent {

@@ -2,8 +2,8 @@ package hl7
 
 import "strconv"
 
-// Name is the code and condition of a fault, as in the table of docs/hl7.md: "AE 101".
+// Name returns code and condition of a fault, as in the table of docs/hl7.md: "AE 101".
 func (f *Fault) Name() string { return string(f.Code) + " " + strconv.Itoa(f.Condition) }
 
-// Place is where the fault is, in the form of warnings: PV1-19.
+// Place returns where the fault is, in the form of warnings: PV1-19.
 func (f *Fault) Place() string { return position{segment: f.Segment, field: f.Field}.String() }

@@ -2,8 +2,8 @@ package hl7
 
 import "bytes"
 
-// Raw returns a field as it was sent, escapes and all; nil if it is not there.
-// Segments are named as in "PV1"; only MSH, EVN, PID, PV1 and PV2 can be asked.
+// Raw returns a field as it was sent, with its escapes; nil if it is missing. name is
+// that of a segment: MSH, EVN, PID, PV1 or PV2.
 func (m *Message) Raw(name string, field int) []byte {
 	switch name {
 	case "MSH":
@@ -21,7 +21,7 @@ func (m *Message) Raw(name string, field int) []byte {
 	}
 }
 
-// header returns field n of MSH, which is counted from the separator itself.
+// header returns field n of MSH. MSH-1 is the separator itself.
 func (m *Message) header(n int) []byte {
 	if n == 1 {
 		return m.raw[3:4]
@@ -29,22 +29,22 @@ func (m *Message) header(n int) []byte {
 	return m.field(m.msh, n-1)
 }
 
-// field returns field n of a segment, nil if it is not there.
+// field returns field n of a segment; nil if it is missing.
 func (m *Message) field(s segment, n int) []byte {
 	at := int(s.first) + n - 1
 	if n < 1 || at >= int(s.last) {
 		return nil
 	}
 	b := m.raw[m.marks[at]+1 : m.marks[at+1]]
-	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // between the lines of a segment
+	for m.continued && len(b) > 0 && isTerminator(b[len(b)-1]) { // line ends between the lines of a segment
 		b = b[:len(b)-1]
 	}
 	return b
 }
 
-// part returns the n-th piece of b between separators, from 1; nil if there are
-// fewer. A separator of 0 is one that the message does not have. (Pieces are
-// short: a search for each would take longer than looking at every byte.)
+// part returns the n-th piece of b between separators, from 1; nil if there are fewer. A
+// separator of 0 means that the message does not use that delimiter. Pieces are short, so
+// a search for each separator would take longer than a look at every byte.
 func part(b []byte, separator byte, n int) []byte {
 	if separator == 0 {
 		if n == 1 {
@@ -71,7 +71,7 @@ func part(b []byte, separator byte, n int) []byte {
 // first returns the first repetition of a field.
 func (m *Message) first(field []byte) []byte { return part(field, m.repetition, 1) }
 
-// at returns component n of a field's first repetition, nil if it is not there.
+// at returns component n of a field's first repetition; nil if it is missing.
 func (m *Message) at(field []byte, n int) []byte {
 	for {
 		end := m.componentEnd(field)
@@ -85,8 +85,8 @@ func (m *Message) at(field []byte, n int) []byte {
 	}
 }
 
-// split writes the first components of a field's first repetition to parts; those
-// that are not there stay nil.
+// split writes the first components of a field's first repetition to parts. Missing ones
+// stay nil.
 func (m *Message) split(field []byte, parts [][]byte) {
 	for n := range parts {
 		end := m.componentEnd(field)
@@ -108,10 +108,10 @@ func (m *Message) componentEnd(field []byte) int {
 	return len(field)
 }
 
-// isNull reports whether a field says "delete what you know": "".
+// isNull reports whether a field is "", which asks to delete the known value.
 func isNull(field []byte) bool { return string(field) == `""` }
 
-// blank reports whether a field or component says nothing that could be kept.
+// blank reports whether a field or component has no content.
 func blank(b []byte) bool {
 	for _, c := range b {
 		if c > ' ' {
@@ -132,8 +132,8 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// oneLine cuts at the first line break, which only a segment of several lines has:
-// no identifier has one.
+// oneLine cuts b at the first line break. Only a segment of several lines has one, and no
+// identifier does.
 func (m *Message) oneLine(b []byte) []byte {
 	if m.continued {
 		if i := bytes.IndexAny(b, terminators); i >= 0 {

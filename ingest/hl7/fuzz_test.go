@@ -13,8 +13,8 @@ import (
 	"svc/ingest/hl7"
 )
 
-// Whatever comes: no panic, no fact larger than its bound, the facts written down
-// as a message are the same facts again, and the acknowledgment is a message.
+// FuzzDecode: any bytes cause no panic and no fact above its bound. The facts can be
+// encoded as a message and decoded again. The acknowledgment is a message.
 func FuzzDecode(f *testing.F) {
 	for _, file := range must(filepath.Glob("testdata/*.hl7")) {
 		f.Add(must(os.ReadFile(file)), "")
@@ -54,7 +54,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// bounded fails if an event holds more than the limits let it.
+// bounded fails if an event exceeds a limit.
 func bounded(t *testing.T, raw []byte, e *acuity.Event) {
 	t.Helper()
 	for name, l := range map[string]acuity.Location{"place": e.Place, "prior": e.Prior} {

@@ -23,7 +23,7 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// reveal makes pseudonyms that a test can read.
+// reveal makes pseudonyms that tests can read.
 func reveal(dst []byte, kind string, value []byte) []byte {
 	if kind == hl7.KindMessage {
 		return fmt.Appendf(dst, "%s(%d)", kind, len(value))
@@ -104,7 +104,7 @@ func TestScanTakesWhatSendersWrite(t *testing.T) {
 	}
 }
 
-// A sender without an escape character has text between spaces, no escape sequences.
+// For a sender without an escape character, text between spaces is no escape sequence.
 func TestSpaceIsNoEscape(t *testing.T) {
 	raw := strings.NewReplacer(`^~\&`, `^~ &`, `L\T\D^LDR04^01`, "L D^LDR F 4^01").Replace(strings.Join([]string{msh, evn, pid, pv1}, "\r"))
 	e := facts(t, []byte(raw))
@@ -292,7 +292,7 @@ func TestDiagnoses(t *testing.T) {
 	}
 }
 
-// An event is the same event exactly when sender, control id and bytes are.
+// Two events are the same exactly if sender, control id and bytes are.
 func TestIdentity(t *testing.T) {
 	seen := map[string]string{}
 	o := options

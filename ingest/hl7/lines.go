@@ -2,12 +2,11 @@ package hl7
 
 import "bytes"
 
-// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP
-// end a line too. Each kind is searched ahead once, so that a whole message
-// costs four fast passes.
+// lines finds line ends. CR is the standard; LF and the framing bytes of MLLP end a line
+// too. It searches ahead once for each kind, so a whole message costs four fast passes.
 type lines struct {
 	raw  []byte
-	next [4]int // position of the next one of each kind, plus one; 0 unknown
+	next [4]int // position after the next line end of each kind; 0: unknown
 }
 
 const terminators = "\r\n\x0b\x1c"
@@ -30,11 +29,10 @@ func (l *lines) end(pos int) int {
 
 func isTerminator(c byte) bool { return c == '\r' || c == '\n' || c == 0x0b || c == 0x1c }
 
-// byteOrderMark is that of UTF-8.
+// byteOrderMark is the byte order mark of UTF-8.
 var byteOrderMark = []byte("\xef\xbb\xbf")
 
-// trimFrame removes a byte order mark, and line ends and framing bytes around
-// the text.
+// trimFrame removes a byte order mark, line ends and framing bytes around the text.
 func trimFrame(raw []byte) []byte {
 	for len(raw) > 0 {
 		switch {

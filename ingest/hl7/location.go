@@ -6,7 +6,7 @@ import (
 	"svc/acuity"
 )
 
-// where reads the places.
+// where reads the locations.
 func (d *decoder) where() {
 	assigned := d.field(d.pv1, 3)
 	if isNull(assigned) {
@@ -39,8 +39,8 @@ func (d *decoder) place(field []byte, at position) acuity.Location {
 	}
 }
 
-// pointOfCare tells an HD (name & id & type), of which the name counts, from a
-// name with an unescaped ampersand, as in L&D.
+// pointOfCare reads a point of care. It may be an HD (name & id & type), of which only
+// the name counts, or a name with an unescaped ampersand, such as L&D.
 func (d *decoder) pointOfCare(b []byte) []byte {
 	if d.subcomponent == 0 || bytes.IndexByte(b, d.subcomponent) < 0 {
 		return b

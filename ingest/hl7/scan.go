@@ -1,15 +1,14 @@
 // Package hl7 decodes HL7 v2 ADT messages into events of a visit.
 //
-// A [Message] is a view: one pass over the bytes finds the segments in use and
-// where their fields begin; nothing is copied and nothing unescaped until a
-// field is asked for. [Message.Facts] makes the event, [Message.Ack] the
-// acknowledgment; [Split] takes a batch apart. There is no I/O here, and no
-// clock: the caller passes the time of receipt.
+// A [Message] is a view. One pass over the bytes finds the used segments and their
+// fields; nothing is copied or unescaped until a field is read. [Message.Facts] returns
+// the event, [Message.Ack] the acknowledgment; [Split] splits a batch. There is no I/O
+// and no clock: the caller passes the time of receipt.
 //
-// Names, birth dates, addresses and free text are never made into a value. Of
-// PID-7 only "younger than 28 days" is kept, of PV2-3 only the hints of
-// [acuity.ParseReasons], and identifiers leave as the pseudonyms that the caller
-// makes of them. Warnings and faults name positions, never values.
+// Names, birth dates, addresses and free text never become a value. Only "younger than 28
+// days" is kept of PID-7, and only the hints of [acuity.ParseReasons] of PV2-3.
+// Identifiers leave as the pseudonyms that the caller makes. Warnings and faults name
+// positions, never values.
 package hl7
 
 import (
@@ -19,22 +18,22 @@ import (
 	"math/bits"
 )
 
-// The bounds of one message; a message beyond them is refused with AE (ERR 102).
+// These constants bound one message. A message beyond them is refused with AE (ERR 102).
 const (
 	MaxSegments = 1000
 	MaxField    = 64 << 10 // bytes
 )
 
-// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH,
-// or MSH-1 and MSH-2 cannot be told apart.
+// ErrNoHeader says that the text is no HL7 message: it does not begin with MSH, or MSH-1
+// and MSH-2 are unusable.
 var ErrNoHeader = errors.New("no usable MSH segment")
 
-// Message is a view of one message. The zero value is ready for [Message.Scan],
-// which may be called again and again: its memory is reused.
+// Message is a view of one message. The zero value is ready for [Message.Scan]. Each Scan
+// reuses its memory.
 type Message struct {
-	raw   []byte  // as UTF-8 if it came in a character set with delimiters in its characters
-	sent  []byte  // as it came
-	marks []int32 // field separators and end of the segments in use, by segment
+	raw   []byte  // in UTF-8 if its character set has delimiters inside of characters
+	sent  []byte  // as it was sent
+	marks []int32 // positions of field separators and ends of the used segments
 
 	charset Charset
 	guess   string // warning about the character set
@@ -42,27 +41,26 @@ type Message struct {
 
 	separator, component, repetition, escape, subcomponent byte
 
-	encoding  int  // characters in MSH-2
-	continued bool // a segment in use has several lines
+	encoding  int  // number of characters in MSH-2
+	continued bool // a used segment has several lines
 
 	msh, evn, pid, pv1, pv2 segment
 	dg1, nk1                []segment
-	size                    *Fault // broken bound, reported by Facts
+	size                    *Fault // broken bound, which Facts reports
 
-	season  season // of the times that were read last
+	season  season // season of the times that were read last
 	scratch []byte // an identifier that had to be unescaped
 	made    []byte // a pseudonym
 }
 
-// segment is where a segment lies: its separators are marks[first:last], and
-// marks[last] is its end, continuation lines included. The zero value is a segment
-// that is absent.
+// segment is the position of a segment: its separators are marks[first:last]. marks[last]
+// is its end, continuation lines included. The zero value is an absent segment.
 type segment struct{ first, last int32 }
 
-// Scan makes m the view of the message in raw, which must not change while m is
-// used. MLLP framing and a byte order mark are skipped. The character set is that
-// of the transport, if it declares one, else that of MSH-18. The only error is
-// [ErrNoHeader]; everything else that is wrong is found by [Message.Facts].
+// Scan makes m the view of the message in raw, which must not change while m is used. It
+// skips MLLP framing and a byte order mark. The character set is that of the transport if
+// there is one, else that of MSH-18. The only error is [ErrNoHeader]; [Message.Facts]
+// finds all other faults.
 func (m *Message) Scan(raw []byte, transport Charset) error {
 	raw = trimFrame(raw)
 	if err := m.scan(raw); err != nil {
@@ -86,8 +84,8 @@ func (m *Message) Scan(raw []byte, transport Charset) error {
 	return nil
 }
 
-// Release lets go of the message and keeps the memory for another, unless it was
-// an unusual one.
+// Release drops the message and keeps the memory for the next, unless that is unusually
+// large.
 func (m *Message) Release() {
 	const usual = 1 << 14
 	if cap(m.marks) > usual || cap(m.scratch) > usual || cap(m.dg1)+cap(m.nk1) > MaxSegments {
@@ -103,8 +101,8 @@ func (m *Message) scan(raw []byte) error {
 		return ErrNoHeader
 	}
 	text := lines{raw: raw}
-	var open *segment      // the one in use that a continuation line belongs to
-	segments, name := 0, 0 // and where the name of the last one is
+	var open *segment      // the used segment that a continuation line belongs to
+	segments, name := 0, 0 // number of segments, and position of the last one's name
 	for pos := 0; pos < len(raw); {
 		end := pos
 		switch m.kind(raw[pos:]) {
@@ -114,7 +112,7 @@ func (m *Message) scan(raw []byte) error {
 				end = text.end(pos)
 			} else {
 				m.continued = true
-				m.marks = m.marks[:open.last] // its end is no more
+				m.marks = m.marks[:open.last] // the line continues it, so this is not its end
 				end = m.mark(open, name, pos)
 			}
 		case lineSegment:
@@ -134,12 +132,12 @@ func (m *Message) scan(raw []byte) error {
 	return nil
 }
 
-// delimiters reads MSH-1 and MSH-2. Five different characters, of which the last
-// two may be missing, that are neither letters nor digits nor line ends. Behind the
-// component separator a space says that the sender does not use that delimiter.
+// delimiters reads MSH-1 and MSH-2: five different characters, neither letters nor digits
+// nor line ends. The last two may be missing. A space after the component separator means
+// that the sender does not use that delimiter.
 func (m *Message) delimiters() bool {
 	raw := m.raw
-	if bytes.HasPrefix(raw, usualHeader) { // without work
+	if bytes.HasPrefix(raw, usualHeader) { // the usual delimiters need no further check
 		m.separator, m.component, m.repetition, m.escape, m.subcomponent = '|', '^', '~', '\\', '&'
 		m.encoding = 4
 		return true
@@ -173,7 +171,7 @@ func (m *Message) delimiters() bool {
 	return true
 }
 
-// used returns a delimiter; 0 if it is a space: text is full of them.
+// used returns a delimiter; 0 if it is a space, because text is full of spaces.
 func used(c byte) byte {
 	if c == ' ' {
 		return 0
@@ -191,8 +189,8 @@ const (
 	lineSegment
 )
 
-// kind tells a segment from a continuation of the field before: the line that text
-// begins with has a name and then a separator, or nothing but the name.
+// kind distinguishes a segment from a continuation of the field before. A segment begins
+// with its name and then a separator, or is nothing but the name.
 func (m *Message) kind(text []byte) lineKind {
 	switch {
 	case isTerminator(text[0]):
@@ -212,8 +210,8 @@ func upper(c byte) bool  { return c >= 'A' && c <= 'Z' }
 func digit(c byte) bool  { return c >= '0' && c <= '9' }
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// slot returns where the view keeps a segment of this name; nil if the segment
-// is not in use, or is there already.
+// slot returns where the view stores a segment of this name; nil if the decoder does not
+// use the segment, or the view already has one.
 func (m *Message) slot(a, b, c byte) *segment {
 	var s *segment
 	switch uint32(a)<<16 | uint32(b)<<8 | uint32(c) {
@@ -242,13 +240,13 @@ func (m *Message) slot(a, b, c byte) *segment {
 	return s
 }
 
-// mark notes the separators of the line of a segment in use that begins at pos, and
-// returns where the line ends. The segment has its name at name.
+// mark records the separators in the line of a used segment that begins at pos, and
+// returns the end of the line. The name of the segment is at name.
 func (m *Message) mark(s *segment, name, pos int) (end int) {
-	// Fields are short: a search per field costs more than looking at all bytes,
-	// eight at a time. In found the high bit of each byte that is a separator is set
-	// (Warren, Hacker's Delight, 6-1, the exact form); in control those of all bytes
-	// below a space, of which line ends are some, and perhaps those of spaces behind.
+	// Fields are short, so a search for each field would cost more than looking at all
+	// bytes, eight at a time. found has the high bit of each byte that is a separator
+	// (Warren, Hacker's Delight, 6-1, the exact form). control has those of all bytes
+	// below a space, among them line ends, and may have those of spaces after one.
 	const (
 		each  = 0x0101010101010101
 		low7  = 0x7f * each
@@ -281,12 +279,12 @@ words:
 	s.last = int32(len(marks))          //nolint:gosec // as above
 	m.marks = append(marks, int32(end)) //nolint:gosec // as above
 	if end-pos > MaxField {
-		m.measure(string(m.raw[name:name+3]), m.raw[pos:end]) // a line may begin with text
+		m.measure(string(m.raw[name:name+3]), m.raw[pos:end]) // the line may begin with text of the field before
 	}
 	return end
 }
 
-// measure looks for a field beyond the bound.
+// measure looks for a field above the bound.
 func (m *Message) measure(name string, line []byte) {
 	for field := range bytes.SplitSeq(line, []byte{m.separator}) {
 		if len(field) > MaxField && m.size == nil {

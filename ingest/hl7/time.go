@@ -6,29 +6,29 @@ import (
 	"svc/acuity"
 )
 
-// stamp is a time as it was sent.
+// stamp is a time as the sender wrote it.
 type stamp struct {
 	at        acuity.Instant
 	precision acuity.Precision
-	offset    offset // its own
+	offset    offset // the offset of this time
 }
 
-// offset is a distance from UTC, if there is one.
+// offset is a distance from UTC; it may be absent.
 type offset struct {
 	known   bool
 	seconds int32
 }
 
-// week is how far from MSH-7 its offset still holds for a time without one.
-// Beyond it daylight saving may have changed.
+// week is how near to MSH-7 a time without an offset must be to use the offset of MSH-7.
+// Farther away daylight saving may have changed.
 const week = 7 * 24 * time.Hour
 
-// zones is how a time without an offset is read: with the offset of MSH-7 if it
-// lies near it, else in the zone of the hospital. Never in UTC by accident.
+// zones says how to read a time without an offset: with the offset of MSH-7 if it is
+// near, else in the zone of the hospital. It is never read in UTC by accident.
 type zones struct {
 	hospital *time.Location
-	own      offset         // of MSH-7
-	near     acuity.Instant // MSH-7
+	own      offset         // offset of MSH-7
+	near     acuity.Instant // the instant of MSH-7
 	season   *season
 }
 
@@ -96,8 +96,8 @@ func (z *zones) parse(b []byte) (t stamp, ok bool) {
 	return t, true
 }
 
-// instant returns the instant of a time without an offset; utc is what it would be
-// in UTC.
+// instant returns the instant of a time without an offset; utc is the same time read in
+// UTC.
 func (z *zones) instant(w Wall, utc acuity.Instant) acuity.Instant {
 	if z.own.known {
 		if at := utc - acuity.Instant(z.own.seconds)*1000; at.Sub(z.near).Abs() <= week {
@@ -127,17 +127,18 @@ func parseOffset(b []byte) (offset, bool) {
 	return offset{true, seconds}, true
 }
 
-// two returns the number that the first two characters of b are, if they are digits.
+// two returns the number that the first two characters of b form. ok is false if they are
+// not digits.
 func two(b []byte) (n int, ok bool) {
 	tens, ones := b[0]-'0', b[1]-'0'
 	return int(tens)*10 + int(ones), tens <= 9 && ones <= 9
 }
 
-// Wall is a date and time of day as a clock on the wall shows it.
+// Wall is a date and time of day as a wall clock shows it.
 type Wall struct{ Year, Month, Day, Hour, Minute, Second, Nanosecond int }
 
-// Valid reports whether there is such a date and time, from 1900 to 2199. Whether there
-// is a leap second is for [Wall.MayBe] to tell.
+// Valid reports whether the date and time exist, from 1900 to 2199. It accepts every leap
+// second; [Wall.MayBe] checks those.
 func (w Wall) Valid() bool {
 	if w.Year < 1900 || w.Year > 2199 || w.Month < 1 || w.Month > 12 || w.Day < 1 ||
 		w.Hour > 23 || w.Minute > 59 || w.Second > leapSecond {
@@ -150,12 +151,12 @@ func (w Wall) Valid() bool {
 	return w.Day <= days
 }
 
-// leapSecond is a second that only the last minute of a day in UTC may have. An instant
-// knows none: it is the first of the next day.
+// leapSecond is the second 60. Only the last minute of a day in UTC may have one. An
+// instant cannot express it and uses the first second of the next day.
 const leapSecond = 60
 
-// MayBe reports whether w may be the instant that it was read as: any, unless w is a
-// leap second.
+// MayBe reports whether w is consistent with the instant that it was read as. Only an
+// impossible leap second is not.
 func (w Wall) MayBe(at acuity.Instant) bool {
 	if w.Second < leapSecond {
 		return true
@@ -168,7 +169,7 @@ var daysOf = [13]int8{0, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31}
 
 // utc returns the instant at which a clock in UTC shows w.
 func (w Wall) utc() acuity.Instant {
-	// Days since 1970-01-01 of the Gregorian calendar, counted in years that
+	// These are days since 1970-01-01 in the Gregorian calendar, counted in years that
 	// begin in March (Hinnant, chrono-compatible low-level date algorithms).
 	year, month := w.Year, w.Month-3
 	if month < 0 {
@@ -182,8 +183,8 @@ func (w Wall) utc() acuity.Instant {
 		acuity.Instant((w.Hour*3600+w.Minute*60+w.Second)*1000+w.Nanosecond/int(time.Millisecond))
 }
 
-// In returns the instant at which a clock in the zone shows w. An hour that
-// comes twice is its first; one that is skipped is shifted forward.
+// In returns the instant at which a clock in the zone shows w. If an hour comes twice, it
+// is the first. If an hour is skipped, the time is shifted forward.
 func (w Wall) In(zone *time.Location) acuity.Instant {
 	utc := time.UnixMilli(int64(w.utc()))
 	before := offsetAt(utc.Add(-24*time.Hour), zone)
@@ -204,12 +205,12 @@ func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-// season is a stretch of time in which a zone keeps one offset, and nothing of
-// it lies within two days of a change: messages come from the same season for
-// months, and asking the zone costs more than all else that is read of a time.
+// season is a period in which a zone has one offset; it ends two days before a change.
+// Messages fall into the same season for months, and asking the zone costs more than
+// reading the rest of a time.
 type season struct {
 	zone     *time.Location
-	from, to acuity.Instant // of the clock on the wall, as if it were UTC
+	from, to acuity.Instant // on the wall clock, as if it showed UTC
 	offset   acuity.Instant
 }
 
@@ -231,7 +232,7 @@ func (s *season) instant(w Wall, utc acuity.Instant, zone *time.Location) acuity
 	return utc - s.offset
 }
 
-// The bounds of what [Wall.Valid] lets pass, with room to spare.
+// These constants bound what [Wall.Valid] accepts, with some margin.
 const (
 	firstInstant = acuity.Instant(-100 * 366 * 24 * 3600 * 1000)
 	lastInstant  = acuity.Instant(300 * 366 * 24 * 3600 * 1000)

@@ -2,8 +2,8 @@ package hl7
 
 import "svc/acuity"
 
-// check finds what makes a message with this trigger event unacceptable whatever it
-// is about.
+// check returns the fault of a message that its trigger event or header alone makes
+// unacceptable; nil if there is none.
 func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	kind := m.oneLine(m.at(m.header(9), 1))
 	header := func(code AckCode, condition, field int) *Fault {
@@ -25,11 +25,11 @@ func (m *Message) check(trigger []byte, sender Sender) *Fault {
 	}
 }
 
-// production reports whether MSH-11 calls the message one of production.
+// production reports whether MSH-11 marks the message as production.
 func (m *Message) production() bool { return string(m.at(m.header(11), 1)) == "P" }
 
-// trigger returns MSH-9.2 if it could be an event; nil if not. EVN-1 is never
-// looked at: senders disagree with themselves there.
+// trigger returns MSH-9.2 if it could be an event; else nil. EVN-1 never counts, because
+// senders contradict themselves there.
 func (m *Message) trigger() []byte {
 	b := m.oneLine(m.at(m.header(9), 2))
 	if len(b) < 1 || len(b) > 8 {
@@ -43,11 +43,10 @@ func (m *Message) trigger() []byte {
 	return b
 }
 
-// Type returns the trigger event, MSH-9.2, as in "A01"; "" if there is none that
-// could be one.
+// Type returns the trigger event in MSH-9.2, as in "A01"; "" if it could not be one.
 func (m *Message) Type() string { return string(m.trigger()) }
 
-// effect is what a trigger event does.
+// effect returns the effect of a trigger event.
 func effect(trigger []byte) acuity.EventType {
 	switch string(trigger) {
 	case "A01":
@@ -75,16 +74,16 @@ func effect(trigger []byte) acuity.EventType {
 	}
 }
 
-// unheeded is the warning of an event without an effect here that has one in the
-// hospital: where the patient is, or what the visit is called, may be another from
-// then on. "" if there is none. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and
+// unheeded returns the warning of an event that has no effect here but has one in the
+// hospital; "" for any other event. From then on the patient may be in another place, or
+// the visit may have another number. (HL7 v2.5.1, 3.3: A17 swap; A18, A30, A34 to A36 and
 // A39 to A42 merge; A43 to A45 move; A46 to A51 change an identifier.)
 func unheeded(trigger []byte) string {
 	event := string(trigger)
 	switch {
 	case event == "A17":
 		return warnSwap
-	case len(event) != 3: // else compared as text: A100 is none of them
+	case len(event) != 3: // events are compared as text below, and A100 is none of them
 		return ""
 	case event == "A18", event == "A30", event >= "A34" && event <= "A36", event >= "A39" && event <= "A51":
 		return warnMerge

@@ -4,7 +4,7 @@ import (
 	"bytes"
 )
 
-// subjects finds the visit and the patient, and those of the mother of a newborn.
+// subjects finds the visit and the patient, and for a newborn those of the mother.
 func (d *decoder) subjects() bool {
 	e := &d.event
 	if patient := d.medicalRecord(d.field(d.pid, 3), "PID", 3); len(patient) > 0 {
@@ -38,15 +38,15 @@ func (d *decoder) subjects() bool {
 	return true
 }
 
-// cx returns the number itself of an identifier with check digit.
+// cx returns the number in an identifier, without its check digit.
 func (d *decoder) cx(field []byte) []byte {
 	return part(d.at(d.oneLine(field), 1), d.subcomponent, 1)
 }
 
-// medicalRecord returns the number by which the hospital knows the patient: that of
-// type MR, which Cerner calls MRN, in whatever place it comes. Without one it is the
-// first that is not a number of another authority, so that the order of a list which
-// changes from message to message makes no second patient; else the first.
+// medicalRecord returns the number by which the hospital knows the patient. That is the
+// number of type MR (Cerner's MRN), wherever it stands. Without one it is the first
+// number that is not from another authority, else the first of all. So a list whose order
+// changes from message to message makes no second patient.
 func (d *decoder) medicalRecord(field []byte, segment string, n int) []byte {
 	field = d.oneLine(field)
 	if len(field) == 0 {
@@ -87,8 +87,8 @@ func recordRank(kind []byte) int {
 	case "MRN":
 		return recordMRN
 	case "SS", "SSN", "DL", "PPN", "MA", "MC", "NI", "AN", "VN":
-		// Social security, driver's licence, passport, insurances, the state's; and
-		// accounts and visits, of which a patient has several.
+		// These are social security, driver's licence, passport, insurance and state
+		// numbers. Accounts and visits are here too, because one patient has several.
 		return recordForeign
 	default:
 		return recordOther

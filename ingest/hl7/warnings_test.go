@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What docs/hl7.md says of warnings and refusals is what the code has.
+// docs/hl7.md documents exactly the warnings and refusals of the code.
 
 func TestWarningsAreDocumented(t *testing.T) {
 	page := string(must(os.ReadFile("../../docs/hl7.md")))

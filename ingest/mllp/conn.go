@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// Counts are what a server has seen.
+// Counts are the counters of a server.
 type Counts struct {
-	Connections atomic.Int64 // accepted, TurnedAway among them
-	TurnedAway  atomic.Int64 // one too many
-	Open        atomic.Int64 // now
-	Messages    atomic.Int64 // read whole
+	Connections atomic.Int64 // accepted, including TurnedAway
+	TurnedAway  atomic.Int64 // above a limit of connections
+	Open        atomic.Int64 // open now
+	Messages    atomic.Int64 // read completely
 	Answered    atomic.Int64 // acknowledged, whatever the acknowledgment says
 	NotTaken    atomic.Int64 // not acknowledged: the sender will send them again
 	Faults      [faultKinds]atomic.Int64
 }
 
-// end is why a connection ended, a closed set.
+// end says why a connection ended. The set is closed.
 type end string
 
 const (
@@ -43,7 +43,7 @@ const (
 	endStopped   end = "stopped"
 )
 
-// ends are all of them.
+// ends lists every end.
 var ends = []end{
 	endPeer, endReset, endIdle, endSlow, endTooLong, endDeaf, endNotTaken, endRefused, endHandshake, endTooMany, endStopped,
 }
@@ -51,7 +51,7 @@ var ends = []end{
 // conn is one connection.
 type conn struct {
 	*Server
-	lobby    *lobby
+	conns    *connTable
 	socket   net.Conn
 	peer     Peer
 	began    time.Time
@@ -59,7 +59,7 @@ type conn struct {
 	sender   Sender
 	messages int64
 	answered int64
-	resting  bool // between two messages; guarded by the lobby
+	resting  bool // waits between two messages; guarded by the mutex of the connTable
 }
 
 func (c *conn) run(ctx context.Context) (end, error) {
@@ -67,33 +67,33 @@ func (c *conn) run(ctx context.Context) (end, error) {
 	if err != nil {
 		return endHandshake, err
 	}
-	defer stream.Close() //nolint:errcheck // nobody is left to tell
+	defer stream.Close() //nolint:errcheck // the peer is gone, nobody can be told
 	if c.sender, err = c.Admit(c.peer); err != nil {
 		return endRefused, err
 	}
 	c.in = NewReader(stream, c.Limits.Message)
 	var frame []byte
 	for {
-		if !c.lobby.rest(c, c.Now().Add(c.Limits.Idle)) {
+		if !c.conns.awaitMessage(c, c.Now().Add(c.Limits.Idle)) {
 			return endStopped, nil
 		}
 		if err = c.in.Wait(); err != nil {
-			return c.broke(err, endIdle), nil
+			return c.endOfRead(err, endIdle), nil
 		}
-		if err = c.lobby.wake(c, c.Now().Add(c.Limits.Receive)); err != nil {
+		if err = c.conns.receiveUntil(c, c.Now().Add(c.Limits.Receive)); err != nil {
 			return endReset, nil
 		}
 		message, err := c.in.Next()
 		if err != nil {
-			return c.broke(err, endSlow), nil
+			return c.endOfRead(err, endSlow), nil
 		}
-		if len(bytes.TrimSpace(message)) == 0 { // some engines ask so whether we live
+		if len(bytes.TrimSpace(message)) == 0 { // some engines send empty frames to check that we are alive
 			c.in.faults[Noise]++
 			continue
 		}
 		c.messages++
 		c.Counts.Messages.Add(1)
-		ack, err := c.take(ctx, message)
+		ack, err := c.takeMessage(ctx, message)
 		if err != nil {
 			c.Counts.NotTaken.Add(1)
 			sleep(ctx, c.Limits.Pause)
@@ -113,9 +113,9 @@ func (c *conn) run(ctx context.Context) (end, error) {
 	}
 }
 
-// take takes one message. A panic is a fault of ours and ends this connection
-// alone; its value could hold a value of the message, so its place is logged.
-func (c *conn) take(ctx context.Context, message []byte) (ack []byte, err error) {
+// takeMessage takes one message. A panic is our fault and ends only this connection. The
+// log gets its stack, not its value, which could hold part of the message.
+func (c *conn) takeMessage(ctx context.Context, message []byte) (ack []byte, err error) {
 	defer func() {
 		if recover() != nil {
 			c.Log.ErrorContext(ctx, "taking a message panicked", "stack", string(debug.Stack()))
@@ -127,7 +127,7 @@ func (c *conn) take(ctx context.Context, message []byte) (ack []byte, err error)
 
 var errPanic = errors.New("taking it panicked")
 
-// handshake returns what to talk over, and learns the names of the peer.
+// handshake returns the stream to use, and reads the names of the peer.
 func (c *conn) handshake(ctx context.Context) (net.Conn, error) {
 	if c.TLS == nil {
 		return c.socket, nil
@@ -153,14 +153,14 @@ func (c *conn) answer(stream net.Conn, frame []byte) error {
 	return err
 }
 
-// broke is why a read ended; late is what a deadline that passed means.
-func (c *conn) broke(err error, late end) end {
+// endOfRead returns why a read ended. late is the reason if a deadline passed.
+func (c *conn) endOfRead(err error, late end) end {
 	switch {
 	case errors.Is(err, ErrTooLong):
 		return endTooLong
 	case errors.Is(err, io.EOF):
 		return endPeer
-	case c.lobby.stopped():
+	case c.conns.stopped():
 		return endStopped
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return late
@@ -169,9 +169,9 @@ func (c *conn) broke(err error, late end) end {
 	}
 }
 
-// line tells the life of the connection: who, how much, why it ended. Nothing of
-// a message is in it.
-func (c *conn) line(ctx context.Context, why end, err error) {
+// logEnd logs the connection: the peer, the counts, why it ended. It logs nothing of a
+// message.
+func (c *conn) logEnd(ctx context.Context, why end, err error) {
 	level := slog.LevelInfo
 	if why != endPeer && why != endIdle && why != endStopped {
 		level = slog.LevelWarn

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// The bytes of the frame: <VT> message <FS><CR>.
+// These bytes frame a message: <VT> message <FS><CR>.
 const (
 	startBlock = 0x0b
 	endBlock   = 0x1c
@@ -20,17 +20,17 @@ func Append(dst, message []byte) []byte {
 	return append(dst, endBlock, '\r')
 }
 
-// Fault is a way in which the frames of a sender depart from the standard. Each
-// is counted; none but Cut keeps a message from being taken.
+// Fault is a way in which the frames of a sender deviate from the standard. Each is
+// counted; only Cut loses a message.
 type Fault uint8
 
 // The faults.
 const (
-	Noise    Fault = iota // bytes, or an empty frame, that belong to no message; skipped
+	Noise    Fault = iota // bytes or an empty frame outside of any message; skipped
 	NoStart               // a message that begins without 0x0B
 	NoEnd                 // a message that ends where the next one begins
 	NoReturn              // 0x1C without 0x0D after it
-	Cut                   // a message that broke off; dropped
+	Cut                   // an incomplete message; dropped
 	faultKinds
 )
 
@@ -39,17 +39,17 @@ func (f Fault) String() string {
 	return [...]string{"noise", "no_start", "no_end", "no_return", "cut"}[f]
 }
 
-// Faults returns all of them.
+// Faults returns every fault.
 func Faults() []Fault { return []Fault{Noise, NoStart, NoEnd, NoReturn, Cut} }
 
-// ErrTooLong says that a message, or what lies before it, is longer than the limit.
+// ErrTooLong says that a message, or the bytes before it, exceed the limit.
 var ErrTooLong = errors.New("longer than the limit")
 
-// Reader takes the messages out of a stream.
+// Reader reads messages from a stream.
 type Reader struct {
 	in      *bufio.Reader
 	limit   int
-	ended   bool // by a 0x1C whose 0x0D had not arrived yet
+	ended   bool // by a 0x1C before its 0x0D arrived
 	message []byte
 	faults  [faultKinds]int64
 }
@@ -62,8 +62,8 @@ func NewReader(in io.Reader, limit int) *Reader {
 // Count returns how often a fault was seen.
 func (r *Reader) Count(f Fault) int64 { return r.faults[f] }
 
-// Wait returns when the next message has begun, or an error of the stream;
-// [io.EOF] if it ended between messages.
+// Wait returns nil when the next message has begun, or the error of the stream. The error
+// is [io.EOF] if the stream ended between messages.
 func (r *Reader) Wait() error {
 	for {
 		b, err := r.in.Peek(1)
@@ -83,14 +83,14 @@ func (r *Reader) Wait() error {
 	}
 }
 
-// Next returns the next message without its frame; it is valid until the next
-// call, and empty if the frame was. The error is of the stream, or [ErrTooLong];
-// if the stream ended inside a message [io.ErrUnexpectedEOF].
+// Next returns the next message without its frame. The message is valid until the next
+// call, and empty if the frame was empty. The error is that of the stream, or
+// [ErrTooLong]; it is [io.ErrUnexpectedEOF] if the stream ended inside a message.
 func (r *Reader) Next() ([]byte, error) {
 	if err := r.Wait(); err != nil {
 		return nil, err
 	}
-	if cap(r.message) > 64<<10 { // of one long message: not for the life of a connection
+	if cap(r.message) > 64<<10 { // the buffer of one long message must not stay for the life of the connection
 		r.message = nil
 	}
 	r.message = r.message[:0]
@@ -141,7 +141,8 @@ func (r *Reader) begin() error {
 	return ErrTooLong
 }
 
-// more reads what has arrived of a message; done if that was the end of it.
+// more reads the bytes of a message that have arrived. done says that the message is
+// complete.
 func (r *Reader) more() (done bool, err error) {
 	chunk, err := r.chunk()
 	if err != nil {
@@ -167,16 +168,16 @@ func (r *Reader) more() (done bool, err error) {
 	return r.end(at)
 }
 
-// restart is a 0x0B inside a message. One that ends with a line is whole, as far
-// as anybody can tell; another broke off, and its sender began anew.
+// restart handles a 0x0B inside a message. If the text before it ends with a line, it
+// counts as a whole message. Otherwise it was cut off, and its sender began again.
 func (r *Reader) restart(at int) (done bool, err error) {
 	text := r.message
 	switch {
-	case len(bytes.Trim(text, "\r\n")) == 0: // 0x0B twice
+	case len(bytes.Trim(text, "\r\n")) == 0: // 0x0B came twice
 		r.faults[Noise]++
 	case text[len(text)-1] == '\r', text[len(text)-1] == '\n':
 		r.faults[NoEnd]++
-		return true, r.discard(at) // the 0x0B is read again as that of the next message
+		return true, r.discard(at) // the 0x0B stays to be read as the start of the next message
 	default:
 		r.faults[Cut]++
 	}
@@ -184,9 +185,9 @@ func (r *Reader) restart(at int) (done bool, err error) {
 	return false, r.discard(at + 1)
 }
 
-// end is a 0x1C. It ends the message, unless something else than the end of a
-// frame has arrived with it: then it is a byte like others, for which the decoder
-// has a rule. Nobody waits for the 0x0D: a sender without it waits for us.
+// end handles a 0x1C. It ends the message, unless other bytes than the end of a frame
+// have arrived with it. Then it is an ordinary byte, for which the decoder has a rule.
+// The reader does not wait for the 0x0D: a sender that omits it waits for our answer.
 func (r *Reader) end(at int) (done bool, err error) {
 	if err = r.discard(at + 1); err != nil {
 		return false, err
@@ -209,7 +210,7 @@ func (r *Reader) end(at int) (done bool, err error) {
 	return false, nil
 }
 
-// chunk returns what has arrived, at least one byte.
+// chunk returns the bytes that have arrived, at least one.
 func (r *Reader) chunk() ([]byte, error) {
 	if _, err := r.in.Peek(1); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// all reads a stream to its end: its messages, the faults seen, and why it ended.
+// all reads a stream to its end. It returns the messages, the faults and the final error.
 func all(in io.Reader, limit int) (messages, faults []string, err error) {
 	r := mllp.NewReader(in, limit)
 	for {
@@ -73,7 +73,7 @@ func TestFrames(t *testing.T) {
 	}
 }
 
-// TestSlowFrames: byte by byte the 0x0D comes after its message was handed out.
+// TestSlowFrames sends byte by byte, so each 0x0D comes after its message was returned.
 func TestSlowFrames(t *testing.T) {
 	messages, faults, err := all(iotest.OneByteReader(strings.NewReader("\x0bA\r\x1c\r\x0bB\r\x1c\x0bC\x1c\n")), 64)
 	if !slices.Equal(messages, []string{"A\r", "B\r", "C"}) || !slices.Equal(faults, []string{"no_return", "no_return"}) || !errors.Is(err, io.EOF) {
@@ -81,7 +81,7 @@ func TestSlowFrames(t *testing.T) {
 	}
 }
 
-// TestFramesComeBack: what is framed is read, however the network cuts it.
+// TestFramesComeBack: a reader reads what Append framed, however the network splits it.
 func TestFramesComeBack(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		sent := rapid.SliceOf(rapid.StringMatching(`MSH[^\x0b\x1c]{0,40}`)).Draw(t, "messages")
@@ -98,8 +98,8 @@ func TestFramesComeBack(t *testing.T) {
 	})
 }
 
-// FuzzReader: any bytes end in messages within the limit and one error, and a
-// message that was read is read again when it is framed.
+// FuzzReader: any bytes give messages within the limit and one error. A message that was
+// read can be framed and read again.
 func FuzzReader(f *testing.F) {
 	for _, seed := range []string{
 		"\x0bMSH|^~\\&|1\r\x1c\r", "\x0bA\x1c\x0bB\r\x0bC\x1c\n", "MSH|\r\x1c", "noise\x0b\x0b\x1c\r", "\x0b\x1cA\x1c\r\x0b",
@@ -117,7 +117,7 @@ func FuzzReader(f *testing.F) {
 				t.Fatalf("message %q", m)
 			}
 			if strings.ContainsRune(m, '\x1c') {
-				continue // taken as it was only because more had arrived with it
+				continue // its 0x1C was an ordinary byte only because more bytes had arrived with it
 			}
 			again, _, err := all(bytes.NewReader(mllp.Append(nil, []byte(m))), limit+1)
 			if len(again) != 1 || again[0] != m || !errors.Is(err, io.EOF) {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestPage holds docs/feeds.md to the faults and the ends of connections.
+// TestPage checks that docs/feeds.md names the faults and the ends of connections.
 func TestPage(t *testing.T) {
 	page, err := os.ReadFile("../../docs/feeds.md")
 	if err != nil {

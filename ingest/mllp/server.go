@@ -12,36 +12,36 @@ import (
 	"time"
 )
 
-// Peer is who connected.
+// Peer is the other end of a connection.
 type Peer struct {
 	Address netip.Addr
-	// Names are the common name and the DNS names of the certificate that it
-	// proved to have; none without one.
+	// Names are the common name and the DNS names of the peer's certificate. They are
+	// empty unless the peer proved to have one.
 	Names []string
 }
 
 // Sender takes the messages of one peer.
 type Sender struct {
 	Key, Hospital string // for the log
-	// Take returns the acknowledgment of a message, empty if none is to be sent,
-	// and only when the message is kept. After an error nothing is acknowledged
-	// and the connection ends.
+	// Take stores a message and returns its acknowledgment, empty if none is to be sent.
+	// It returns only when the message is stored. After an error the server acknowledges
+	// nothing and closes the connection.
 	Take func(ctx context.Context, message []byte) (ack []byte, err error)
 }
 
 // ErrRefused says that the sender may not send, or not any more.
 var ErrRefused = errors.New("the sender may not send")
 
-// Limits bound what one listener gives to its peers.
+// Limits bound what one listener grants to its peers.
 type Limits struct {
 	Connections        int           // open at once
-	ConnectionsPerPeer int           // of one address
+	ConnectionsPerPeer int           // open at once from one address
 	Message            int           // bytes
 	Idle               time.Duration // between two messages
 	Receive            time.Duration // from the first byte of a message to its last, and for a TLS handshake
 	Answer             time.Duration // for the peer to take an acknowledgment
-	Pause              time.Duration // before a connection ends whose message was not taken: for senders that try again at once
-	Stop               time.Duration // for what is begun, at a graceful stop
+	Pause              time.Duration // before the server closes a connection whose message was not taken: some senders try again at once
+	Stop               time.Duration // at a graceful stop, for the messages that have begun
 }
 
 // Server serves listeners.
@@ -54,16 +54,16 @@ type Server struct {
 	Counts *Counts // may be shared by several servers
 }
 
-// Serve accepts connections until ctx ends; then it lets what is begun finish. It
-// closes the listener.
+// Serve accepts connections until ctx ends. Then it lets the messages finish that have
+// begun. It closes the listener.
 func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	behind, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
-	l := &lobby{limits: &s.Limits, open: map[*conn]struct{}{}, peers: map[netip.Addr]int{}}
+	l := &connTable{limits: &s.Limits, open: map[*conn]struct{}{}, peers: map[netip.Addr]int{}}
 	var all sync.WaitGroup
 	defer context.AfterFunc(ctx, func() {
-		listener.Close() //nolint:errcheck // Accept says what there is to say
-		l.stop(s.Now())
+		listener.Close() //nolint:errcheck // Accept returns the error that matters
+		l.closeIdle(s.Now())
 	})()
 	var fault error
 	for {
@@ -75,7 +75,7 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 		if ctx.Err() != nil {
 			break
 		}
-		if !errors.Is(err, net.ErrClosed) && sleep(ctx, acceptPause) { // out of files, or a peer that was gone again
+		if !errors.Is(err, net.ErrClosed) && sleep(ctx, acceptPause) { // no file descriptors left, or the peer was already gone
 			continue
 		}
 		fault = fmt.Errorf("accept: %w", err)
@@ -83,14 +83,14 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) error {
 	}
 	grace, done := context.WithTimeout(behind, s.Limits.Stop)
 	defer done()
-	defer context.AfterFunc(grace, func() { cut(); l.cut() })()
+	defer context.AfterFunc(grace, func() { cut(); l.closeAll() })()
 	all.Wait()
 	return fault
 }
 
 const acceptPause = 100 * time.Millisecond
 
-// sleep returns false if ctx ended before.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	pause, cancel := context.WithTimeout(ctx, d)
 	defer cancel()
@@ -99,25 +99,25 @@ func sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // serve is the life of one connection: one goroutine, one line in the log.
-func (s *Server) serve(ctx context.Context, l *lobby, socket net.Conn) {
-	c := &conn{Server: s, lobby: l, socket: socket, began: s.Now(), peer: Peer{Address: address(socket)}}
-	defer socket.Close() //nolint:errcheck // nobody is left to tell
+func (s *Server) serve(ctx context.Context, l *connTable, socket net.Conn) {
+	c := &conn{Server: s, conns: l, socket: socket, began: s.Now(), peer: Peer{Address: address(socket)}}
+	defer socket.Close() //nolint:errcheck // the peer is gone, nobody can be told
 	s.Counts.Connections.Add(1)
-	if !l.enter(c) {
+	if !l.add(c) {
 		s.Counts.TurnedAway.Add(1)
-		c.line(ctx, endTooMany, nil)
+		c.logEnd(ctx, endTooMany, nil)
 		return
 	}
 	s.Counts.Open.Add(1)
 	why, err := c.run(ctx)
-	l.leave(c)
+	l.remove(c)
 	s.Counts.Open.Add(-1)
 	if c.in != nil {
 		for _, f := range Faults() {
 			s.Counts.Faults[f].Add(c.in.Count(f))
 		}
 	}
-	c.line(ctx, why, err)
+	c.logEnd(ctx, why, err)
 }
 
 func address(socket net.Conn) netip.Addr {
@@ -127,8 +127,8 @@ func address(socket net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-// lobby knows who is connected.
-type lobby struct {
+// connTable holds the open connections.
+type connTable struct {
 	limits *Limits
 
 	mu       sync.Mutex
@@ -137,7 +137,7 @@ type lobby struct {
 	peers    map[netip.Addr]int
 }
 
-func (l *lobby) enter(c *conn) bool {
+func (l *connTable) add(c *conn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.open) >= l.limits.Connections || l.peers[c.peer.Address] >= l.limits.ConnectionsPerPeer {
@@ -148,7 +148,7 @@ func (l *lobby) enter(c *conn) bool {
 	return true
 }
 
-func (l *lobby) leave(c *conn) {
+func (l *connTable) remove(c *conn) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.open, c)
@@ -157,8 +157,8 @@ func (l *lobby) leave(c *conn) {
 	}
 }
 
-// rest gives a connection until then to begin a message; false at a stop.
-func (l *lobby) rest(c *conn, until time.Time) bool {
+// awaitMessage gives a connection until then to begin a message; false after a stop.
+func (l *connTable) awaitMessage(c *conn, until time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stopping {
@@ -168,38 +168,38 @@ func (l *lobby) rest(c *conn, until time.Time) bool {
 	return c.socket.SetReadDeadline(until) == nil
 }
 
-// wake gives it until then to end the message that it began.
-func (l *lobby) wake(c *conn, until time.Time) error {
+// receiveUntil gives a connection until then to finish the message that it began.
+func (l *connTable) receiveUntil(c *conn, until time.Time) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	c.resting = false
 	return c.socket.SetReadDeadline(until)
 }
 
-// stop ends the connections that have begun nothing.
-func (l *lobby) stop(now time.Time) {
+// closeIdle ends the connections on which no message has begun.
+func (l *connTable) closeIdle(now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stopping = true
 	for c := range l.open {
 		if c.resting {
-			c.socket.SetReadDeadline(now) //nolint:errcheck // it is closed already, then
+			c.socket.SetReadDeadline(now) //nolint:errcheck // fails only if the connection is closed already
 		}
 	}
 }
 
 // stopped reports whether a stop was asked for.
-func (l *lobby) stopped() bool {
+func (l *connTable) stopped() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stopping
 }
 
-// cut ends all connections.
-func (l *lobby) cut() {
+// closeAll closes all connections.
+func (l *connTable) closeAll() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for c := range l.open {
-		c.socket.Close() //nolint:errcheck // its goroutine says why
+		c.socket.Close() //nolint:errcheck // the goroutine of the connection logs why
 	}
 }

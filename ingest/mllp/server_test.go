@@ -19,10 +19,10 @@ func TestManyMessagesInOrder(t *testing.T) {
 	h := open(t, nil)
 	c := h.dial(t)
 	var sent strings.Builder
-	for n := range 500 { // all at once: those ahead wait
+	for n := range 500 { // all are sent at once, so most must wait
 		sent.WriteString(framed(fmt.Sprintf("MSH|%d\r", n)))
 	}
-	go io.WriteString(c, sent.String()) //nolint:errcheck // the answers tell
+	go io.WriteString(c, sent.String()) //nolint:errcheck // the answers show a failure
 	c.wants(sent.String())
 	c.Close()
 	if l := h.next(t); l.Ended != "peer_closed" || l.Messages != 500 || l.Answered != 500 || l.Key != "key_1" || l.Peer != "127.0.0.1" {
@@ -33,7 +33,7 @@ func TestManyMessagesInOrder(t *testing.T) {
 	}
 }
 
-// TestHowConnectionsEnd has a peer of every bad kind.
+// TestHowConnectionsEnd connects a peer of every bad kind.
 func TestHowConnectionsEnd(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*mllp.Server)
@@ -136,7 +136,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 				c.closed()
 			}
 			if tt.ended == "" {
-				return // it is closed, and the server lives
+				return // the connection is closed, and the server still runs
 			}
 			if l := h.next(t); l.Ended != tt.ended || l.Msg != "mllp connection" {
 				t.Errorf("%+v, want %s", l, tt.ended)
@@ -145,7 +145,7 @@ func TestHowConnectionsEnd(t *testing.T) {
 	}
 }
 
-// TestFramesWithoutAMessage are skipped, without an answer.
+// TestFramesWithoutAMessage: the server skips empty frames without an answer.
 func TestFramesWithoutAMessage(t *testing.T) {
 	h := open(t, nil)
 	c := h.dial(t)
@@ -181,8 +181,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// pipes is a listener whose connections are in memory, so that a test can wait
-// until everybody waits.
+// pipes is a listener with connections in memory, so that a test can wait until every
+// goroutine waits.
 type pipes chan net.Conn
 
 func (p pipes) Accept() (net.Conn, error) {
@@ -194,12 +194,12 @@ func (p pipes) Accept() (net.Conn, error) {
 func (p pipes) Close() error   { close(p); return nil }
 func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
 
-// TestStop ends who rests at once, and lets a message that is begun come to its
-// end and its answer.
+// TestStop: a stop closes idle connections at once. A message that has begun is read to
+// its end and answered.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hold := make(chan struct{})
-		h := &hall{lines: make(chan line, 100)}
+		h := &fixture{lines: make(chan line, 100)}
 		h.Server = &mllp.Server{
 			Admit: func(mllp.Peer) (mllp.Sender, error) {
 				return mllp.Sender{Take: func(_ context.Context, m []byte) ([]byte, error) {
@@ -245,7 +245,7 @@ func TestStop(t *testing.T) {
 		if took := time.Since(asked); took > 0 {
 			t.Errorf("the stop took %v of nothing", took)
 		}
-		stuck.closed() // cut off
+		stuck.closed() // closed by force
 		if err := <-ended; err != nil || time.Since(asked) != 10*time.Second {
 			t.Errorf("%v after %v", err, time.Since(asked))
 		}

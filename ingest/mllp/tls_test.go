@@ -17,7 +17,7 @@ import (
 	"svc/ingest/mllp"
 )
 
-// TestTLS: the names of a certificate that the peer proved to have.
+// TestTLS checks the names from a certificate that the peer proved to have.
 func TestTLS(t *testing.T) {
 	ca, pool := authority(t)
 	pair := ca.issue(t, "svc.test")
@@ -60,13 +60,13 @@ func TestTLS(t *testing.T) {
 	if l := h.next(t); l.Ended != "no_handshake" {
 		t.Errorf("plain text: %+v", l)
 	}
-	h.dial(t) // and says nothing
+	h.dial(t) // this peer sends nothing
 	if l := h.next(t); l.Ended != "no_handshake" {
 		t.Errorf("no word: %+v", l)
 	}
 }
 
-// issuer is a certificate authority of a test.
+// issuer is a certificate authority for tests.
 type issuer struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// address returns where a request came from: the peer, or, if that is a proxy that is
-// trusted, whom the proxies have seen. Each proxy appends whom it saw, so the last
-// address that is none of theirs is the one that nobody could make up.
+// address returns the address of a request: that of the peer, or, behind trusted proxies,
+// the one that they saw. Each proxy appends the address that it saw. So the last address
+// that is none of theirs is the only one that a client cannot forge.
 func (s *Shell) address(r *http.Request) netip.Addr {
 	peer, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -33,7 +33,7 @@ func (s *Shell) address(r *http.Request) netip.Addr {
 	return at
 }
 
-// addressText is the address for the log; "": it is not known.
+// addressText returns the address for the log; "" if it is unknown.
 func (s *Shell) addressText(r *http.Request) string {
 	if at := s.address(r); at.IsValid() {
 		return at.String()
@@ -45,8 +45,8 @@ func (s *Shell) trusted(at netip.Addr) bool {
 	return slices.ContainsFunc(s.Proxies, func(p netip.Prefix) bool { return p.Contains(at) })
 }
 
-// docsURL is the address of the documentation: as configured, else under that which
-// the request was sent to.
+// docsURL returns the URL of the documentation: the configured one, else one under the
+// address to which the request was sent.
 func (s *Shell) docsURL(r *http.Request) string {
 	if s.DocsURL != "" {
 		return s.DocsURL
@@ -64,11 +64,11 @@ func (s *Shell) docsURL(r *http.Request) string {
 	return scheme + "://" + host + DocsPath
 }
 
-// DocsPath is where every server has its documentation.
+// DocsPath is the path of the documentation on every server.
 const DocsPath = "/docs"
 
-// plainHost reports whether a header Host is a host and perhaps a port, and nothing
-// that would be strange in a URL.
+// plainHost reports whether a Host header is a host with an optional port, and nothing
+// else that would end up in a URL.
 func plainHost(host string) bool {
 	for i := range len(host) {
 		c := host[i]

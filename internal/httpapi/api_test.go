@@ -33,14 +33,14 @@ type outer struct {
 	}
 }
 
-// labor is what a request costs beside its handler.
+// labor counts the work for a request outside of its handler.
 type labor struct {
-	lookups int // of keys
-	used    int // notes of the use of a key
+	lookups int // lookups of keys
+	used    int // records of the use of a key
 }
 
-// house is a router with one endpoint of each kind.
-func house(log io.Writer) http.Handler {
+// fixture is a router with one endpoint of each kind.
+func fixture(log io.Writer) http.Handler {
 	h, _ := counted(log)
 	return h
 }
@@ -112,7 +112,7 @@ func ask(t *testing.T, h http.Handler, method, path string, headers ...string) (
 }
 
 func TestSuccess(t *testing.T) {
-	w, body := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/thing/7", "Authorization", "bearer svc_good", "X-Request-Id", `abc"\1`)
+	w, body := ask(t, fixture(new(bytes.Buffer)), http.MethodGet, "/thing/7", "Authorization", "bearer svc_good", "X-Request-Id", `abc"\1`)
 	if want := `{"at":"2031-04-05T11:00:00.007Z","nil":null,"who":"key_1 <&>"}`; string(body.Data) != want {
 		t.Errorf("data %s, want %s", body.Data, want)
 	}
@@ -122,7 +122,7 @@ func TestSuccess(t *testing.T) {
 	if w.Header().Get("X-Request-Id") != `abc"\1` {
 		t.Errorf("header %q", w.Header().Get("X-Request-Id"))
 	}
-	if _, raw := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/raw"); string(raw.Data) != `{"a": 1}` {
+	if _, raw := ask(t, fixture(new(bytes.Buffer)), http.MethodGet, "/raw"); string(raw.Data) != `{"a": 1}` {
 		t.Errorf("raw data %s", raw.Data)
 	}
 }
@@ -143,7 +143,7 @@ func TestRequestID(t *testing.T) {
 		"first visible is": {"!", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, _ := ask(t, house(new(bytes.Buffer)), http.MethodGet, "/raw", "X-Request-Id", c.sent)
+			w, _ := ask(t, fixture(new(bytes.Buffer)), http.MethodGet, "/raw", "X-Request-Id", c.sent)
 			got := w.Header().Get("X-Request-Id")
 			if c.kept && got != c.sent || !c.kept && !fresh.MatchString(got) {
 				t.Errorf("sent %q, got %q", c.sent, got)
@@ -152,8 +152,8 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
-// TestEveryRefusedKeyLooksTheSame: the same answer, and the same work. A key of
-// another hospital costs as much as one that nobody has.
+// TestEveryRefusedKeyLooksTheSame: every refused key gets the same answer for the same
+// work. A key of another hospital costs as much as an unknown one.
 func TestEveryRefusedKeyLooksTheSame(t *testing.T) {
 	h, work := counted(new(bytes.Buffer))
 	answers := map[string]bool{}
@@ -205,7 +205,7 @@ func TestRefusals(t *testing.T) {
 		"panic":                      {"GET", "/panic", "", 500, "internal", "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w, body := ask(t, house(new(bytes.Buffer)), c.method, c.path, "Authorization", "Bearer "+c.token)
+			w, body := ask(t, fixture(new(bytes.Buffer)), c.method, c.path, "Authorization", "Bearer "+c.token)
 			if w.Code != c.status || body.Error.Code != c.code {
 				t.Errorf("%d %s, want %d %s", w.Code, body.Error.Code, c.status, c.code)
 			}
@@ -228,7 +228,7 @@ func TestRefusals(t *testing.T) {
 
 func TestOneLogLineWithoutValues(t *testing.T) {
 	var log bytes.Buffer
-	h := house(&log)
+	h := fixture(&log)
 	ask(t, h, http.MethodGet, "/thing/canary-7QX?q=canary-7QX", "Authorization", "Bearer svc_good", "X-Request-Id", "canary-7QX")
 	ask(t, h, "CANARY-7QX", "/thing/canary-7QX")
 	ask(t, h, http.MethodGet, "/nowhere/canary-7QX")
@@ -252,8 +252,8 @@ func TestOneLogLineWithoutValues(t *testing.T) {
 	}
 }
 
-// Whether a process is ready is asked every few seconds: the answer that it is not, as
-// at each start, is no error of a request, and no line at the level of everyday.
+// Orchestrators poll the readiness of a process every few seconds. A "not ready", as at
+// each start, is no request error, and no line at the usual log level.
 func TestReadinessIsNoErrorLine(t *testing.T) {
 	var log bytes.Buffer
 	shell := &httpapi.Shell{Now: time.Now, Log: slog.New(slog.NewJSONHandler(&log, nil))}
@@ -267,15 +267,15 @@ func TestReadinessIsNoErrorLine(t *testing.T) {
 	}
 }
 
-// TestLogOfRefusedKeys: who came, and with which key if it was one once; the answer
-// tells neither.
+// TestLogOfRefusedKeys: the log names the address, and the key if it was valid once. The
+// answer has neither.
 func TestLogOfRefusedKeys(t *testing.T) {
 	for token, want := range map[string]string{
 		"svc_revoked": "192.0.2.1 north key_3 401", "svc_expired": "192.0.2.1 north key_4 401", "svc_unknown": "192.0.2.1   401",
 		"svc_narrow": "192.0.2.1 north key_2 403", "svc_good": "192.0.2.1 north key_1 200",
 	} {
 		var log bytes.Buffer
-		w, _ := ask(t, house(&log), http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
+		w, _ := ask(t, fixture(&log), http.MethodGet, "/thing/7", "Authorization", "Bearer "+token)
 		var line struct {
 			Address, Hospital, Key_ID string //nolint:revive,staticcheck // the key of the log
 			Status                    int

@@ -15,20 +15,20 @@ import (
 	"strings"
 )
 
-// Warning is something in a request that was not taken, though the rest was.
+// Warning names a part of a request that was ignored, though the rest was accepted.
 type Warning struct {
 	Code string `json:"code"` // stable
 	Path string `json:"path,omitempty"`
 }
 
-// ReadJSON reads the JSON object of a body of at most so many bytes into v, which
-// may hold what is to stay if the body does not say it, or has answered. The
-// warnings name the fields that v does not have.
+// ReadJSON reads the JSON object of a body of at most atMost bytes into v. Fields that
+// the body lacks keep their values in v. The warnings name the fields that v does not
+// have. If ok is false it has answered.
 func ReadJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, false)
 }
 
-// ReadOptionalJSON is [ReadJSON] where a request without a body is an empty object.
+// ReadOptionalJSON is [ReadJSON], but treats a missing body as an empty object.
 func ReadOptionalJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any) (warnings []Warning, ok bool) {
 	return readJSON(w, r, atMost, v, true)
 }
@@ -76,9 +76,9 @@ func readJSON(w http.ResponseWriter, r *http.Request, atMost int64, v any, optio
 	return warnings, true
 }
 
-// typeOf names a type as JSON does.
+// typeOf names a type in the words of JSON.
 func typeOf(t reflect.Type) string {
-	switch t.Kind() { //nolint:exhaustive // the rest is a number
+	switch t.Kind() { //nolint:exhaustive // every other kind is a number
 	case reflect.String:
 		return "string"
 	case reflect.Bool:
@@ -96,7 +96,7 @@ func typeOf(t reflect.Type) string {
 	}
 }
 
-// object reads one JSON object, with its numbers as they are written.
+// object reads one JSON object and keeps its numbers as written.
 func object(body []byte) (map[string]any, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -112,9 +112,9 @@ func object(body []byte) (map[string]any, error) {
 
 var errNoObject = errors.New("not one object")
 
-// plain returns what is known of an object in the way encoding/json takes it: a
-// whole number may be written as 2.0, and null in a list, of which it would make a
-// zero, is no value of any type.
+// plain returns the known fields of an object for encoding/json. It writes a whole number
+// such as 2.0 without its fraction. It replaces null in a list, which encoding/json would
+// read as a zero, by an object, because null is no value of any type.
 func plain(given map[string]any, known map[string]bool) map[string]any {
 	kept := make(map[string]any, len(given))
 	for name, value := range given {
@@ -134,7 +134,7 @@ func plain(given map[string]any, known map[string]bool) map[string]any {
 	return kept
 }
 
-// whole writes a number without a fraction of zeros.
+// whole returns a number without a fraction, if the fraction has only zeros.
 func whole(value any) any {
 	if n, ok := value.(json.Number); ok {
 		if f, err := n.Float64(); err == nil && f == math.Trunc(f) && math.Abs(f) < MostWhole {
@@ -144,7 +144,7 @@ func whole(value any) any {
 	return value
 }
 
-// fieldsOf returns the fields of a struct as JSON has them.
+// fieldsOf returns the JSON names of the fields of a struct.
 func fieldsOf(t reflect.Type) map[string]bool {
 	known := map[string]bool{}
 	for _, f := range reflect.VisibleFields(t) {
@@ -154,8 +154,8 @@ func fieldsOf(t reflect.Type) map[string]bool {
 	return known
 }
 
-// unknown warns of the fields of an object that a struct does not have, by their
-// names where those are a mistyped name and not a value.
+// unknown warns of the fields of an object that a struct does not have. It repeats the
+// name of a field only if that looks like a mistyped name, not like a value.
 func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if known[name] || len(warnings) == maxWarnings {
@@ -169,7 +169,7 @@ func unknown(given map[string]any, known map[string]bool) (warnings []Warning) {
 	return warnings
 }
 
-// fieldName is what a name of a field looks like.
+// fieldName matches what looks like the name of a field.
 var fieldName = regexp.MustCompile(`^[A-Za-z0-9_]{1,40}$`)
 
 const maxWarnings = 20

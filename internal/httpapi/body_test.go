@@ -54,8 +54,8 @@ func read(t *testing.T, body string) (got string, status int) {
 	return string(answer.Data), w.Code
 }
 
-// The bodies of administrators keep to the rules of the feeds: nothing twice, nothing
-// deep, nothing that is no text.
+// The bodies of administrators follow the rules of the feeds: no field twice, no deep
+// nesting, no text that is not UTF-8.
 func TestBodiesOfAdministrators(t *testing.T) {
 	for name, test := range map[string]struct {
 		body, want string

@@ -13,8 +13,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestOrigins asks as a browser does for a page of another origin: only those that
-// are configured get leave, and what they may see is named.
+// TestOrigins sends the requests of a browser for a page of another origin. Only
+// configured origins are allowed, and the answer names the headers that they may read.
 func TestOrigins(t *testing.T) {
 	const board = "https://board.example"
 	for name, c := range map[string]struct {
@@ -83,7 +83,7 @@ func TestOrigins(t *testing.T) {
 }
 
 func TestStrictTransportOnlyBehindTLS(t *testing.T) {
-	h := house(t.Output())
+	h := fixture(t.Output())
 	for name, c := range map[string]struct {
 		tls   bool
 		proto string

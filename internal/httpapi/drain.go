@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// drainAtMost is how much of a body is still read after a request was refused: as much
-// as the largest that any endpoint takes, unpacked.
+// drainAtMost is how many bytes of a body are still read after a request was refused: the
+// size of the largest unpacked body that any endpoint accepts.
 const drainAtMost = 64 << 20
 
-// requestBody is the body of a request. It remembers how far it was read.
+// requestBody is the body of a request. It records how far it was read.
 type requestBody struct {
 	io.ReadCloser
 	begun, ended bool
@@ -24,18 +24,18 @@ func (b *requestBody) Read(p []byte) (int, error) {
 	return n, err //nolint:wrapcheck // a reader hands on what it wraps
 }
 
-// drained has do answer, and then reads what is left of the body. Most clients send
-// all of it before they look for the answer: on a connection that is closed under them
-// they would find none.
+// drained calls do to answer, and then reads the rest of the body. Most clients send the
+// whole body before they read the answer. If the connection closed before, they would get
+// no answer.
 func (q *request) drained(w http.ResponseWriter, r *http.Request, do func()) {
 	b := &q.body
-	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") // for our leave, and sends nothing
+	waits := !b.begun && strings.EqualFold(r.Header.Get("Expect"), "100-continue") // for our permission, and the client sends no body until then
 	if b.ReadCloser == nil || b.ended || waits {
 		do()
 		return
 	}
 	control := http.NewResponseController(w)
-	whole := control.EnableFullDuplex() != nil // else net/http reads, and closes, before it answers
+	whole := control.EnableFullDuplex() != nil // otherwise net/http reads the body, and closes it, before it answers
 	do()
 	if whole || control.Flush() != nil {
 		return

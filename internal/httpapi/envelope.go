@@ -11,14 +11,14 @@ import (
 // Protocol is the version that every envelope carries.
 const Protocol = "svc.v1"
 
-// stamp is RFC 3339 in UTC with milliseconds, the form of every time we send.
+// stamp is RFC 3339 in UTC with milliseconds, the form of every time in an answer.
 const stamp = "2006-01-02T15:04:05.000Z"
 
-// Timestamp writes a time as every answer does: RFC 3339, UTC, milliseconds.
+// Timestamp formats a time for an answer: RFC 3339, UTC, milliseconds.
 func Timestamp(t time.Time) string { return t.UTC().Format(stamp) }
 
-// Time is an instant in the JSON of an answer, written as by [Timestamp]; the
-// zero time is null.
+// Time is an instant in the JSON of an answer, in the form of [Timestamp]. The zero time
+// is null.
 type Time time.Time
 
 // MarshalJSON writes the time as a JSON string, or null.
@@ -30,8 +30,8 @@ func (t Time) MarshalJSON() ([]byte, error) {
 	return append(t.Append(b), '"'), nil
 }
 
-// Append appends the time as by [Timestamp], without quotes. It reads the parts
-// of the time once each, unlike a format: an answer may hold hundreds.
+// Append appends the time in the form of [Timestamp], without quotes. It is faster than
+// time.Format, because an answer may hold hundreds of times.
 func (t Time) Append(b []byte) []byte {
 	at := time.Time(t).UTC()
 	year, month, day := at.Date()
@@ -49,7 +49,7 @@ func (t Time) Append(b []byte) []byte {
 	return append(b, 'Z')
 }
 
-// appendDigits appends n with as many digits as its first place has: 1000 for four.
+// appendDigits appends n with as many digits as place has: 1000 means four.
 func appendDigits(b []byte, n, place int) []byte {
 	for ; place > 0; place /= 10 {
 		b = append(b, byte('0'+n/place%10))
@@ -57,8 +57,8 @@ func appendDigits(b []byte, n, place int) []byte {
 	return b
 }
 
-// OK answers 200 with data in the success envelope. Data that is already JSON
-// is given as a [json.RawMessage] and written as it is.
+// OK answers 200 with data in the success envelope. A [json.RawMessage] is copied as it
+// is.
 func OK(w http.ResponseWriter, r *http.Request, data any) {
 	q := from(r.Context())
 	raw, done := data.(json.RawMessage)
@@ -92,11 +92,11 @@ func OK(w http.ResponseWriter, r *http.Request, data any) {
 	write(w, http.StatusOK, parts[:head], raw, parts[head:])
 }
 
-// copyAtMost is the bytes of data that are copied into one write with what is
-// around them; more is written as it is.
+// copyAtMost is how many bytes of data are copied into one write with the envelope.
+// Larger data has its own write.
 const copyAtMost = 2 << 10
 
-// Marshal encodes data as the answers do: without escaping of <, > and &.
+// Marshal encodes data for an answer: it does not escape <, > and &.
 func Marshal(data any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -119,7 +119,7 @@ func appendText(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
-// write sends a whole answer, in one piece or in several.
+// write sends a whole answer, in one or several pieces.
 func write(w http.ResponseWriter, status int, body ...[]byte) {
 	writeAs(w, status, contentType, body...)
 }
@@ -135,7 +135,7 @@ func writeAs(w http.ResponseWriter, status int, kind []string, body ...[]byte) {
 	w.WriteHeader(status)
 	for _, part := range body {
 		if _, err := w.Write(part); err != nil {
-			return // the client is gone: nobody is left to tell
+			return // the client is gone, nobody can be told
 		}
 	}
 }

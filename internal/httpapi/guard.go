@@ -10,10 +10,10 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Allow is the middleware that lets only keys with the scope pass, "" every valid
-// key, and no more often than their rate. A missing,
-// malformed, unknown, revoked or expired key gets one and the same answer, for
-// the same work: whatever was presented, also nothing, is looked up.
+// Allow is middleware that passes only keys with the scope, no more often than their
+// rate. The scope "" passes every valid key. A missing, malformed, unknown, revoked or
+// expired key gets the same answer for the same work. So the middleware looks up whatever
+// was presented, even nothing.
 func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,8 +38,8 @@ func (s *Shell) Allow(scope access.Scope) func(http.Handler) http.Handler {
 	}
 }
 
-// refuse answers a request without a valid key. An address from which too many come
-// is told to come later, and no more; a valid key passes from there all the same.
+// refuse answers a request without a valid key. An address that sends too many of them is
+// only told to wait. A valid key still passes from that address.
 func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key) {
 	q := from(r.Context())
 	q.former = former
@@ -56,7 +56,7 @@ func (s *Shell) refuse(w http.ResponseWriter, r *http.Request, former access.Key
 	Fail(w, r, Problem{Kind: Unauthorized})
 }
 
-// bearer returns the token of the request, "" if there is none or more than one.
+// bearer returns the token of the request; "" if there is none or more than one.
 func bearer(r *http.Request) string {
 	headers := r.Header["Authorization"]
 	if len(headers) != 1 {
@@ -69,22 +69,22 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(token)
 }
 
-// NotFound answers for a path that no route has.
+// NotFound answers a request for a path without a route.
 func NotFound(w http.ResponseWriter, r *http.Request) {
 	Fail(w, r, Problem{Kind: Missing, Message: "There is no such path."})
 }
 
-// MethodNotAllowed answers for a method that the path does not serve and names
-// in Allow those it does; a path that serves none does not exist. (A router of
-// chi asks this for any path when it does not know the method.) HEAD is served
-// wherever GET is, OPTIONS everywhere, here.
+// MethodNotAllowed answers a request whose path does not serve its method; Allow names
+// the methods that it serves. A path without methods does not exist: chi calls this for
+// any path if it does not know the method. HEAD works wherever GET does, and OPTIONS
+// everywhere.
 func MethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	path := r.URL.RawPath
 	if path == "" {
 		path = r.URL.Path
 	}
 	allowed := make([]string, 0, len(methods))
-	closest := math.MaxInt // what a path of its own serves is not served by {id} beside it
+	closest := math.MaxInt // a fixed path beside {id} has its own methods, not those of {id}
 	if routes := chi.RouteContext(r.Context()).Routes; routes != nil {
 		for _, m := range methods {
 			at := chi.NewRouteContext()

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Shared header values, so that an answer does not allocate them anew.
+// These header values are shared, so that an answer does not allocate them.
 var (
 	contentType     = []string{"application/json"}
 	fhirContentType = []string{FHIRType}
@@ -17,8 +17,8 @@ var (
 
 	deny       = []string{"DENY"}
 	noReferrer = []string{"no-referrer"}
-	// nothing may be loaded, run or framed from what an API answers. A page
-	// sets a policy of its own.
+	// A browser must not load, run or frame anything from an answer of the API. A page
+	// sets its own policy.
 	nothing = []string{"default-src 'none'; frame-ancestors 'none'"}
 	oneYear = []string{"max-age=31536000"}
 
@@ -28,14 +28,14 @@ var (
 	tenMinutes     = []string{"600"}
 )
 
-// secure sets what every answer has, unless its handler says otherwise.
+// secure sets the headers that every answer has, unless its handler sets others.
 func (s *Shell) secure(h http.Header, r *http.Request) {
 	h["X-Content-Type-Options"] = noSniff
 	h["X-Frame-Options"] = deny
 	h["Referrer-Policy"] = noReferrer
 	h["Content-Security-Policy"] = nothing
 	h["Cache-Control"] = noStore
-	// Over plain HTTP browsers must ignore it, so a client that invents the
+	// Browsers must ignore this header over plain HTTP. So a client that invents the
 	// header of a proxy gains nothing.
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
 		h["Strict-Transport-Security"] = oneYear
@@ -50,9 +50,8 @@ func (s *Shell) secure(h http.Header, r *http.Request) {
 	}
 }
 
-// options answers 204 with the methods of the path, also to the question that a
-// browser asks before a request from another origin. It needs no key: browsers
-// send none with the question.
+// options answers 204 with the methods of the path, also to the preflight request of a
+// browser for another origin. It needs no key, because browsers send none in a preflight.
 func options(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	if h["Access-Control-Allow-Origin"] != nil && r.Header["Access-Control-Request-Method"] != nil {

@@ -11,7 +11,7 @@ import (
 // MaxDepth is how deep JSON may be nested.
 const MaxDepth = 64
 
-// CheckJSON reports whether body is one JSON text, in UTF-8 and not too deep.
+// CheckJSON returns nil if body is one JSON text, in UTF-8 and not nested too deep.
 func CheckJSON(body []byte) *Problem {
 	var rule string
 	switch {
@@ -60,12 +60,12 @@ func AfterString(text []byte, i int) int {
 	return len(text)
 }
 
-// maxDetails is the most rules that one answer names.
+// maxDetails is how many broken rules one answer names.
 const maxDetails = 100
 
-// repeated names the fields that an object has twice, of a text that [CheckJSON]
-// passes: which of both is meant nobody knows. Decoders take names that differ only
-// in case for one.
+// repeated names the fields that occur twice in an object, because nobody knows which of
+// them is meant. The text must have passed [CheckJSON]. Names that differ only in case
+// count as equal, as decoders treat them.
 func repeated(body []byte) (faults []Detail) {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()
@@ -76,7 +76,7 @@ func repeated(body []byte) (faults []Detail) {
 func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	token, err := d.Token()
 	if err != nil {
-		return // the text was checked
+		return // CheckJSON has already checked the text
 	}
 	switch token {
 	case json.Delim('{'):
@@ -100,7 +100,8 @@ func walkValue(d *json.Decoder, path string, faults *[]Detail) {
 	}
 }
 
-// placeOf is the path of a field. A name that is none of a field may be a value.
+// placeOf returns the path of a field. It omits a name that looks like no field name,
+// since that may be a value.
 func placeOf(path, name string) string {
 	if !fieldName.MatchString(name) {
 		name = "?"

@@ -8,73 +8,74 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Operation is one method of one path, with all that a partner's developer has to
-// know of it. It is said once, beside its handler: [Mount] routes it, and the
-// OpenAPI document, the capabilities and the page of documentation show it.
+// Operation is one method of one path, with all that a partner's developer needs to know.
+// It stands once, beside its handler. [Mount] routes it; the OpenAPI document, the
+// capabilities and the page of documentation show it.
 type Operation struct {
 	Method  string
-	Path    string       // as chi routes it: /api/admin/keys/{id}
-	Scope   access.Scope // "": needs no key, or any if Keyed
-	Keyed   bool         // without a scope: any valid key, the handler judges whose
+	Path    string       // in the form of chi: /api/admin/keys/{id}
+	Scope   access.Scope // "": needs no key, or any key if Keyed
+	Keyed   bool         // without a scope: any valid key, and the handler decides whose
 	ID      string       // for generated clients: sendCensus
-	Group   string       // under which the page shows it
+	Group   string       // heading of the operation on the page
 	Summary string       // a few words
-	About   string       // what there is to know beside the types; may be empty
+	About   string       // what the types do not show; may be empty
 
 	Parameters []Parameter
-	Bodies     []Body // one for each content type that is taken; the first is that of a request without one
-	// Data is the zero value of what is in data of the answer, in the envelope.
-	// nil: the answer is bare, of the types in Bare; without those it is 204 and empty.
+	Bodies     []Body // one for each accepted content type; the first also for a request without a content type
+	// Data is the zero value of the type of data in the envelope. nil means that the
+	// answer is bare, with the types in Bare; without those it is an empty 204.
 	Data any
 	Bare []string
-	// Refuses are the ways to refuse beside those of all operations, in the envelope;
-	// Told are those that answer as a success does, of a type in Bare: for people.
+	// Refuses are the refusals of this operation, in the envelope, beside those that all
+	// operations have. Told are refusals for people: their answers have a type in Bare,
+	// as a success has.
 	Refuses []Kind
 	Told    []Kind
-	// Limits are numbers to know, by name, beside those that Bodies tell.
+	// Limits are further limits by name, beside those of Bodies.
 	Limits map[string]int64
 }
 
-// Parameter is a part of the path, the query or the header of a request.
+// Parameter is a parameter in the path, the query or a header of a request.
 type Parameter struct {
 	Name    string
 	In      string // path, query or header
-	Needed  bool   // a request without it is refused; one of the path always is
+	Needed  bool   // a request without it is refused; a parameter in the path is always needed
 	About   string
 	Example string
-	Values  []string // if no others are taken
-	Pattern string   // of the text, a name that the document knows; "": any
-	Format  string   // of the text, as JSON Schema names it; "": none
-	// Least and Most bound a whole number; a parameter without them is a text.
+	Values  []string // the only accepted values, if there are any
+	Pattern string   // name of the pattern of the text in the document; "": any text
+	Format  string   // format of the text in JSON Schema; "": none
+	// Least and Most bound a whole number. A parameter without them is a text.
 	Least, Most int64
 }
 
-// Body is what is taken of one content type.
+// Body is the accepted body of one content type.
 type Body struct {
 	Type     string
-	Shape    any    // zero value of the Go type that says the fields, or AnyOf; nil: text
-	Pattern  string // of the text, a name that the document knows; "": any
-	Limit    int64  // bytes on the wire
-	Optional bool   // a request may be without a body
+	Shape    any    // zero value of the Go type with the fields, or AnyOf; nil: text
+	Pattern  string // name of the pattern of the text in the document; "": any text
+	Limit    int64  // in bytes on the wire
+	Optional bool   // a request may lack the body
 	Examples []Example
 }
 
-// AnyOf is the shape of a body that may have one of several.
+// AnyOf is the shape of a body that has one of several shapes.
 type AnyOf []any
 
-// Example is a body that the running handler takes.
+// Example is a body that the running handler accepts.
 type Example struct {
 	Name string
 	Text string
 }
 
-// Route is an operation with what serves it.
+// Route is an operation with its handler.
 type Route[S any] struct {
 	Operation
 	Serve func(s S, w http.ResponseWriter, r *http.Request)
 }
 
-// Operations are what the routes say.
+// Operations returns the operations of routes.
 func Operations[S any](routes []Route[S]) []Operation {
 	all := make([]Operation, len(routes))
 	for i := range routes {
@@ -95,7 +96,7 @@ func Mount[S any](r chi.Router, shell *Shell, s S, routes []Route[S]) {
 	}
 }
 
-// Refusals are the ways in which an operation may be refused.
+// Refusals returns all the kinds of refusal of an operation.
 func (o *Operation) Refusals() []Kind {
 	kinds := []Kind{Internal, Unavailable, MethodNotServed}
 	if o.Scope != "" || o.Keyed {

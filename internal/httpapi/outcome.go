@@ -9,11 +9,11 @@ import (
 // FHIRType is the content type of FHIR in JSON.
 const FHIRType = "application/fhir+json"
 
-// fhirBase is the base address of FHIR: what clients of it call is this or below.
+// fhirBase is the base address of FHIR: its clients call this path or paths below.
 const fhirBase = "/api/ingest/fhir"
 
-// Outcome is an OperationOutcome of FHIR R4: what a client of FHIR is told beside, or
-// instead of, a resource.
+// Outcome is an OperationOutcome of FHIR R4. A FHIR client gets it beside, or instead of,
+// a resource.
 type Outcome struct {
 	ResourceType string         `json:"resourceType"`
 	Issue        []OutcomeIssue `json:"issue"`
@@ -22,22 +22,22 @@ type Outcome struct {
 // OutcomeIssue is one issue of an [Outcome].
 type OutcomeIssue struct {
 	Severity    string         `json:"severity"` // error, warning or information
-	Code        string         `json:"code"`     // of the value set IssueType
+	Code        string         `json:"code"`     // code of the value set IssueType
 	Details     OutcomeDetails `json:"details"`
 	Diagnostics string         `json:"diagnostics,omitempty"` // for people
-	Expression  []string       `json:"expression,omitempty"`  // where
+	Expression  []string       `json:"expression,omitempty"`  // paths that the issue is about
 }
 
-// OutcomeDetails holds a code of ours.
+// OutcomeDetails holds one of our codes.
 type OutcomeDetails struct {
 	Text string `json:"text"`
 }
 
-// NewOutcome returns an outcome of some issues.
+// NewOutcome returns an outcome with issues.
 func NewOutcome(issues ...OutcomeIssue) Outcome { return Outcome{"OperationOutcome", issues} }
 
-// PrefersFHIR reports whether a request to the address of FHIR asks for an answer of
-// FHIR: it accepts the type by name, and plain JSON no more than that.
+// PrefersFHIR reports whether a request to the FHIR address wants a FHIR answer: it
+// accepts that type by name, and plain JSON with no greater weight.
 func PrefersFHIR(r *http.Request) bool {
 	path := r.URL.Path
 	if path != fhirBase && !strings.HasPrefix(path, fhirBase+"/") {
@@ -47,7 +47,7 @@ func PrefersFHIR(r *http.Request) bool {
 	return fhir > 0 && fhir >= quality(r.Header["Accept"], "application/json")
 }
 
-// quality returns the weight of a type that is accepted by its name; 0: it is not.
+// quality returns the weight of a type that is accepted by name; 0 if it is not.
 func quality(accept []string, name string) (best float64) {
 	for _, header := range accept {
 		for one := range strings.SplitSeq(header, ",") {
@@ -71,7 +71,7 @@ func quality(accept []string, name string) (best float64) {
 	return best
 }
 
-// WriteFHIR answers with a resource of FHIR.
+// WriteFHIR answers with a FHIR resource.
 func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any) {
 	body, err := Marshal(resource)
 	if err != nil {
@@ -82,7 +82,7 @@ func WriteFHIR(w http.ResponseWriter, r *http.Request, status int, resource any)
 	writeAs(w, status, fhirContentType, append(body, '\n'))
 }
 
-// outcome says a problem to a client of FHIR: an issue for each broken rule.
+// outcome returns a problem as an outcome, with an issue for each broken rule.
 func (p *Problem) outcome() Outcome {
 	row := table[p.Kind]
 	main := OutcomeIssue{Severity: "error", Code: row.issue, Details: OutcomeDetails{row.code}, Diagnostics: p.Message}

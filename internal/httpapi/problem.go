@@ -7,39 +7,39 @@ import (
 	"time"
 )
 
-// Kind is why a request was not served. Each kind has one code of the
-// interface and one status, see the table.
+// Kind is why a request was not served. Each kind has one code of the interface and one
+// HTTP status, see table.
 type Kind uint8
 
-// The kinds. The zero value is a fault of our own.
+// The zero value is a fault of our own.
 const (
 	Internal         Kind = iota // a fault
-	Unavailable                  // Kafka or Redis is away: nothing was taken, safe to send again
+	Unavailable                  // Kafka or Redis is away: nothing was taken in, and sending again does no harm
 	Unauthorized                 // no valid key
 	Forbidden                    // the key lacks the scope
-	Missing                      // unknown path or thing
+	Missing                      // unknown path or resource
 	Invalid                      // malformed
 	MethodNotServed              // the path has other methods
 	TooLarge                     // longer than the limit, on the wire or unpacked
 	TimedOut                     // the body did not arrive in time
 	UnsupportedMedia             // content type or encoding
-	Conflict                     // an idempotency key came back with another body
-	Precondition                 // the thing has another version than the one expected
-	UnmetExpectation             // Expect names something else than 100-continue
-	LongHead                     // the head is longer than the server takes
+	Conflict                     // an idempotency key came again with another body
+	Precondition                 // the resource has another version than expected
+	UnmetExpectation             // Expect names something other than 100-continue
+	LongHead                     // the head exceeds the limit of the server
 	UnknownEncoding              // a transfer encoding other than chunked
 	UnknownVersion               // a version of HTTP other than 1.0 and 1.1
 	Unprocessable                // well formed, but cannot be applied
-	RateLimited                  // more often than the key may
+	RateLimited                  // the key exceeds its rate
 	kinds
 )
 
-// table is the only place that knows codes and statuses.
+// table is the only place with codes and statuses.
 var table = [kinds]struct {
 	status  int
 	code    string
-	issue   string // code of FHIR's IssueType
-	message string // used when the problem has none
+	issue   string // code of the FHIR value set IssueType
+	message string // for a problem without its own message
 }{
 	Internal:         {http.StatusInternalServerError, "internal", "exception", "The service has a fault. It was logged."},
 	Unavailable:      {http.StatusServiceUnavailable, "internal", "transient", "The service cannot answer at the moment. It is safe to send the request again."},
@@ -61,13 +61,13 @@ var table = [kinds]struct {
 	RateLimited:      {http.StatusTooManyRequests, "rate_limited", "throttled", "The key has sent more requests than it may; see the header Retry-After."},
 }
 
-// Status is the HTTP status of the kind.
+// Status returns the HTTP status of the kind.
 func (k Kind) Status() int { return table[k].status }
 
-// Code is the error code of the kind in the interface.
+// Code returns the error code of the kind in the interface.
 func (k Kind) Code() string { return table[k].code }
 
-// Message is what a human is told if there is nothing more exact to say.
+// Message returns the text for a human if there is none more exact.
 func (k Kind) Message() string { return table[k].message }
 
 // Kinds returns all kinds.
@@ -79,23 +79,23 @@ func Kinds() []Kind {
 	return all
 }
 
-// Problem is what [Fail] answers. Message, Path and Rule name rules and places,
-// never values of the request.
+// Problem is an answer of [Fail]. Message, Path and Rule name rules and places, never
+// values of the request.
 type Problem struct {
 	Kind       Kind
-	Message    string        // for a human; empty: that of the table
-	Details    []Detail      // what is wrong where
-	RetryAfter time.Duration // of RateLimited and Unavailable; rounded up to seconds, at least one
-	HL7        *HL7          // the refused message's acknowledgment
+	Message    string        // for a human; empty: the message in table
+	Details    []Detail      // which rules were broken, and where
+	RetryAfter time.Duration // for RateLimited and Unavailable; rounded up to seconds, at least one
+	HL7        *HL7          // acknowledgment of the refused message
 }
 
 // Detail is one rule that the request broke.
 type Detail struct {
-	Path string `json:"path"` // of the field, as in signals[3].code
-	Rule string `json:"rule"` // a stable word or phrase
+	Path string `json:"path"` // the path of the field, as signals[3].code
+	Rule string `json:"rule"` // a stable word, or a stable word with a bound
 }
 
-// HL7 is the acknowledgment that a refusal in JSON mode carries.
+// HL7 is the acknowledgment in a refusal in JSON mode.
 type HL7 struct {
 	Ack       string `json:"ack"`
 	AckCode   string `json:"ackCode"`
@@ -116,10 +116,10 @@ type failureError struct {
 	*HL7
 }
 
-// Refusal returns why a request was refused, the zero Problem if it was not.
+// Refusal returns why a request was refused; the zero Problem if it was not.
 func Refusal(ctx context.Context) Problem { return from(ctx).refused }
 
-// Fail answers with a problem in the error envelope, and its headers.
+// Fail answers with a problem in the error envelope, and sets its headers.
 func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	q := from(r.Context())
 	q.refused = p
@@ -133,10 +133,10 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	h := w.Header()
 	h.Del("ETag")
 	h["Cache-Control"] = noStore
-	switch p.Kind { //nolint:exhaustive // the others have no header of their own
+	switch p.Kind { //nolint:exhaustive // the other kinds have no header of their own
 	case Unauthorized:
 		h["Www-Authenticate"] = challenge
-	case TimedOut: // what is left of the body is not waited for
+	case TimedOut: // do not wait for the rest of the body
 		h["Connection"] = closing
 	case Unavailable, RateLimited:
 		h.Set("Retry-After", strconv.FormatInt(int64(max((p.RetryAfter+time.Second-1)/time.Second, 1)), 10))
@@ -149,7 +149,7 @@ func Fail(w http.ResponseWriter, r *http.Request, p Problem) {
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{
 		Code: row.code, Message: p.Message, Docs: q.shell.docsURL(r), Details: p.Details, HL7: p.HL7,
 	}})
-	if err != nil { // strings alone always encode
+	if err != nil { // cannot fail for strings
 		panic(err)
 	}
 	q.drained(w, r, func() { write(w, row.status, append(body, '\n')) })

@@ -11,11 +11,11 @@ import (
 	"github.com/go-chi/chi/v5"
 )
 
-// PathValue returns a part of the path that the route names, as it was meant: a
-// client may send any character of it as its percent code, and most send the colon so.
+// PathValue returns a decoded parameter of the route. A client may percent-encode any
+// character of it, and most clients encode the colon.
 func PathValue(r *http.Request, name string) string {
 	value := chi.URLParam(r, name)
-	if r.URL.RawPath == "" { // chi goes by it where it is there, else by the decoded path
+	if r.URL.RawPath == "" { // chi matches RawPath if it is set, else the decoded path
 		return value
 	}
 	if meant, err := url.PathUnescape(value); err == nil {
@@ -33,10 +33,10 @@ type Query struct {
 // QueryOf returns the query of a request.
 func QueryOf(r *http.Request) *Query { return &Query{values: r.URL.Query()} }
 
-// Text returns a text; "" if it is not there.
+// Text returns a text; "" if it is missing.
 func (q *Query) Text(name string) string { return q.values.Get(name) }
 
-// Whole returns a number from least to most; preset if it is not there.
+// Whole returns a number from least to most; preset if it is missing.
 func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	if !q.values.Has(name) {
 		return preset
@@ -48,7 +48,7 @@ func (q *Query) Whole(name string, preset, least, most int64) int64 {
 	return n
 }
 
-// One returns one of the words; "" if it is not there.
+// One returns one of words; "" if it is missing.
 func (q *Query) One(name string, words ...string) string {
 	word := q.values.Get(name)
 	if q.values.Has(name) && !slices.Contains(words, word) {
@@ -57,8 +57,8 @@ func (q *Query) One(name string, words ...string) string {
 	return word
 }
 
-// Time returns an instant, of the zone if it has no offset; the zero time if it is not
-// there.
+// Time returns an instant; the zero time if it is missing. A time without an offset is in
+// zone.
 func (q *Query) Time(name string, zone *time.Location) time.Time {
 	if !q.values.Has(name) {
 		return time.Time{}
@@ -70,10 +70,10 @@ func (q *Query) Time(name string, zone *time.Location) time.Time {
 	return at
 }
 
-// Fault notes a rule that a part of the query breaks.
+// Fault adds a rule that a part of the query breaks.
 func (q *Query) Fault(name, rule string) { q.faults = append(q.faults, Detail{Path: name, Rule: rule}) }
 
-// Refused answers if the query breaks a rule.
+// Refused reports whether the query breaks a rule; then it has answered.
 func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	if len(q.faults) > 0 {
 		Fail(w, r, Problem{Kind: Invalid, Details: q.faults})
@@ -81,27 +81,26 @@ func (q *Query) Refused(w http.ResponseWriter, r *http.Request) bool {
 	return len(q.faults) > 0
 }
 
-// MostWhole is the greatest number that a query may ask for, where nothing else
-// bounds it.
-const MostWhole = 1<<53 - 1 // which every reader of JSON keeps exact
+// MostWhole is the greatest number in a query that nothing else bounds.
+const MostWhole = 1<<53 - 1 // every reader of JSON keeps numbers up to this exact
 
-// Limit is that of a list.
+// Limit is the parameter for the length of a list.
 func Limit(usual, most int) Parameter {
 	n := strconv.Itoa(usual)
 	return Parameter{Name: "limit", In: "query", Example: n, About: "How many are listed; " + n + " if not given.", Least: 1, Most: int64(most)}
 }
 
-// Cursor is that of lists whose pages begin after a number.
+// Cursor is the parameter for the number after which a page begins.
 func Cursor() Parameter {
 	return Parameter{Name: "cursor", In: "query", Example: "1", About: "nextCursor of the page before.", Least: 1, Most: MostWhole}
 }
 
-// Since bounds a list in time.
+// Since is the parameter for the earliest time of a list.
 func Since() Parameter {
 	return Parameter{Name: "since", In: "query", Example: "2026-03-04T00:00:00Z", About: "Not before this time.", Format: "date-time"}
 }
 
-// Until bounds a list in time.
+// Until is the parameter for the latest time of a list.
 func Until() Parameter {
 	return Parameter{Name: "until", In: "query", Example: "2036-03-05T00:00:00Z", About: "Before this time.", Format: "date-time"}
 }

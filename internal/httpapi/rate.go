@@ -13,17 +13,17 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// policyName is what the one policy of a key is called in the headers.
+// policyName is the name of the only policy of a key in the headers.
 const policyName = `"key"`
 
-// held is how long a request of a key may wait for what is left of its burst, which
-// lies in Redis; usually it takes a millisecond.
+// held is how long a request may wait for the rest of its key's burst. That rest is in
+// Redis, usually a millisecond away.
 const held = 250 * time.Millisecond
 
-// admit counts a request of a key and tells the key where it stands, in the form
-// of draft-ietf-httpapi-ratelimit-headers-10: a quota of requests in a window of
-// seconds, how many remain, and in how many seconds the quota is whole again. If
-// the key has sent too many it answers and returns false.
+// admit counts a request of a key and sets its rate headers. They have the form of
+// draft-ietf-httpapi-ratelimit-headers-10: a quota of requests in a window of seconds,
+// how many remain, and the seconds until the quota is whole again. If the key has sent
+// too many requests, admit answers and returns false.
 func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) bool {
 	if s.Limits == nil || key.Rate <= 0 {
 		return true
@@ -43,10 +43,10 @@ func (s *Shell) admit(w http.ResponseWriter, r *http.Request, key *access.Key) b
 	return d.Allowed
 }
 
-// Await counts a message of a key that comes by a protocol in which nobody can be
-// told to come later: it waits until the rate allows the message, but no longer
-// than the patience, after which the message may go on. The sender, who waits for
-// its answer, is as slow then. It returns early with the error of ctx.
+// Await counts a message of a key that comes by a protocol without a "try later". It
+// waits until the rate allows the message, but at most for patience; then the message may
+// go on. The sender waits for its answer, so it becomes as slow. Await returns early with
+// the error of ctx.
 func (s *Shell) Await(ctx context.Context, key *access.Key, patience time.Duration) error {
 	if s.Limits == nil || key.Rate <= 0 {
 		return nil
@@ -73,7 +73,7 @@ func rateOf(key *access.Key) limit.Rate {
 	return limit.Rate{PerSecond: key.Rate, Burst: max(key.Burst, 1)}
 }
 
-// policies has the header value of each rate that was met: keys share a few.
+// policies caches the header value of each rate. Keys share a few rates.
 var policies sync.Map
 
 func policyOf(r limit.Rate) []string {

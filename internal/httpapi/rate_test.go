@@ -72,9 +72,9 @@ func TestRateOfAKey(t *testing.T) {
 	})
 }
 
-// TestAwait sends one message after another, as a sender does that waits for each
-// answer: a burst at once, then at the rate; and at a rate that is slower than the
-// patience one message for each patience.
+// TestAwait sends one message after another, as a sender does that waits for each answer.
+// A burst passes at once, then messages pass at the rate. At a rate slower than the
+// patience, one message passes in each patience.
 func TestAwait(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rate        float64
@@ -110,7 +110,7 @@ func TestAwait(t *testing.T) {
 				}
 				ended, end := context.WithCancel(ctx)
 				end()
-				for range 2 * tt.burst { // until it would wait
+				for range 2 * tt.burst { // until the next message would have to wait
 					if err := shell.Await(ended, &key, time.Hour); errors.Is(err, context.Canceled) {
 						return
 					}

@@ -2,14 +2,14 @@ package httpapi
 
 import "strings"
 
-// RuleAbout is what a broken rule of [Detail] means, and what to do about it.
+// RuleAbout explains a broken rule of [Detail], and what to do about it.
 type RuleAbout struct {
-	Rule  string // as in a detail, up to the first colon
+	Rule  string // the rule of a detail up to the first colon
 	About string
 }
 
-// Rules are the words of [Detail.Rule], for the page of documentation. After a
-// colon stands what the rule asks for: maxLength:100.
+// Rules explains the words of [Detail.Rule], for the page of documentation. The bound of
+// a rule stands after a colon: maxLength:100.
 var Rules = []RuleAbout{
 	{"required", "It must be there, and not null."},
 	{"type", "It must be of this type of JSON."},
@@ -74,7 +74,7 @@ var Rules = []RuleAbout{
 	{"at least", "Too few hours were observed; send past events to /api/ingest/batch."},
 }
 
-// AboutRule returns what is said of a rule of a detail; false: nothing is.
+// AboutRule returns the explanation of a rule; false if there is none.
 func AboutRule(rule string) (RuleAbout, bool) {
 	word, _, _ := strings.Cut(rule, ":")
 	for _, r := range Rules {

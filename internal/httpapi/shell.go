@@ -16,29 +16,29 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Shell is what surrounds the handlers of a role.
+// Shell is the layer around the handlers of a role.
 type Shell struct {
 	Now func() time.Time // the clock
-	// Lookup returns the key of a token, and whether it may be used now. One that may not
-	// is returned for the log alone.
+	// Lookup returns the key of a token, and whether the key may be used now. A key that
+	// may not is returned only for the log.
 	Lookup func(token string) (access.Key, bool)
-	// DocsURL is carried in every error; "": that of the address which a request is sent to.
+	// DocsURL stands in every error; "": the address to which the request was sent.
 	DocsURL string
 	Log     *slog.Logger
-	Limits  *limit.Limiter // of the rates of keys; nil: none
-	// Strangers limits requests without a valid key, by address; nil: nobody does.
+	Limits  *limit.Limiter // limits the rates of keys; nil: no limit
+	// Strangers limits requests without a valid key, by address; nil: no limit.
 	Strangers *limit.Strangers
-	Proxies   []netip.Prefix     // whose X-Forwarded-For is believed
-	Used      func(keyID string) // told of each request with a valid key; nil: nobody is
-	Origins   []string           // whose pages may read answers in a browser (CORS): exact, as "https://board.example"
-	// Answered is told of every answer, with the pattern of its route ("" where
-	// nobody serves the path); nil: nobody is. It runs before the next request of
-	// the connection, so it must not wait.
+	Proxies   []netip.Prefix     // proxies with a trusted X-Forwarded-For
+	Used      func(keyID string) // called for each request with a valid key; may be nil
+	Origins   []string           // exact origins of pages that may read answers in a browser (CORS), as "https://board.example"
+	// Answered is called for every answer, with the pattern of its route ("" for an
+	// unknown path); it may be nil. It runs before the next request of the connection, so
+	// it must not wait.
 	Answered func(method, route string, status int, took time.Duration)
 }
 
-// Router returns a router in which every answer has its envelope, that of a path
-// or a method that nobody serves too. The roles mount their routes on it.
+// Router returns a router whose every answer has its envelope, also for an unknown path
+// or method. The roles mount their routes on it.
 func (s *Shell) Router() *chi.Mux {
 	r := chi.NewRouter()
 	r.Use(s.Wrap)
@@ -47,19 +47,19 @@ func (s *Shell) Router() *chi.Mux {
 	return r
 }
 
-// request is the one value that a request carries in its context.
+// request is the only value that a request has in its context.
 type request struct {
 	id     string
 	shell  *Shell
 	now    func() time.Time
-	key    access.Key // zero on paths that need none
+	key    access.Key // zero on a path that needs no key
 	log    *slog.Logger
-	former access.Key // that was presented and is not valid any more
-	many   bool       // one of too many without a valid key: not worth a line of the log
+	former access.Key // the key that was presented, if it is no longer valid
+	many   bool       // the address sent too many requests without a valid key, so this one gets no log line
 
-	refused Problem // the last; see [Refusal]
+	refused Problem // the last refusal; see [Refusal]
 
-	// Here so that a request allocates once.
+	// These fields are part of the struct so that a request allocates once.
 	seen   recorder
 	body   requestBody
 	header [1]string // X-Request-Id
@@ -75,15 +75,14 @@ func from(ctx context.Context) *request {
 	return q
 }
 
-// Caller returns the key that the request presented; the zero key on a path
-// that needs none.
+// Caller returns the key of the request; the zero key on a path that needs none.
 func Caller(ctx context.Context) access.Key { return from(ctx).key }
 
-// RequestID returns the id that the answer carries.
+// RequestID returns the request id that the answer has.
 func RequestID(ctx context.Context) string { return from(ctx).id }
 
-// PlainRequestID returns the id of the request if it is a UUID, as those that we
-// make: any other one is text of the sender, which is neither logged nor kept.
+// PlainRequestID returns the id of the request if it is a UUID, as our own ids are. Any
+// other id is text of the sender, which is neither logged nor stored.
 func PlainRequestID(ctx context.Context) string { return from(ctx).plainID() }
 
 func (q *request) plainID() string {
@@ -93,9 +92,8 @@ func (q *request) plainID() string {
 	return q.id
 }
 
-// Wrap gives the request its id, turns a panic into a 500 in the envelope and
-// writes one log line. It is the first middleware of a router; inside another
-// Wrap it does nothing.
+// Wrap gives the request its id, turns a panic into a 500 in the envelope, and writes one
+// log line. It is the first middleware of a router. Inside another Wrap it does nothing.
 func (s *Shell) Wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Context().Value(contextKey{}) != nil {
@@ -103,9 +101,9 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			return
 		}
 		if c := chi.RouteContext(r.Context()); c != nil && r.Method == http.MethodHead {
-			c.RouteMethod = http.MethodGet // as GET; the server leaves the body out
+			c.RouteMethod = http.MethodGet // route it as GET; the server omits the body
 		}
-		if r.URL.Path == fhirBase+"/" { // clients of FHIR put a slash behind the base address, or none
+		if r.URL.Path == fhirBase+"/" { // some FHIR clients put a slash after the base address
 			r.URL.Path = fhirBase
 		}
 		start := s.Now()
@@ -128,18 +126,18 @@ func (s *Shell) Wrap(next http.Handler) http.Handler {
 			}
 			s.answered(seen, r, q, s.Now().Sub(start))
 			if seen.aborted {
-				panic(http.ErrAbortHandler) // half an answer was sent: cut the connection
+				panic(http.ErrAbortHandler) // half of an answer was sent, so close the connection
 			}
 		}()
 		next.ServeHTTP(seen, r)
 	})
 }
 
-// fault logs a panic by its place and type; its value could hold a value of
+// fault logs the place and type of a panic. The value of a panic could hold a value of
 // the request.
 func (s *Shell) fault(seen *recorder, r *http.Request, fault any) {
 	kind := "panic"
-	if err, ok := fault.(interface{ RuntimeError() }); ok { // says what went wrong, holds indices alone
+	if err, ok := fault.(interface{ RuntimeError() }); ok { // a runtime error says what went wrong and holds only indices
 		kind = err.(error).Error() //nolint:errcheck,forcetypeassert // a runtime error is an error
 	}
 	s.Log.ErrorContext(r.Context(), "handler panicked", "fault", kind, "stack", string(debug.Stack()))
@@ -162,12 +160,12 @@ func (s *Shell) answered(seen *recorder, r *http.Request, q *request, took time.
 	s.line(seen, r, q, route, took)
 }
 
-// line writes the access log: route, never path; no id that a client made up,
-// unless it is a UUID.
+// line writes the access log. It logs the route and never the path. It logs the id of a
+// client only if that is a UUID.
 func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, took time.Duration) {
 	level := slog.LevelInfo
 	switch {
-	case quiet(route), q.many: // that a process is not ready yet is an answer, not a fault
+	case quiet(route), q.many: // "not ready yet" is an answer, not a fault
 		level = slog.LevelDebug
 	case seen.status >= http.StatusInternalServerError:
 		level = slog.LevelError
@@ -193,11 +191,11 @@ func (s *Shell) line(seen *recorder, r *http.Request, q *request, route string, 
 	)
 }
 
-// quiet reports whether a route is asked every few seconds by a machine, and
-// tells nothing by being asked.
+// quiet reports whether machines poll a route every few seconds, so that its lines would
+// tell nothing.
 func quiet(route string) bool { return route == "/healthz" || route == "/readyz" }
 
-// method keeps invented methods out of the log.
+// method returns a known HTTP method, so that invented ones stay out of the log.
 func method(name string) string {
 	if name == http.MethodHead || name == http.MethodOptions || slices.Contains(methods, name) {
 		return name
@@ -205,8 +203,8 @@ func method(name string) string {
 	return "other"
 }
 
-// requestID is the one the client chose, if it is 1-128 visible ASCII
-// characters, else a fresh UUID.
+// requestID returns the id that the client chose, if that is 1 to 128 visible ASCII
+// characters. Otherwise it returns a fresh UUID.
 func requestID(r *http.Request) string {
 	id := r.Header.Get("X-Request-Id")
 	if len(id) < 1 || len(id) > 128 {
@@ -220,7 +218,7 @@ func requestID(r *http.Request) string {
 	return id
 }
 
-// recorder remembers what was answered.
+// recorder records status and size of an answer.
 type recorder struct {
 	http.ResponseWriter
 	status  int
@@ -229,7 +227,7 @@ type recorder struct {
 }
 
 func (s *recorder) WriteHeader(status int) {
-	if s.status == 0 && status >= http.StatusOK { // 1xx are not the answer yet
+	if s.status == 0 && status >= http.StatusOK { // a 1xx status is not yet the answer
 		s.status = status
 	}
 	s.ResponseWriter.WriteHeader(status)

@@ -15,10 +15,10 @@ import (
 	"github.com/google/uuid"
 )
 
-// What is no request of HTTP/1.1 never comes to a handler: net/http answers it in plain
-// text. Listener has these answers written in the envelope, too.
+// A request that is no valid HTTP/1.1 never reaches a handler: net/http answers it in
+// plain text. Listener rewrites these answers in the envelope.
 
-// Listener returns a listener on whose connections every answer has the envelope.
+// Listener returns a listener whose connections answer everything in the envelope.
 func (s *Shell) Listener(l net.Listener) net.Listener { return wireListener{l, s} }
 
 type wireListener struct {
@@ -40,8 +40,8 @@ type wireConn struct {
 	shell *Shell
 }
 
-// plainRefusal is how net/http itself answers: these headers and no others, or, to an
-// expectation, nothing but its status.
+// plainRefusal matches an answer that net/http writes itself: these headers and no
+// others. To an expectation it answers with nothing but the status.
 var plainRefusal = regexp.MustCompile(`\AHTTP/1\.[01] (400|417|431|501|505) [^\r\n]*\r\n` +
 	`(?:Content-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n(?:\d{3} [A-Za-z ]+(?:: ([a-zA-Z ]{1,60}))?|Unsupported transfer encoding)` +
 	`|Connection: close\r\nDate: [^\r\n]+\r\nContent-Length: 0\r\n\r\n)\z`)
@@ -72,16 +72,17 @@ var wireKinds = map[string]Kind{
 	"400": Invalid, "417": UnmetExpectation, "431": LongHead, "501": UnknownEncoding, "505": UnknownVersion,
 }
 
-// rstAvoidance is how long a refused client is heard out: a connection that is closed
-// while something in it is unread takes the answer with it.
+// rstAvoidance is how long a refused client may go on sending. Closing a connection with
+// unread bytes would also destroy the answer.
 const rstAvoidance = 500 * time.Millisecond
 
-// refuse answers with a problem, whose message is set, and ends the connection's answers.
+// refuse answers with a problem, whose message is set, and ends the answers on the
+// connection.
 func (c *wireConn) refuse(p Problem) error {
 	status := p.Kind.Status()
 	r := &http.Request{Host: c.LocalAddr().String(), RemoteAddr: c.RemoteAddr().String()}
 	body, err := Marshal(failure{Protocol: Protocol, Error: failureError{Code: p.Kind.Code(), Message: p.Message, Docs: c.shell.docsURL(r)}})
-	if err != nil { // strings alone always encode
+	if err != nil { // cannot fail for strings
 		panic(err)
 	}
 	body = append(body, '\n')
@@ -112,7 +113,7 @@ func (c *wireConn) refuse(p Problem) error {
 	return nil
 }
 
-// CloseWrite ends what is sent, as net/http does after it has refused a request.
+// CloseWrite ends sending, as net/http does after it has refused a request.
 func (c *wireConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite() //nolint:wrapcheck // a connection hands on what it wraps

@@ -12,27 +12,27 @@ import (
 	"svc/internal/outbound"
 )
 
-// capabilities is what an integration can do here, computed from the operations,
-// the table of errors and the catalogue.
+// capabilities lists what an integration can use here. It is computed from the
+// operations, the table of errors and the catalogue.
 type capabilities struct {
 	Protocol       string           `json:"protocol"`
-	Version        string           `json:"version"`      // of this description
-	RulesVersion   string           `json:"rulesVersion"` // of the catalogue
+	Version        string           `json:"version"`      // version of this description
+	RulesVersion   string           `json:"rulesVersion"` // version of the catalogue
 	OpenAPI        string           `json:"openapi"`
 	Documentation  string           `json:"documentation"`
 	ReadEndpoints  []endpoint       `json:"readEndpoints"`
-	Endpoints      []endpoint       `json:"endpoints"` // all, those of the reads too
+	Endpoints      []endpoint       `json:"endpoints"` // all endpoints, also those that read
 	Envelope       envelope         `json:"envelope"`
 	Events         []event          `json:"events"`
 	Signature      signature        `json:"signature"`
-	Counts         counts           `json:"counts"`   // of the modifiers, by default route
-	Coverage       []coverage       `json:"coverage"` // of the modifiers
+	Counts         counts           `json:"counts"`   // numbers of modifiers by default route
+	Coverage       []coverage       `json:"coverage"` // default codes of the modifiers
 	PrimaryFactors []primary        `json:"primaryFactors"`
 	Scopes         []scope          `json:"scopes"`
 	CodeSystems    []string         `json:"codeSystems"`
 	SignalKinds    []string         `json:"signalKinds"`
 	Limits         map[string]int64 `json:"limits"`
-	Levels         []string         `json:"levels"` // from calm to worst
+	Levels         []string         `json:"levels"` // best first
 	Colors         []string         `json:"colors"`
 	Axes           []axis           `json:"axes"`
 }
@@ -44,7 +44,7 @@ type endpoint struct {
 	Group   string       `json:"group"`
 	Summary string       `json:"summary"`
 	Takes   []string     `json:"takes,omitempty"`    // content types
-	Limit   int64        `json:"maxBytes,omitempty"` // of a body on the wire
+	Limit   int64        `json:"maxBytes,omitempty"` // limit of a body on the wire
 }
 
 type envelope struct {
@@ -81,18 +81,18 @@ type coverage struct {
 	Label    string   `json:"label"`
 	Section  string   `json:"section"`
 	Criteria string   `json:"criteria"`
-	Routes   []string `json:"routes"` // diagnosis, signal; else site
+	Routes   []string `json:"routes"` // diagnosis, signal; site if there is neither
 	Codes    []codes  `json:"codes"`
 }
 
-// codes are those of one system that switch a modifier on by default.
+// codes are the codes of one system that activate a modifier by default.
 type codes struct {
 	Route  string   `json:"route"`
-	Kind   string   `json:"kind,omitempty"` // of a signal
+	Kind   string   `json:"kind,omitempty"` // kind of the signal
 	System string   `json:"system"`
-	Codes  []string `json:"codes,omitempty"` // O15* a prefix, O11-O13 a range of categories
-	Words  []string `json:"words,omitempty"` // of the display, instead of codes
-	Value  string   `json:"value,omitempty"` // what the value has to be
+	Codes  []string `json:"codes,omitempty"` // O15* is a prefix, O11-O13 a range of categories
+	Words  []string `json:"words,omitempty"` // words of the display, instead of codes
+	Value  string   `json:"value,omitempty"` // condition on the value
 }
 
 type primary struct {
@@ -105,7 +105,7 @@ type primary struct {
 
 type scope struct {
 	Scope  access.Scope `json:"scope"`
-	Grants []string     `json:"grants"` // methods and paths that there are now
+	Grants []string     `json:"grants"` // methods and paths that exist now
 }
 
 type axis struct {
@@ -160,6 +160,7 @@ func capabilitiesOf(operations []httpapi.Operation) capabilities {
 }
 
 // factors lists the catalogue and counts the default routes of its modifiers.
+// factors lists the catalogue and counts the default routes of its modifiers.
 func (c *capabilities) factors() {
 	book := acuity.Default()
 	for f := acuity.Factor(1); int(f) <= book.Len(); f++ {
@@ -201,7 +202,7 @@ var signalKinds = [...]string{
 	"", acuity.KindMedication: "medication", acuity.KindObservation: "observation", acuity.KindLab: "lab", acuity.KindDevice: "device",
 }
 
-// condition says for people what a route asks of the value.
+// condition explains for people what a route requires of the value.
 func condition(n acuity.Condition) string {
 	switch n.Kind {
 	case acuity.NeedsNumber:
@@ -237,8 +238,7 @@ func envelopes() envelope {
 	return e
 }
 
-// events are those that webhooks carry; an endpoint gets the first two if it asks for
-// no others.
+// events are the events of webhooks. An endpoint that asks for none gets the first two.
 var events = []event{
 	{
 		outbound.LevelChanged, "the level of the unit changes",

@@ -9,8 +9,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// plainFirst writes the contents of a request or response with plain JSON before all
-// others: the first is the one that generated clients send and ask for.
+// plainFirst writes plain JSON as the first content type of a request or response.
+// Generated clients send and accept the first.
 type plainFirst map[string]*huma.MediaType
 
 // MarshalJSON implements [json.Marshaler].

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// TestPlainFirst: generated clients take the first content type.
+// TestPlainFirst: plain JSON comes first, because generated clients use the first type.
 func TestPlainFirst(t *testing.T) {
 	media := func(kind string) *huma.MediaType { return &huma.MediaType{Schema: &huma.Schema{Type: kind}} }
 	text, err := json.Marshal(plainFirst{

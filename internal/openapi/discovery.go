@@ -1,14 +1,16 @@
-// Package openapi tells partners what the API is: an OpenAPI document, a list of
+// Package openapi describes the API for partners: an OpenAPI document, a list of
 // capabilities, and a page to read. None needs a key.
 //
-// All three are made of the operations that the roles register (see
-// [httpapi.Operation]), of the table of errors, and of the catalogue of factors;
-// nothing is said here that is said there. To add an endpoint: give its role an
-// [httpapi.Route] with path, scope, shapes of body and data and an example, and give
-// its package's Operations to [Config]. Tests then want every mounted route in the
-// document and the other way round, send every example to the running handler, and
-// hold every answer to its schema; go test ./internal/e2e -run TestContract -update-answers
-// writes the answers that the document shows.
+// All three come from the operations that the roles register (see [httpapi.Operation]),
+// the table of errors, and the catalogue of factors. This package repeats nothing that
+// stands there.
+//
+// To add an endpoint, give its role an [httpapi.Route] with path, scope, shapes of body
+// and data, and an example. Then give the Operations of its package to [Config]. Tests
+// check that the document has every mounted route and no other. They send every example
+// to the running handler, and check every answer against its schema. The command go test
+// ./internal/e2e -run TestContract -update-answers writes the answers that the document
+// shows.
 package openapi
 
 import (
@@ -22,20 +24,20 @@ import (
 	"svc/internal/httpapi"
 )
 
-// Config is what there is to be told.
+// Config is the source of the descriptions.
 type Config struct {
 	Shell      *httpapi.Shell
 	Operations []httpapi.Operation // of all roles, wherever they run
 }
 
-// server writes each description when it is first asked for.
+// server makes each description when it is first requested.
 type server struct {
 	document, page func() ([]byte, error)
 	capabilities   func() capabilities
 	log            *slog.Logger
 }
 
-// Mount adds the routes to a router that has the shell.
+// Mount adds the routes to a router that already runs the shell.
 func Mount(r chi.Router, c Config) {
 	all := slices.Concat(c.Operations, Operations())
 	s := &server{capabilities: sync.OnceValue(func() capabilities { return capabilitiesOf(all) }), log: c.Shell.Log}
@@ -44,7 +46,7 @@ func Mount(r chi.Router, c Config) {
 	httpapi.Mount(r, c.Shell, s, routes())
 }
 
-// Operations are the ways to discover.
+// Operations are the API operations that describe the API.
 func Operations() []httpapi.Operation { return httpapi.Operations(routes()) }
 
 func routes() []httpapi.Route[*server] {
@@ -90,5 +92,5 @@ func (s *server) answer(w http.ResponseWriter, r *http.Request, kind string, bod
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Cache-Control", "no-cache")
-	_, _ = w.Write(text) //nolint:errcheck // the client is gone: nobody is left to tell
+	_, _ = w.Write(text) //nolint:errcheck // the client is gone, nobody can be told
 }

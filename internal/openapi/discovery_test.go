@@ -20,7 +20,7 @@ var sample = []httpapi.Operation{{
 	Data: struct{}{},
 }}
 
-// The counts of the specification, from the catalogue.
+// The catalogue has the counts of the specification.
 func TestCapabilitiesCount(t *testing.T) {
 	c := capabilitiesOf(sample)
 	if want := (counts{Modifiers: 42, Diagnosis: 14, Signal: 11, SiteMapped: 21}); c.Counts != want {
@@ -40,7 +40,7 @@ func TestCapabilitiesCount(t *testing.T) {
 	}
 }
 
-// The page asks for nothing from anywhere, and every link in it leads somewhere.
+// The page loads nothing from elsewhere, and each of its links has a target.
 func TestPage(t *testing.T) {
 	raw, err := pageOf(slices.Concat(sample, Operations()), capabilitiesOf(sample))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// The headers by which a client goes are told; 304 is an answer to reads alone.
+// The document has the headers that a client needs. Only reads answer 304.
 func TestHeadersOfAnswers(t *testing.T) {
 	read := httpapi.Operation{
 		Method: "GET", Path: "/api/v1/thing", Scope: access.ReadUnitState, ID: "getThing", Group: "Reads", Summary: "A thing",
@@ -109,7 +109,7 @@ func TestHeadersOfAnswers(t *testing.T) {
 	}
 }
 
-// A document is the same whoever writes it: clients are generated from it.
+// The document is the same in every process, because clients are generated from it.
 func TestDocumentIsStable(t *testing.T) {
 	first, err := documentOf(sample, "/docs")
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// capabilityStatement is what clients of FHIR ask for before anything else: HAPI's
-// sends nothing to a server that has none.
+// capabilityStatement is the resource that FHIR clients request first. The client of HAPI
+// sends nothing to a server without one.
 type capabilityStatement struct {
 	ResourceType string           `json:"resourceType"`
 	Status       string           `json:"status"`
@@ -81,11 +81,11 @@ func (s *server) statement(w http.ResponseWriter, r *http.Request) {
 	httpapi.WriteFHIR(w, r, http.StatusOK, statement)
 }
 
-// outcomes adds what clients of FHIR get instead of the envelope.
+// outcomes documents the answers that FHIR clients get instead of the envelope.
 func (w *writer) outcomes(op *huma.Operation) {
 	for status, r := range op.Responses {
 		if status != "200" {
-			r.Content[httpapi.FHIRType] = &huma.MediaType{Schema: w.out.of(reflect.TypeFor[httpapi.Outcome]())}
+			r.Content[httpapi.FHIRType] = &huma.MediaType{Schema: w.out.schemaOf(reflect.TypeFor[httpapi.Outcome]())}
 		}
 	}
 }

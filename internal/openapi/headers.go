@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi"
 )
 
-// A client that is made of the document finds the headers that it has to go by: when
-// to ask again, and with which entity tag.
+// A client generated from the document finds the headers that it needs: when to ask
+// again, and with which entity tag.
 const (
 	aboutRequestID = "That of the request, or a fresh UUID."
 	aboutETag      = "For If-None-Match: changes with data."
@@ -22,14 +22,14 @@ const (
 	aboutPrefer    = "respond-async, if that was asked for: the answer did not wait until it was applied."
 )
 
-// headers tells the headers of the answers of an operation.
+// headers documents the headers of the answers of an operation.
 func headers(op *huma.Operation, o *httpapi.Operation) {
 	takes := func(name string) bool {
 		return slices.ContainsFunc(o.Parameters, func(p httpapi.Parameter) bool { return p.Name == name })
 	}
 	for status, r := range op.Responses {
 		has := map[string]string{"X-Request-Id": aboutRequestID}
-		if (o.Scope != "" || o.Keyed) && status != "401" { // whose rate, nobody knows
+		if (o.Scope != "" || o.Keyed) && status != "401" { // a 401 has no key, so no rate
 			has["RateLimit"], has["RateLimit-Policy"] = aboutLimit, aboutPolicy
 		}
 		switch status {
@@ -47,7 +47,7 @@ func headers(op *huma.Operation, o *httpapi.Operation) {
 			has["WWW-Authenticate"] = aboutChallenge
 		case "405":
 			has["Allow"] = aboutAllow
-			delete(has, "RateLimit") // the method is judged before the key
+			delete(has, "RateLimit") // the method is checked before the key
 			delete(has, "RateLimit-Policy")
 		case "429", "503":
 			has["Retry-After"] = aboutRetry

@@ -15,11 +15,11 @@ import (
 	"svc/internal/httpapi"
 )
 
-// documentVersion is the version of the description, not that of the protocol.
+// documentVersion is the version of the document, not of the protocol.
 const documentVersion = "1.1.0"
 
-// answers are real answers, by operation: what a test had from the running
-// system when it was told to write them down.
+// answers are real answers by operation. A test records them from the running system when
+// it runs with -update-answers.
 //
 //go:embed answers.json
 var answers []byte
@@ -53,7 +53,7 @@ func documentOf(operations []httpapi.Operation, docs string) ([]byte, error) {
 	if strings.HasPrefix(docs, "http") {
 		doc.ExternalDocs = &huma.ExternalDocs{URL: docs}
 	}
-	if docs == "" { // that of whatever address a request is sent to
+	if docs == "" { // the address to which a request is sent
 		docs = "https://svc.example" + httpapi.DocsPath
 	}
 	w := &writer{
@@ -72,7 +72,7 @@ func documentOf(operations []httpapi.Operation, docs string) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// groups says what the operations of a group are for.
+// groups explains the purpose of each group of operations.
 var groups = map[string]string{
 	"Feeds":          "What hospitals send, and how it arrives.",
 	"Reads":          "How much nursing each room needs, how the unit stands, and what comes next.",
@@ -90,7 +90,7 @@ type writer struct {
 	in, out *shapes
 }
 
-// common adds what all operations share.
+// common adds the parts that all operations share.
 func (w *writer) common() {
 	schemas := w.doc.Components.Schemas.Map()
 	text := func() *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
@@ -100,7 +100,7 @@ func (w *writer) common() {
 			"requestId": text(), "hospitalId": text(), "generatedAt": {Type: huma.TypeString, Format: "date-time"},
 		},
 	}
-	w.out.of(reflect.TypeOf(httpapi.ErrorShape())) // Failure
+	w.out.schemaOf(reflect.TypeOf(httpapi.ErrorShape())) // registers the schema Failure
 	codes := schemas["FailureError"].Properties["code"]
 	for _, kind := range httpapi.Kinds() {
 		if code := kind.Code(); !slices.Contains(codes.Enum, any(code)) {
@@ -141,7 +141,7 @@ func (w *writer) operation(o *httpapi.Operation) {
 		w.refusal(op, kind)
 	}
 	for _, kind := range o.Told {
-		told(op, kind, o.Bare)
+		addBareRefusal(op, kind, o.Bare)
 	}
 	if slices.Contains(o.Bare, httpapi.FHIRType) {
 		w.outcomes(op)
@@ -192,10 +192,10 @@ func (w *writer) body(b *httpapi.Body) *huma.MediaType {
 	if any, several := b.Shape.(httpapi.AnyOf); several {
 		media.Schema = &huma.Schema{}
 		for _, shape := range any {
-			media.Schema.AnyOf = append(media.Schema.AnyOf, w.in.of(reflect.TypeOf(shape)))
+			media.Schema.AnyOf = append(media.Schema.AnyOf, w.in.schemaOf(reflect.TypeOf(shape)))
 		}
 	} else if b.Shape != nil {
-		media.Schema = w.in.of(reflect.TypeOf(b.Shape))
+		media.Schema = w.in.schemaOf(reflect.TypeOf(b.Shape))
 	}
 	for _, e := range b.Examples {
 		var value any = e.Text
@@ -207,7 +207,7 @@ func (w *writer) body(b *httpapi.Body) *huma.MediaType {
 	return media
 }
 
-// key makes the name of an example one of the characters that a key may have.
+// key turns the name of an example into a valid key: lower case, with dashes for spaces.
 func key(name string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ' ' {
@@ -234,8 +234,8 @@ func (w *writer) success(o *httpapi.Operation) *huma.Response {
 		Type: huma.TypeObject, Required: []string{"protocol", "ok", "data", "meta"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
 			"protocol": {Type: huma.TypeString, Enum: []any{httpapi.Protocol}},
-			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: generators of Python compare it with the text "true"
-			"data":     w.out.of(reflect.TypeOf(o.Data)),
+			"ok":       {Type: huma.TypeBoolean, Description: "true"}, // no enum: Python generators compare it with the text "true"
+			"data":     w.out.schemaOf(reflect.TypeOf(o.Data)),
 			"meta":     {Ref: schemaPrefix + "Meta"},
 		},
 	}
@@ -247,8 +247,8 @@ func (w *writer) success(o *httpapi.Operation) *huma.Response {
 	return r
 }
 
-// told adds a refusal that answers in the types of a success.
-func told(op *huma.Operation, kind httpapi.Kind, types []string) {
+// addBareRefusal adds a refusal whose answer has the types of a success.
+func addBareRefusal(op *huma.Operation, kind httpapi.Kind, types []string) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]
 	if r == nil {
@@ -260,7 +260,7 @@ func told(op *huma.Operation, kind httpapi.Kind, types []string) {
 	}
 }
 
-// refusal adds one way of being refused; those of one status share a response.
+// refusal adds one kind of refusal. Kinds with the same status share a response.
 func (w *writer) refusal(op *huma.Operation, kind httpapi.Kind) {
 	status := strconv.Itoa(kind.Status())
 	r := op.Responses[status]

@@ -62,7 +62,7 @@ func pageOf(operations []httpapi.Operation, c capabilities) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// curl is a request as one types it.
+// curl returns an example request as a command line.
 func curl(o httpapi.Operation) string {
 	var b strings.Builder
 	b.WriteString("curl -s")

@@ -9,23 +9,22 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// shapes makes schemas of Go types as encoding/json writes and reads them. Its
-// own rules and not those of huma, which leaves out embedded structs that are not
-// exported and has no null for objects.
+// shapes makes schemas of Go types by the rules of encoding/json. Those of huma do not
+// fit: huma omits embedded unexported structs and has no null for objects.
 type shapes struct {
-	schemas map[string]*huma.Schema // those of the registry of the document
+	schemas map[string]*huma.Schema // the schemas in the registry of the document
 	named   map[reflect.Type]string
-	closed  bool // an object has no other fields: an answer; a request may have
+	closed  bool // objects have no other fields: true for answers, false for requests
 }
 
 const schemaPrefix = "#/components/schemas/"
 
-// of returns the schema of a type.
-func (s *shapes) of(t reflect.Type) *huma.Schema {
+// schemaOf returns the schema of a type.
+func (s *shapes) schemaOf(t reflect.Type) *huma.Schema {
 	if t.Kind() == reflect.Pointer {
-		return orNull(s.of(t.Elem()))
+		return orNull(s.schemaOf(t.Elem()))
 	}
-	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal: its zero tells
+	if t.Implements(marshaler) && t.Kind() != reflect.Slice { // an instant or a decimal: the JSON of its zero value shows the type
 		zero, err := json.Marshal(reflect.Zero(t).Interface())
 		switch {
 		case err != nil:
@@ -37,7 +36,7 @@ func (s *shapes) of(t reflect.Type) *huma.Schema {
 			return &huma.Schema{Type: huma.TypeNumber}
 		}
 	}
-	switch t.Kind() { //nolint:exhaustive // the rest is in no JSON
+	switch t.Kind() { //nolint:exhaustive // no other kind occurs in JSON
 	case reflect.Bool:
 		return &huma.Schema{Type: huma.TypeBoolean}
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
@@ -50,9 +49,9 @@ func (s *shapes) of(t reflect.Type) *huma.Schema {
 		if t == rawJSON {
 			return &huma.Schema{}
 		}
-		return &huma.Schema{Type: huma.TypeArray, Items: s.of(t.Elem())}
+		return &huma.Schema{Type: huma.TypeArray, Items: s.schemaOf(t.Elem())}
 	case reflect.Map:
-		return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: s.of(t.Elem())}
+		return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: s.schemaOf(t.Elem())}
 	case reflect.Struct:
 		return s.object(t)
 	default:
@@ -66,8 +65,8 @@ var (
 	rawJSON   = reflect.TypeFor[json.RawMessage]()
 )
 
-// object returns a reference to the schema of a struct; one without a name is
-// written where it stands.
+// object returns a reference to the schema of a struct. An unnamed struct has its schema
+// in place.
 func (s *shapes) object(t reflect.Type) *huma.Schema {
 	if name, ok := s.named[t]; ok {
 		return &huma.Schema{Ref: schemaPrefix + name}
@@ -80,7 +79,7 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	}
 	if s.closed {
 		o.AdditionalProperties = false
-	} else if t.Implements(open) { // beside the fields that it names it has others, which count
+	} else if t.Implements(open) { // it may have more fields than the named ones
 		o.AdditionalProperties = true
 	}
 	s.fields(o, t, true)
@@ -90,7 +89,8 @@ func (s *shapes) object(t reflect.Type) *huma.Schema {
 	return &huma.Schema{Ref: schemaPrefix + name}
 }
 
-// name returns the name of a type, with that of its package if another type has it.
+// name returns the name of a type. It has the package as a prefix if another type has the
+// same name.
 func (s *shapes) name(t reflect.Type) string {
 	name := strings.ToUpper(t.Name()[:1]) + t.Name()[1:]
 	if _, taken := s.schemas[name]; taken {
@@ -101,8 +101,8 @@ func (s *shapes) name(t reflect.Type) string {
 	return name
 }
 
-// fields adds the fields of a struct, those of embedded ones too. Fields that are
-// there already are not replaced: the outer one counts, as in encoding/json.
+// fields adds the fields of a struct, including those of embedded structs. It never
+// replaces a field: the outer one counts, as in encoding/json.
 func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	var embedded []reflect.StructField
 	for f := range t.Fields() {
@@ -123,10 +123,10 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 		omitted := strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")
 		of := f.Type
 		if omitted && of.Kind() == reflect.Pointer {
-			of = of.Elem() // left out instead of null
+			of = of.Elem() // omitted instead of null
 		}
-		p := tagged(s.of(of), f.Tag)
-		if omitted && !s.closed { // of a request: null is the same as absent
+		p := applyTags(s.schemaOf(of), f.Tag)
+		if omitted && !s.closed { // in a request null means absent
 			p = orNull(p)
 		}
 		o.Properties[tag] = p
@@ -143,8 +143,8 @@ func (s *shapes) fields(o *huma.Schema, t reflect.Type, always bool) {
 	}
 }
 
-// tagged adds what the tags of a field say.
-func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
+// applyTags adds to the schema what the tags of a field say.
+func applyTags(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if p.Ref != "" {
 		if tag.Get("doc") != "" {
 			return &huma.Schema{AllOf: []*huma.Schema{p}, Description: tag.Get("doc")}
@@ -161,7 +161,7 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if words := tag.Get("enum"); words != "" {
 		of := p
 		if p.Items != nil {
-			of = p.Items // of what the list holds
+			of = p.Items // the tag is about the elements of the list
 		}
 		for word := range strings.SplitSeq(words, ",") {
 			n, err := strconv.Atoi(word)
@@ -175,7 +175,7 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	if tag.Get("uniqueItems") != "" {
 		p.UniqueItems = true
 	}
-	if tag.Get("open") != "" { // what breaks the shape is told one by one
+	if tag.Get("open") != "" { // the answer names each broken rule one by one
 		p.Items = &huma.Schema{AnyOf: []*huma.Schema{p.Items, {Description: "Anything else is rejected alone, not the whole request."}}}
 	}
 	if name := tag.Get("pattern"); name != "" {
@@ -195,11 +195,11 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 			*to = &n
 		}
 	}
-	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // or exactly this, beside the bounds
+	if n, err := strconv.ParseFloat(tag.Get("or"), 64); err == nil { // this value is allowed beside the bounds
 		p.AnyOf = []*huma.Schema{{Enum: []any{n}}, {Minimum: p.Minimum, Maximum: p.Maximum}}
 		p.Minimum, p.Maximum = nil, nil
 	}
-	if p.Items != nil { // of what the list holds
+	if p.Items != nil { // the tag is about the elements of the list
 		p.Items.Minimum, p.Items.Maximum, p.Minimum, p.Maximum = p.Minimum, p.Maximum, nil, nil
 	}
 	for name, to := range map[string]**int{
@@ -212,18 +212,19 @@ func tagged(p *huma.Schema, tag reflect.StructTag) *huma.Schema {
 	return p
 }
 
-// patterns are what a parameter, a body, or the tag pattern of a field may name.
+// patterns are the named patterns for a parameter, a body, or the tag "pattern" of a
+// field.
 var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentials
 	"time": "^" + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
 	"day":  `^[` + blank + `]*$|^` + day + `([Tt ]` + clock + `([Zz]|[+-](0\d|1[0-4])(:?[0-5]\d)?)?)?$`,
-	// A segment MSH begins a line, with its field separator. A mark of byte order may
-	// come before it, and before the first those of frames, and blanks.
+	// A segment MSH with its field separator begins a line. A byte order mark may stand
+	// before it. Frame bytes and white space may stand before the first MSH.
 	"hl7":   `(^[\t \r\n\x0b\x1c\ufeff]*|[\r\n\x0b\x1c]\ufeff?)MSH[!-/:-@\[-` + "`" + `{-~]`,
 	"word":  `[^` + blank + `]`,
 	"phone": `^(\+[1-9][0-9]{6,14})?$`,
 	"label": `^[^\x00-\x1f\x7f]*[^` + blank + `][^\x00-\x1f\x7f]*$`,
 	"line":  `^[^\x00-\x1f\x7f]*$`,
-	// A part of what RFC 5322 allows, and all that mail servers take.
+	// This allows a part of RFC 5322, which is all that mail servers accept.
 	"email":   `^([A-Za-z0-9_%+-]+(\.[A-Za-z0-9_%+-]+)*@[A-Za-z0-9]+(-[A-Za-z0-9]+)*(\.[A-Za-z0-9]+(-[A-Za-z0-9]+)*)+)?$`,
 	"cursor":  `^[0-9a-zA-Z_=.:-]{1,128}$`,
 	"secret":  `^[ -~]{24,128}$`,
@@ -234,12 +235,12 @@ var patterns = map[string]string{ //nolint:gosec // forms of texts, no credentia
 }
 
 const (
-	// blank are control characters and what Unicode calls white space, of which a
-	// text does not consist. Written out: \s is another set in every language.
+	// blank has control characters and Unicode white space. A text must have other
+	// characters too. The set is written out, because \s differs between languages.
 	blank = `\x00-\x20\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000`
-	// day is a day of the years 1900 to 2199.
+	// day is a day in the years 1900 to 2199.
 	day = `((19|2[01])\d\d-(0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(19|2[01])\d\d-(0[469]|11)-(0[1-9]|[12]\d|30)|(19|2[01])\d\d-02-(0[1-9]|1\d|2[0-8])|((19|2[01])(0[48]|[2468][048]|[13579][26])|2000)-02-29)`
-	// clock is a time of a day, to the minute or finer.
+	// clock is a time of day, to the minute or finer.
 	clock = `([01]\d|2[0-3]):[0-5]\d(:[0-5]\d([.,]\d+)?)?`
 )
 

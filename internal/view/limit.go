@@ -18,9 +18,9 @@ var limitSource string
 
 var limitScript = redis.NewScript(limitSource)
 
-// Take implements [limit.Source]: the buckets lie beside the view, and are lost
+// TakeTokens implements [limit.Source]: the buckets lie beside the view, and are lost
 // with it, which fills them.
-func (b *View) Take(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
+func (b *View) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (got, left float64, err error) {
 	keys := []string{b.cfg.Prefix + "limit:" + caller}
 	var reply []string
 	take := func() (err error) {

@@ -1,13 +1,13 @@
-// Package audit says what an administrative act was: who did what to which thing
-// of a hospital, and when.
+// Package audit describes administrative acts: who did what to which thing of a hospital,
+// and when.
 //
-// An act is on record before it takes effect: nothing happens without one, and an
-// act that could not be recorded is not done. What follows the record may still
-// fail. Then a second record says so: the same act, whose action ends in [Failed], or
-// in [Unclear] if nobody knows whether it came about.
+// The record of an act is written before the act takes effect. If it cannot be written,
+// the act is not done. An act can still fail after its record. Then a second record says
+// so: the same act with an action that ends in [Failed], or in [Unclear] if nobody knows
+// whether the act was done.
 //
-// An [Act] names things by their ids and states of them by their versions. It
-// holds no secret, no text that an administrator wrote, nothing of a patient.
+// An [Act] names things by their ids and their states by versions. It holds no secret, no
+// text that an administrator wrote, nothing of a patient.
 package audit
 
 import (
@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// CommandLine is the By of an act that came from the command line of an operator.
+// CommandLine is the By of an act from an operator's command line.
 const CommandLine = "command line"
 
 // Act is one administrative act.
@@ -23,28 +23,29 @@ type Act struct {
 	Hospital string
 	At       time.Time
 	By       string // id of the key, or CommandLine
-	Action   string // a stable word: one of the Actions of whoever acts, as "key.mint"
-	Subject  string // id of what it was done to: a key, a mapping, a factor
-	Before   string // version of the subject before, as its ETag without quotes; "": there was none
-	After    string // version after; "": there is none any more
+	Action   string // a stable word from the package that acts, as "key.mint"
+	Subject  string // id of a key, a mapping, a factor or another thing that the act changed
+	Before   string // version of the subject before, as its ETag without quotes; "": the subject did not exist
+	After    string // version after; "": the subject exists no longer
 }
 
-// Record puts an act on record, and returns once it is durable.
+// Record writes the record of an act, and returns once it is durable.
 type Record func(ctx context.Context, act Act) error
 
-// How the action of a second record ends.
+// The action of a second record ends in one of these.
 const (
 	Failed  = ".failed"  // nothing was done
-	Unclear = ".unclear" // it may have been done: what it was to be written to did not answer
+	Unclear = ".unclear" // the act may have been done: the store did not answer
 )
 
-// settleWithin bounds the second record: the caller waits for its answer.
-const settleWithin = 2 * time.Second
+// recordNotDoneWithin bounds the writing of the second record, because the caller waits for its
+// answer.
+const recordNotDoneWithin = 2 * time.Second
 
-// NotDone puts on record that an act came to nothing, or may have. The request may
-// have ended.
+// NotDone records that an act was not done, or may not have been. It works also after the
+// request has ended.
 func (record Record) NotDone(ctx context.Context, act Act, how string) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordNotDoneWithin)
 	defer cancel()
 	act.Action, act.After = act.Action+how, ""
 	return record(ctx, act)
@@ -53,23 +54,23 @@ func (record Record) NotDone(ctx context.Context, act Act, how string) error {
 // Query asks for the acts of one hospital, newest first.
 type Query struct {
 	Hospital string
-	Action   string    // only these, failed ones too; a word that ends in "." stands for all that begin so; "": all
-	Since    time.Time // not before; zero: from the beginning
-	Until    time.Time // before; zero: up to now
-	Before   int64     // the Cursor of the page before; 0: the newest
+	Action   string    // only these actions, failed ones too; a word that ends in "." is a prefix; "": all
+	Since    time.Time // not before this time; zero: from the beginning
+	Until    time.Time // before this time; zero: up to now
+	Before   int64     // the Cursor of the previous page; 0: the newest acts
 	Limit    int       // 1 or more
 }
 
 // Page is one page of acts, newest first.
 type Page struct {
 	Acts   []Act
-	Cursor int64 // where the next page begins; 0: there is none
+	Cursor int64 // start of the next page; 0: this is the last
 }
 
 // List answers a query.
 type List func(ctx context.Context, q Query) (Page, error)
 
-// Matches reports whether an act is one of those asked for.
+// Matches reports whether the query asks for an act.
 func (q *Query) Matches(a *Act) bool {
 	return a.Hospital == q.Hospital && q.matchesAction(a.Action) &&
 		(q.Since.IsZero() || !a.At.Before(q.Since)) && (q.Until.IsZero() || a.At.Before(q.Until))

@@ -34,7 +34,7 @@ func TestMatches(t *testing.T) {
 	}
 }
 
-// TestNotDone: a failed act is listed with those of its kind, and told apart.
+// TestNotDone: a failed act is listed with acts of its kind, under an action of its own.
 func TestNotDone(t *testing.T) {
 	var got []Act
 	record := Record(func(ctx context.Context, act Act) error {
@@ -43,7 +43,7 @@ func TestNotDone(t *testing.T) {
 	})
 	act := Act{Hospital: "north", Action: "rule.delete", Subject: "high-mag", Before: "7", After: "8"}
 	ended, end := context.WithCancel(t.Context())
-	end() // the client has gone
+	end() // the client is gone
 	for _, how := range []string{Failed, Unclear} {
 		if err := record.NotDone(ended, act, how); err != nil {
 			t.Error(err)

@@ -20,7 +20,7 @@ import (
 type Config struct {
 	Shell *httpapi.Shell
 	Ring  *Ring
-	// Used returns when keys were used last, as far as that is known.
+	// Used returns when each key was used last, as far as that is known.
 	Used func(ctx context.Context, ids []string) (map[string]time.Time, error)
 }
 
@@ -30,7 +30,7 @@ func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c},
 // MountReads adds the endpoints that show keys.
 func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{c}, reads()) }
 
-// Operations are what administrators do with keys.
+// Operations are the API operations on keys.
 func Operations() []httpapi.Operation {
 	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
 }
@@ -112,8 +112,8 @@ type keyRow struct {
 	RevokedAt  httpapi.Time `json:"revokedAt"`
 	Rate       float64      `json:"rate"` // requests per second; 0: no limit
 	Burst      int          `json:"burst"`
-	LastUsedAt httpapi.Time `json:"lastUsedAt"` // to the minute; null: not known
-	Version    string       `json:"version"`    // as the entity tag
+	LastUsedAt httpapi.Time `json:"lastUsedAt"` // to the minute; null: unknown
+	Version    string       `json:"version"`    // also the entity tag
 }
 
 type mintedKey struct {
@@ -161,7 +161,7 @@ func (s *server) used(r *http.Request, ids []string) map[string]time.Time {
 		return nil
 	}
 	used, err := s.Used(r.Context(), ids)
-	if err != nil { // the list is of use without it
+	if err != nil { // the list is useful without it
 		s.Shell.Log.WarnContext(r.Context(), "last use of keys not known", "error", err)
 	}
 	return used
@@ -207,7 +207,7 @@ var tooMany = httpapi.Problem{
 	Details: []httpapi.Detail{{Path: "", Rule: "maxKeys:" + strconv.Itoa(Most)}},
 }
 
-// scopeNames are the scopes that a key may be given.
+// scopeNames are the scopes that a key can have.
 func scopeNames() (names []string) {
 	for _, scope := range append(access.Scopes(), access.Admin, "all") {
 		names = append(names, string(scope))
@@ -215,7 +215,7 @@ func scopeNames() (names []string) {
 	return names
 }
 
-// template returns the key that a body asks for, and the rules that it breaks.
+// template returns the key that a body asks for, and the rules that the body breaks.
 func (in *mintShape) template(hospital string, zone *time.Location) (key access.Key, broken []httpapi.Detail) {
 	unless := func(ok bool, path, rule string) {
 		if !ok {
@@ -294,9 +294,9 @@ func (s *server) revoke(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// change has the key of the path changed. If the settings were changed meanwhile,
-// by this process or another one, it looks the key up again: whether that is still
-// the one that the caller means is decided by what won.
+// change changes the key in the path with do. If this process or another one changed the
+// settings meanwhile, it looks the key up again. The new state then decides whether this
+// is still the key that the caller means.
 func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx context.Context, by string, seen int64, key access.Key) error) {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
@@ -314,8 +314,8 @@ func (s *server) change(w http.ResponseWriter, r *http.Request, do func(ctx cont
 	}
 }
 
-// find returns the key of the path, if it is of the caller's hospital and as the
-// caller knows it; else it has answered.
+// find returns the key in the path. The key must belong to the caller's hospital and have
+// the version that the caller expects; false: it has answered.
 func (s *server) find(w http.ResponseWriter, r *http.Request) (access.Key, bool) {
 	key, known := s.Ring.Register.Key(httpapi.PathValue(r, "id"))
 	if !known || key.Hospital != httpapi.Caller(r.Context()).Hospital {

@@ -20,22 +20,22 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// house is the endpoints over a register in memory, at a clock of its own.
-type house struct {
+// fixture is the endpoints over a register in memory, with its own clock.
+type fixture struct {
 	*chi.Mux
 	t         *testing.T
 	now       time.Time
 	register  *access.Register
 	acts      []audit.Act
 	puts      int
-	meanwhile func() // done once, between the look at a key and the next write
-	fail      error  // of the audit
+	meanwhile func() // called once, between the look-up of a key and the next write
+	fail      error  // error of the audit
 	tokens    map[string]string
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{t: t, now: time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC), tokens: map[string]string{}}
+	h := &fixture{t: t, now: time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC), tokens: map[string]string{}}
 	clock := func() time.Time { return h.now }
 	h.register = access.NewRegister(clock)
 	for name, template := range map[string]access.Key{
@@ -89,7 +89,7 @@ type row struct {
 	Warnings                       []httpapi.Warning
 }
 
-func (h *house) ask(who, method, path, body string, want int, headers ...string) (row, http.Header) {
+func (h *fixture) ask(who, method, path, body string, want int, headers ...string) (row, http.Header) {
 	h.t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+h.tokens[who])
@@ -137,7 +137,7 @@ func TestLifeOfAKey(t *testing.T) {
 	if _, ok := h.register.Lookup(next.Key); ok || gone.Status != "revoked" {
 		t.Errorf("revoked %+v", gone)
 	}
-	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // as it is
+	h.ask("admin", "DELETE", "/api/admin/keys/"+next.ID, "", 200) // without a condition on its version
 
 	admin, _ := h.register.Lookup(h.tokens["admin"])
 	var actions []string
@@ -155,17 +155,18 @@ func TestLifeOfAKey(t *testing.T) {
 	}
 }
 
-// What another process did to a key since it was looked at decides: of two who mean
-// the same version one has it, and who means any meets what is there now.
+// Another process may change a key after it was looked up. If two requests name the same
+// version, only one succeeds. A request that accepts any version applies to the new
+// state.
 func TestAKeyThatIsChangedMeanwhile(t *testing.T) {
 	for name, c := range map[string]struct {
 		method, path, match string
 		want                int
-		puts                int // of the request
+		puts                int // writes of the request
 	}{
 		"revoke that version": {"DELETE", "", "that", 412, 0},
 		"rotate that version": {"POST", "/rotate", "that", 412, 0},
-		"revoke whatever":     {"DELETE", "", "", 200, 0}, // it is revoked already
+		"revoke whatever":     {"DELETE", "", "", 200, 0}, // the key is revoked already
 		"rotate whatever":     {"POST", "/rotate", "", 422, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -206,8 +207,8 @@ func TestOthersSeeAndDoNothing(t *testing.T) {
 	}
 }
 
-// TestUnknownFields: a mistyped expiry would make a key that never ends, and a
-// mistyped overlap keep one for a day.
+// TestUnknownFields: a mistyped expiry would make a key that never expires. A mistyped
+// overlap would keep one for a day.
 func TestUnknownFields(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"],"expires":"90d"}`, 200)
@@ -224,7 +225,7 @@ func TestUnknownFields(t *testing.T) {
 	}
 }
 
-// TestExpiryInTheZone: a time without an offset is the hospital's.
+// TestExpiryInTheZone: a time without an offset is in the zone of the hospital.
 func TestExpiryInTheZone(t *testing.T) {
 	h := open(t)
 	h.register.SetHospital(access.Hospital{ID: "north", Name: "North", Zone: "America/Chicago"})
@@ -264,8 +265,8 @@ func TestBodiesThatAreRefused(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: a key that somebody else has changed meanwhile is revoked
-// at the second attempt; the first is on record as what it was.
+// TestFailedActsAreOnRecord: another process changes a key meanwhile, so the second
+// attempt revokes it. The audit log has the first attempt as a failed one.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	h := open(t)
 	made, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)
@@ -282,7 +283,7 @@ func TestFailedActsAreOnRecord(t *testing.T) {
 	}
 }
 
-// What cannot be put on record is not done.
+// An act that cannot be recorded is not done.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	mine, _ := h.ask("admin", "POST", "/api/admin/keys", `{"name":"n","scopes":["all"]}`, 200)

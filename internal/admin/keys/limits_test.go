@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// TestKeysOfAHospitalAreBounded: a hospital has 200 valid keys at most; a revoked one
-// makes room. Another hospital has its own.
+// TestKeysOfAHospitalAreBounded: a hospital has at most 200 valid keys. Revoking one makes
+// room. The keys of another hospital do not count.
 func TestKeysOfAHospitalAreBounded(t *testing.T) {
 	h := open(t)
 	for n := range keys.Most + 50 { // of another hospital, and some that have ended

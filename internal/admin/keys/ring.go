@@ -1,6 +1,6 @@
-// Package keys administers the API keys of hospitals: minting, rotating, revoking,
-// each on record before it takes effect. The verbs are those of a [Ring]; the
-// command line calls them, and the endpoints under /api/admin/keys do.
+// Package keys administers the API keys of hospitals. It mints, rotates and revokes them,
+// and writes an audit record before each act takes effect. A [Ring] has these verbs; the
+// command line and the endpoints under /api/admin/keys call it.
 package keys
 
 import (
@@ -16,37 +16,37 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// What the audit calls the acts.
+// These are the actions in the audit log.
 const (
 	ActMint   = "key.mint"
 	ActRotate = "key.rotate"
 	ActRevoke = "key.revoke"
 )
 
-// ErrEnded says that a key is revoked or expired, so there is nothing to rotate.
+// ErrEnded says that a key is revoked or expired, so it cannot be rotated.
 var ErrEnded = errors.New("the key is not valid any more")
 
-// ErrTooMany says that a hospital has as many keys as it may have.
+// ErrTooMany says that a hospital has the greatest allowed number of keys.
 var ErrTooMany = errors.New("the hospital has 200 keys that are valid, and no more may be made; revoke one")
 
-// Most is how many valid keys a hospital has.
+// Most is how many valid keys a hospital may have.
 const Most = 200
 
-// Ring is all keys.
+// Ring administers the keys of all hospitals.
 type Ring struct {
 	Register *access.Register
-	// Seen marks what the register has taken in. It is asked for before a key is
-	// looked up that is to be changed.
+	// Seen returns a mark of what the register has read. The caller asks for it before it
+	// looks up a key to change.
 	Seen func() int64
-	// Put stores keys of one hospital, all or none, unless its settings were changed
-	// after what was seen: then [access.ErrOvertaken]. When it returns, this process
-	// honours them.
+	// Put stores keys of one hospital, all or none. It fails with [access.ErrOvertaken]
+	// if the settings of the hospital were changed after seen. When it returns nil, this
+	// process uses the keys.
 	Put   func(ctx context.Context, seen int64, keys ...*access.Key) error
 	Audit audit.Record
 	Now   func() time.Time
 }
 
-// Version names the state of a key: another one has another version.
+// Version identifies the state of a key. A changed key has another version.
 func Version(k *access.Key) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\x00%s\x00%v\x00%d\x00%d\x00%v\x00%d", k.ID, k.Name, k.Scopes,
 		k.ExpiresAt.UnixMilli(), k.RevokedAt.UnixMilli(), k.Rate, k.Burst))
@@ -62,8 +62,8 @@ func (r *Ring) Mint(ctx context.Context, by string, template access.Key) (access
 	if err := r.record(ctx, by, ActMint, "", &key); err != nil {
 		return access.Key{}, "", err
 	}
-	// It was not there before: whatever else was changed is of no account.
-	return key, token, r.settled(ctx, r.Put(ctx, math.MaxInt64, &key), by, ActMint, "", &key)
+	// A new key cannot conflict with other changes, so the write is unconditional.
+	return key, token, r.recordIfFailed(ctx, r.Put(ctx, math.MaxInt64, &key), by, ActMint, "", &key)
 }
 
 // valid counts the valid keys of a hospital.
@@ -83,14 +83,14 @@ func fresh(template access.Key, now time.Time) (access.Key, string) {
 	return key, token
 }
 
-// Rotate makes a key like an old one, of the same lineage. The old one
-// stays valid for the overlap at most. Both are stored, or neither.
+// Rotate makes a key like an old one, in the same lineage. The old key stays valid for at
+// most the overlap. The store gets both changes or neither.
 func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key, overlap time.Duration) (access.Key, string, error) {
 	now := r.Now()
 	if !old.Valid(now) {
 		return access.Key{}, "", ErrEnded
 	}
-	if r.valid(old.Hospital) > Most { // the old one goes
+	if r.valid(old.Hospital) > Most { // the new key replaces the old one
 		return access.Key{}, "", ErrTooMany
 	}
 	successor := old
@@ -106,11 +106,11 @@ func (r *Ring) Rotate(ctx context.Context, by string, seen int64, old access.Key
 	if err := r.record(ctx, by, ActRotate, before, &old); err != nil {
 		return access.Key{}, "", err
 	}
-	err := r.settled(ctx, r.Put(ctx, seen, &key, &old), by, ActRotate, before, &old)
-	return key, token, r.settled(ctx, err, by, ActMint, "", &key)
+	err := r.recordIfFailed(ctx, r.Put(ctx, seen, &key, &old), by, ActRotate, before, &old)
+	return key, token, r.recordIfFailed(ctx, err, by, ActMint, "", &key)
 }
 
-// Revoke ends a key now. One that has ended stays as it is.
+// Revoke ends a key now. It does not change a key that has already ended.
 func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key) (access.Key, error) {
 	now := cut(r.Now())
 	if !key.RevokedAt.IsZero() && !now.Before(key.RevokedAt) {
@@ -121,7 +121,7 @@ func (r *Ring) Revoke(ctx context.Context, by string, seen int64, key access.Key
 	if err := r.record(ctx, by, ActRevoke, before, &key); err != nil {
 		return key, err
 	}
-	return key, r.settled(ctx, r.Put(ctx, seen, &key), by, ActRevoke, before, &key)
+	return key, r.recordIfFailed(ctx, r.Put(ctx, seen, &key), by, ActRevoke, before, &key)
 }
 
 func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
@@ -131,9 +131,9 @@ func (r *Ring) act(by, action, before string, key *access.Key) audit.Act {
 	}
 }
 
-// settled puts on record that an act which is on record was not done, if err says so,
-// and returns err.
-func (r *Ring) settled(ctx context.Context, err error, by, action, before string, key *access.Key) error {
+// recordIfFailed returns err. If there is one, it adds to the audit log that the recorded
+// act was not done.
+func (r *Ring) recordIfFailed(ctx context.Context, err error, by, action, before string, key *access.Key) error {
 	if err == nil {
 		return nil
 	}
@@ -147,7 +147,7 @@ func (r *Ring) settled(ctx context.Context, err error, by, action, before string
 	return err
 }
 
-// record puts what is about to be done to a key on record.
+// record writes the audit record of an act on a key, before the act.
 func (r *Ring) record(ctx context.Context, by, action, before string, key *access.Key) error {
 	if err := r.Audit(ctx, r.act(by, action, before, key)); err != nil {
 		return fmt.Errorf("record the act: %w", err)
@@ -157,10 +157,10 @@ func (r *Ring) record(ctx context.Context, by, action, before string, key *acces
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// Overlaps are the times for which a rotated key may stay valid.
+// Overlaps are how long a rotated key may stay valid.
 var Overlaps = map[string]time.Duration{"0": 0, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
-// Status is what a key is at an instant: active, revoked or expired.
+// Status returns the state of a key at an instant: active, revoked or expired.
 func Status(k *access.Key, now time.Time) string {
 	switch {
 	case !k.RevokedAt.IsZero() && !now.Before(k.RevokedAt):

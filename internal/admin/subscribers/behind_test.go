@@ -7,17 +7,17 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestBehind: what may not be the latest is not shown, with the reason; an act on what
-// is known is kept all the same, and what is not known is not said to be missing.
+// TestBehind: a list that may be outdated is not shown, and the answer gives the reason.
+// An act on a known thing is accepted even then. An unknown thing is not called missing.
 func TestBehind(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
-	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
-	h.board.episodes = []outbound.AlertRun{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
-	h.board.health[hook] = outbound.Health{Status: "active"}
-	h.board.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
-	h.board.progress["cmd_2"] = outbound.Progress{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbReplay, Done: true}
-	h.board.away = context.DeadlineExceeded
+	h.lists.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
+	h.lists.episodes = []outbound.AlertRun{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
+	h.lists.health[hook] = outbound.Health{Status: "active"}
+	h.lists.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
+	h.lists.progress["cmd_2"] = outbound.Progress{ID: "cmd_2", Hospital: "north", Verb: outbound.VerbReplay, Done: true}
+	h.lists.away = context.DeadlineExceeded
 	for _, path := range []string{
 		"/api/admin/deliveries", "/api/admin/deliveries/dlv_1", "/api/admin/deliveries/dlv_2", hooks + "/" + hook + "/deliveries",
 		"/api/admin/commands/cmd_1", "/api/admin/commands/cmd_3", "/api/admin/alerts/episodes",

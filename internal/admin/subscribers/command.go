@@ -10,7 +10,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// The acts of the audit.
+// These are the actions in the audit log.
 const (
 	actWebhookTest   = "webhook.test"
 	actWebhookReplay = "webhook.replay"
@@ -18,7 +18,7 @@ const (
 	actCommandStop   = "command.stop"
 )
 
-// awaitWithin is how long a command is waited for.
+// awaitWithin is how long an answer waits for its command.
 const (
 	awaitWithin = 2 * time.Second
 	lookEvery   = 20 * time.Millisecond
@@ -71,13 +71,13 @@ type replayShape struct {
 
 type commanded struct {
 	CommandID  string            `json:"commandId"`
-	DeliveryID *string           `json:"deliveryId"` // null: the command tells it
+	DeliveryID *string           `json:"deliveryId"` // null: the progress of the command has it
 	Warnings   []httpapi.Warning `json:"warnings"`
 }
 
 type replayed struct {
 	CommandID string            `json:"commandId"`
-	Count     *int              `json:"count"` // deliveries; null: not known yet
+	Count     *int              `json:"count"` // number of deliveries; null: not known yet
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
@@ -85,17 +85,17 @@ type retriedRow struct {
 	CommandID string `json:"commandId"`
 }
 
-// commandRow is how far a command is.
+// commandRow is the progress of a command.
 type commandRow struct {
 	CommandID  string       `json:"commandId"`
 	Verb       string       `json:"verb"` // test, retry, replay, ack
 	Done       bool         `json:"done"`
 	Stopped    bool         `json:"stopped"`
-	Reason     *string      `json:"reason"` // of one that could not be done: a stable code
-	Count      int          `json:"count"`  // deliveries asked for
+	Reason     *string      `json:"reason"` // why the command could not be done: a stable code
+	Count      int          `json:"count"`  // number of deliveries requested
 	Delivered  int          `json:"delivered"`
 	Failed     int          `json:"failed"`
-	DeliveryID *string      `json:"deliveryId"` // that a test or a retry made
+	DeliveryID *string      `json:"deliveryId"` // the delivery that a test or a retry made
 	UpdatedAt  httpapi.Time `json:"updatedAt"`
 }
 
@@ -105,13 +105,14 @@ func commandOf(p *outbound.Progress) commandRow {
 	}
 }
 
-// command begins a command of the caller's.
+// command returns a new command of the caller.
 func (s *server) command(r *http.Request, verb outbound.Verb) *outbound.Command {
 	caller := httpapi.Caller(r.Context())
 	return &outbound.Command{ID: newID("cmd_", 8), Hospital: caller.Hospital, Verb: verb, At: cut(s.Shell.Now()), By: caller.ID}
 }
 
-// order puts the act on record and the command into the ledger, or has answered.
+// order writes the audit record of an act and the command to the ledger; false: it has
+// answered.
 func (s *server) order(w http.ResponseWriter, r *http.Request, action, subject string, c *outbound.Command) bool {
 	return s.perform(w, r, action, subject, 0, 0, func(ctx context.Context) error { return s.Order(ctx, c) })
 }
@@ -181,7 +182,7 @@ func (s *server) replay(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// count waits a little for the notifier to say how many deliveries a replay makes.
+// count waits a little until the notifier says how many deliveries a replay makes.
 func (s *server) count(ctx context.Context, c *outbound.Command) *int {
 	if p, ok := Await(ctx, s.Lists, c, func(p *outbound.Progress) bool { return p.Count > 0 || p.Done }); ok {
 		return &p.Count
@@ -189,15 +190,15 @@ func (s *server) count(ctx context.Context, c *outbound.Command) *int {
 	return nil
 }
 
-// Await waits a little until the notifier has come so far with a command. It is another
-// process and tells by the board alone, so it is looked for there.
-func Await(ctx context.Context, board Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
+// Await waits a little until enough holds for the progress of a command. The notifier is
+// another process and reports only in the view, so Await polls that.
+func Await(ctx context.Context, lists Progresses, c *outbound.Command, enough func(*outbound.Progress) bool) (outbound.Progress, bool) {
 	ctx, cancel := context.WithTimeout(ctx, awaitWithin)
 	defer cancel()
 	look := time.NewTicker(lookEvery) //nolint:forbidigo // the pace of looking; no answer depends on it
 	defer look.Stop()
 	for {
-		p, ok, err := board.Progress(ctx, c.Hospital, c.ID)
+		p, ok, err := lists.Progress(ctx, c.Hospital, c.ID)
 		if ok && enough(&p) {
 			return p, true
 		}
@@ -233,7 +234,7 @@ func (s *server) stop(w http.ResponseWriter, r *http.Request) {
 	c := s.command(r, outbound.VerbStop)
 	p, ok, err := s.Lists.Progress(r.Context(), hospitalOf(r), pathID(r))
 	switch {
-	case err != nil && (!ok || p.Done): // one that ends is stopped, whatever is known of it
+	case err != nil && (!ok || p.Done): // a command known to run can be stopped, even if that is outdated
 		s.away(w, r, err)
 		return
 	case !ok:

@@ -12,20 +12,20 @@ import (
 func TestCommands(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
-	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EventID: "evt_1", EndpointID: hook, Channel: outbound.ChannelWebhook}}
+	h.lists.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EventID: "evt_1", EndpointID: hook, Channel: outbound.ChannelWebhook}}
 
 	ping := h.ask("admin", "POST", hooks+"/"+hook+"/test", ``, 200)
 	h.ask("admin", "POST", hooks+"/"+hook+"/test", `{"event":"room.rescored"}`, 200)
 	h.ask("admin", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 200)
 	h.ask("foreign", "POST", "/api/admin/deliveries/dlv_1/retry", ``, 404)
-	h.board.away = context.DeadlineExceeded // then the count is not known, and nothing is waited for
+	h.lists.away = context.DeadlineExceeded // then the count is unknown, and the answer does not wait for it
 	again := h.ask("admin", "POST", hooks+"/"+hook+"/replay", `{"since":"2031-04-05T05:00:00","events":["surge.level_changed"]}`, 200)
-	h.board.away = nil
+	h.lists.away = nil
 	if again.Data.Count != nil {
 		t.Errorf("count %s", again.raw)
 	}
-	h.board.progress[again.Data.CommandID] = outbound.Progress{ID: again.Data.CommandID, Hospital: "north", Verb: outbound.VerbReplay, Count: 7}
-	h.board.progress[ping.Data.CommandID] = outbound.Progress{ID: ping.Data.CommandID, Hospital: "north", Verb: outbound.VerbTest, Done: true, Delivered: 1}
+	h.lists.progress[again.Data.CommandID] = outbound.Progress{ID: again.Data.CommandID, Hospital: "north", Verb: outbound.VerbReplay, Count: 7}
+	h.lists.progress[ping.Data.CommandID] = outbound.Progress{ID: ping.Data.CommandID, Hospital: "north", Verb: outbound.VerbTest, Done: true, Delivered: 1}
 	h.ask("foreign", "GET", "/api/admin/commands/"+again.Data.CommandID, ``, 404)
 	if got := h.ask("admin", "GET", "/api/admin/commands/"+again.Data.CommandID, ``, 200); got.Data.Verb != "replay" || *got.Data.Count != 7 {
 		t.Errorf("progress %s", got.raw)

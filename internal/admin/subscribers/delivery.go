@@ -9,7 +9,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// The pages of lists of deliveries.
+// These constants bound the pages of deliveries.
 const (
 	deliveriesUsual  = 50
 	deliveriesAtMost = 200
@@ -59,17 +59,17 @@ func deliveryReads() []httpapi.Route[*server] {
 	})
 }
 
-// deliveryBase is what a partner sees, too.
+// deliveryBase holds the fields that a partner may see too.
 type deliveryBase struct {
 	ID            string       `json:"id"`
 	EventID       string       `json:"eventId"`
 	Event         string       `json:"event"`
 	Channel       string       `json:"channel"`
-	EndpointID    string       `json:"endpointId"` // of a webhook or a recipient
+	EndpointID    string       `json:"endpointId"` // id of a webhook or a recipient
 	State         string       `json:"state"`
-	Reason        *string      `json:"reason"` // of a state that is not delivered: a stable code
+	Reason        *string      `json:"reason"` // why it was not delivered: a stable code
 	OccurredAt    httpapi.Time `json:"occurredAt"`
-	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: none
+	NextAttemptAt httpapi.Time `json:"nextAttemptAt"` // null: no attempt follows
 }
 
 type attemptBase struct {
@@ -77,7 +77,7 @@ type attemptBase struct {
 	At     httpapi.Time `json:"at"`
 	MS     int64        `json:"ms"`
 	Class  string       `json:"class"`
-	Status *int         `json:"status"` // HTTP or SMTP; null: none came
+	Status *int         `json:"status"` // HTTP or SMTP status; null: there was no response
 }
 
 type deliveryRow struct {
@@ -87,12 +87,12 @@ type deliveryRow struct {
 
 type attemptRow struct {
 	attemptBase
-	Response *string `json:"response"` // what was answered, cut
+	Response *string `json:"response"` // the beginning of the response
 }
 
 type deliveryPage struct {
 	Items []deliveryRow `json:"items"`
-	Next  *string       `json:"next"` // cursor of the next page; null: there is none
+	Next  *string       `json:"next"` // cursor of the next page; null: this is the last
 }
 
 type ownDelivery struct {
@@ -123,7 +123,7 @@ func deliveryOf(d *outbound.Delivery) deliveryRow {
 	return row
 }
 
-// query reads the query of a request, or has answered.
+// query reads the query of a request; false: it has answered.
 func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) (outbound.Query, bool) {
 	given, zone := httpapi.QueryOf(r), s.Zone(hospitalOf(r))
 	q := outbound.Query{
@@ -135,7 +135,7 @@ func (s *server) query(w http.ResponseWriter, r *http.Request, endpoint string) 
 	return q, !given.Refused(w, r)
 }
 
-// page answers a query, or has answered.
+// page returns the page for a query; false: it has answered.
 func (s *server) page(w http.ResponseWriter, r *http.Request, endpoint string) (page outbound.Page, ok bool) {
 	q, ok := s.query(w, r, endpoint)
 	if !ok {
@@ -194,8 +194,8 @@ func (s *server) listOwnDeliveries(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, page)
 }
 
-// reads reports whether the caller's key is one that may list the deliveries to an
-// endpoint, or was rotated from or to one.
+// reads reports whether the caller's key may list the deliveries to an endpoint. The
+// endpoint may also name another key of the same lineage.
 func (s *server) reads(r *http.Request, hook *outbound.Webhook) bool {
 	caller := httpapi.Caller(r.Context())
 	return slices.ContainsFunc(hook.ReaderKeys, func(id string) bool {

@@ -10,13 +10,13 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestPartnersOwnDeliveries: the keys that an endpoint names, and their successors,
-// see it, whatever their scopes; for all others it is not there.
+// TestPartnersOwnDeliveries: the keys that an endpoint names and their successors see its
+// deliveries, whatever their scopes. For all other keys the endpoint does not exist.
 func TestPartnersOwnDeliveries(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
 	answered := outbound.Attempt{N: 1, Class: outbound.ClassStatus, Status: 500, Response: "what the endpoint said"}
-	h.board.deliveries = []outbound.Delivery{
+	h.lists.deliveries = []outbound.Delivery{
 		{ID: "dlv_1", Hospital: "north", EndpointID: hook, State: outbound.Pending, Attempts: []outbound.Attempt{answered}},
 		{ID: "dlv_2", Hospital: "north", EndpointID: "whk_other"},
 	}
@@ -25,8 +25,8 @@ func TestPartnersOwnDeliveries(t *testing.T) {
 	if len(got.Data.Items) != 1 || got.Data.Items[0].ID != "dlv_1" || len(got.Data.Items[0].Attempts) != 1 || strings.Contains(got.raw, "endpoint said") || got.Data.Next != "more" {
 		t.Errorf("own %s", got.raw)
 	}
-	since := time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC) // six hours west
-	if q := h.board.asked; q.Endpoint != hook || q.Hospital != "north" || q.State != outbound.Pending || q.Limit != 7 || !q.Since.Equal(since) {
+	since := time.Date(2031, 4, 5, 11, 0, 0, 0, time.UTC) // the zone is six hours west
+	if q := h.lists.asked; q.Endpoint != hook || q.Hospital != "north" || q.State != outbound.Pending || q.Limit != 7 || !q.Since.Equal(since) {
 		t.Errorf("asked %+v", q)
 	}
 	for _, who := range []string{"admin", "other", "foreign"} {
@@ -46,7 +46,7 @@ func TestPartnersOwnDeliveries(t *testing.T) {
 		t.Errorf("all: %s", all.raw)
 	}
 	h.ask("foreign", "GET", "/api/admin/deliveries/dlv_1", "", 404)
-	h.board.away = context.DeadlineExceeded
+	h.lists.away = context.DeadlineExceeded
 	h.ask("admin", "GET", "/api/admin/deliveries", "", 503)
 	if list := h.ask("admin", "GET", hooks, "", 200); !strings.Contains(list.raw, `"status":null`) {
 		t.Errorf("with the view away: %s", list.raw)

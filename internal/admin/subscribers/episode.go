@@ -39,24 +39,24 @@ type ackShape struct {
 
 type acknowledged struct {
 	CommandID string            `json:"commandId"`
-	Done      bool              `json:"done"` // the episode shows it
+	Done      bool              `json:"done"` // the episode already shows it
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
 type episodeRow struct {
 	ID       string       `json:"id"`
-	Tier     string       `json:"tier"`  // told last
-	Level    string       `json:"level"` // now, or when it ended
+	Tier     string       `json:"tier"`  // the tier that was alerted last
+	Level    string       `json:"level"` // level now, or at the end of the episode
 	OpenedAt httpapi.Time `json:"openedAt"`
-	ClosedAt httpapi.Time `json:"closedAt"` // null: open
+	ClosedAt httpapi.Time `json:"closedAt"` // null: the episode is open
 	ToldAt   httpapi.Time `json:"toldAt"`
-	Reason   string       `json:"reason"`  // why people were told last
-	Round    int          `json:"round"`   // of escalation
-	AckBy    httpapi.Time `json:"ackBy"`   // until when somebody must have taken it; null: nobody need
-	AckedAt  httpapi.Time `json:"ackedAt"` // null: nobody has
+	Reason   string       `json:"reason"`  // why people were alerted last
+	Round    int          `json:"round"`   // round of the escalation
+	AckBy    httpapi.Time `json:"ackBy"`   // deadline for an acknowledgment; null: none is needed
+	AckedAt  httpapi.Time `json:"ackedAt"` // null: nobody has acknowledged
 	AckedBy  *string      `json:"ackedBy"`
-	AlertID  *string      `json:"alertId"` // the raise that an answer is asked for
-	// Unreached says that no message of the last alert has arrived, or can any more.
+	AlertID  *string      `json:"alertId"` // the raise to acknowledge
+	// Unreached says that no message of the last alert has arrived or still can.
 	Unreached bool `json:"unreached"`
 }
 

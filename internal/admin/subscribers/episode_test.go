@@ -11,7 +11,7 @@ import (
 func TestEpisodes(t *testing.T) {
 	h := open(t)
 	const path = "/api/admin/alerts/episodes"
-	h.board.episodes = []outbound.AlertRun{
+	h.lists.episodes = []outbound.AlertRun{
 		{ID: "epi_1", Hospital: "north", Tier: "T1", OpenedAt: h.now.Add(-2 * time.Hour), ClosedAt: h.now.Add(-time.Hour)},
 		{ID: "epi_2", Hospital: "north", Tier: "T3", OpenedAt: h.now, Alert: "evt_2", Unreached: true},
 		{ID: "epi_3", Hospital: "south", Tier: "T2", OpenedAt: h.now},
@@ -24,19 +24,19 @@ func TestEpisodes(t *testing.T) {
 	h.ask("admin", "POST", path+"/epi_3/ack", `{}`, 404)
 	// The notifier shows the answer in the list, then says that the command is done.
 	h.takes = func(c *outbound.Command) {
-		h.board.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true}
+		h.lists.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true}
 	}
 	if !h.ask("admin", "POST", path+"/epi_2/ack", ``, 200).Data.Done {
 		t.Error("answered before it is done")
 	}
 	h.ask("admin", "POST", path+"/epi_2/ack", `{"by":"House supervisor","alertId":"evt_1"}`, 200)
 	h.takes = func(c *outbound.Command) {
-		h.board.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true, Reason: "newer_alert"}
+		h.lists.progress[c.ID] = outbound.Progress{ID: c.ID, Hospital: c.Hospital, Verb: c.Verb, Done: true, Reason: "newer_alert"}
 	}
 	if rules := h.ask("admin", "POST", path+"/epi_2/ack", ``, 422); rules.rules() != "alertId newer_alert" {
 		t.Errorf("an answer to the raise before: %s", rules.raw)
 	}
-	h.takes = func(*outbound.Command) { h.board.away = context.DeadlineExceeded } // nothing is known of it
+	h.takes = func(*outbound.Command) { h.lists.away = context.DeadlineExceeded } // its progress is unknown
 	if h.ask("admin", "POST", path+"/epi_2/ack", ``, 200).Data.Done {
 		t.Error("done, though nobody knows")
 	}

@@ -14,7 +14,7 @@ import (
 	"svc/internal/outbound"
 )
 
-// The acts of the audit.
+// These are the actions in the audit log.
 const (
 	actRecipientCreate = "alert-recipient.create"
 	actRecipientChange = "alert-recipient.change"
@@ -22,7 +22,7 @@ const (
 	actAlertTest       = "alert.test"
 )
 
-// The bounds of a recipient.
+// These constants bound a recipient.
 const (
 	maxLabel      = 60  // characters
 	maxEmail      = 254 // RFC 5321, 4.5.3.1.3
@@ -75,7 +75,7 @@ type recipientChangeShape struct {
 	recipientAddresses
 }
 
-// recipientAddresses are ways to reach somebody; at least one must be there.
+// recipientAddresses are the addresses of a person. At least one is required.
 type recipientAddresses struct {
 	Email     *string `json:"email,omitempty" pattern:"email" maxLength:"254" doc:"The address alone."`
 	Phone     *string `json:"phone,omitempty" pattern:"phone" doc:"E.164: + and up to 15 digits."`
@@ -93,7 +93,7 @@ type recipientRow struct {
 	Email     *string      `json:"email"` // masked
 	Phone     *string      `json:"phone"` // masked
 	WebhookID *string      `json:"webhookId"`
-	Version   int64        `json:"version"` // as the entity tag
+	Version   int64        `json:"version"` // also the entity tag
 	CreatedAt httpapi.Time `json:"createdAt"`
 }
 
@@ -120,7 +120,7 @@ func (s *server) listRecipients(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// recipient returns the recipient of the path, or has answered.
+// recipient returns the recipient in the path; false: it has answered.
 func (s *server) recipient(w http.ResponseWriter, r *http.Request) (*outbound.Recipient, bool) {
 	p, ok := s.Register.Recipient(hospitalOf(r), pathID(r))
 	if !ok {
@@ -155,13 +155,13 @@ func (s *server) changeRecipient(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	old, known := s.Register.Recipient(hospitalOf(r), pathID(r))
-	if !known { // a malformed body is told all the same
+	if !known { // a malformed body gets its faults even then
 		old = &outbound.Recipient{Label: "-", EmailShown: "-"}
 	}
 	p := *old
 	p.Version++
 	in := recipientChangeShape{Label: &p.Label, recipientAddresses: recipientAddresses{&p.Email, &p.Phone, &p.WebhookID}}
-	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // what is given lands in p
+	warnings, ok := httpapi.ReadJSON(w, r, maxBody, &in) // changes only the given fields of p
 	if !ok {
 		return
 	}
@@ -191,11 +191,12 @@ func (s *server) saveRecipient(w http.ResponseWriter, r *http.Request, seen int6
 	}
 }
 
-// e164 is an international number, ITU-T E.164: a country code does not begin with
-// 0, and 15 digits are the most.
+// e164 is an international number (ITU-T E.164). A country code does not begin with 0,
+// and a number has at most 15 digits.
 var e164 = regexp.MustCompile(`^\+[1-9][0-9]{6,14}$`)
 
-// reach checks how somebody is reached, if in is given takes it over, and masks.
+// reach checks the addresses of a recipient, and sets their masked forms. If in is given,
+// it first stores the addresses of in.
 func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses) {
 	if in != nil {
 		for _, one := range []struct {
@@ -211,8 +212,9 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 	f.unless(!httpapi.Blank(p.Label) && utf8.RuneCountInString(p.Label) <= maxLabel && !httpapi.Controls(p.Label), "label", "length:1-60")
 	if p.Email != "" {
 		parsed, err := mail.ParseAddress(p.Email)
-		// The bare address: a name beside it could be a person's. And not the mask of one:
-		// who sends back what a list shows must not lose the address.
+		// Only a bare address is valid, because a name beside it could be a person's. A
+		// masked one is refused: a client that sends back what a list shows must not lose
+		// the address.
 		bare := err == nil && parsed.Address == p.Email && !strings.Contains(p.Email, masked)
 		f.unless(bare && len(p.Email) <= maxEmail && !httpapi.Controls(p.Email), "email", "format:email")
 		p.EmailShown = maskEmail(p.Email)
@@ -228,10 +230,10 @@ func (s *server) reach(f *faults, p *outbound.Recipient, in *recipientAddresses)
 	f.fits(p.EmailShown != "" || p.PhoneShown != "" || p.WebhookID != "", "email", "one_of:email|phone|webhookId")
 }
 
-// masked stands for what is not shown.
+// masked replaces the hidden part of an address or number.
 const masked = "***"
 
-// maskEmail shows of an address what tells it from its neighbors and no more.
+// maskEmail shows just enough of an address to distinguish it from others.
 func maskEmail(address string) string {
 	local, domain, _ := strings.Cut(address, "@")
 	top := domain[strings.LastIndexByte(domain, '.')+1:]

@@ -9,81 +9,83 @@ import (
 	"svc/internal/outbound"
 )
 
-// Register holds the webhooks, tiers and recipients of all hospitals, fed by
-// whoever follows the settings. It is safe for concurrent use; what it returns is
-// shared and must not be changed: another version is another value.
+// Register holds the webhooks, tiers and recipients of all hospitals. The follower of the
+// settings feeds it. It is safe for concurrent use. Its values are shared, so nobody may
+// change them: a new version is a new value.
 type Register struct {
 	mu        sync.RWMutex
 	hospitals map[string]*subscribed
 	onChange  []func(hospital string)
 }
 
-// subscribed is what is set for one hospital.
+// subscribed holds the settings of one hospital.
 type subscribed struct {
 	webhooks   []*outbound.Webhook   // by id
 	recipients []*outbound.Recipient // by id
-	tiers      []*outbound.Tier      // by id; only those that were set
+	tiers      []*outbound.Tier      // by id; without the tiers that have their defaults
 }
 
 // NewRegister returns an empty register.
 func NewRegister() *Register { return &Register{hospitals: map[string]*subscribed{}} }
 
-// OnChange has fn called after each change, one call at a time. It must be called
-// before the register is fed; fn must not block.
+// OnChange registers fn, to be called after each change, one call at a time. Call
+// OnChange before the register is fed; fn must not block.
 func (r *Register) OnChange(fn func(hospital string)) { r.onChange = append(r.onChange, fn) }
 
-// SetWebhook takes in a webhook, new or changed.
+// SetWebhook stores a new or changed webhook.
 func (r *Register) SetWebhook(w *outbound.Webhook) {
 	r.change(w.Hospital, func(s *subscribed) { s.webhooks = put(s.webhooks, w, webhookID) })
 }
 
-// DropWebhook forgets a webhook.
+// DropWebhook removes a webhook.
 func (r *Register) DropWebhook(hospital, id string) {
 	r.change(hospital, func(s *subscribed) { s.webhooks = drop(s.webhooks, id, webhookID) })
 }
 
-// SetRecipient takes in a recipient, new or changed.
+// SetRecipient stores a new or changed recipient.
 func (r *Register) SetRecipient(p *outbound.Recipient) {
 	r.change(p.Hospital, func(s *subscribed) { s.recipients = put(s.recipients, p, recipientID) })
 }
 
-// DropRecipient forgets a recipient.
+// DropRecipient removes a recipient.
 func (r *Register) DropRecipient(hospital, id string) {
 	r.change(hospital, func(s *subscribed) { s.recipients = drop(s.recipients, id, recipientID) })
 }
 
-// SetTier takes in a tier.
+// SetTier stores the settings of a tier.
 func (r *Register) SetTier(t *outbound.Tier) {
 	r.change(t.Hospital, func(s *subscribed) { s.tiers = put(s.tiers, t, tierID) })
 }
 
-// DropTier forgets what was set: the tier has its defaults again.
+// DropTier removes the settings of a tier, so that it has its defaults again.
 func (r *Register) DropTier(hospital, id string) {
 	r.change(hospital, func(s *subscribed) { s.tiers = drop(s.tiers, id, tierID) })
 }
 
-// Webhooks are the endpoints of a hospital, by id.
-func (r *Register) Webhooks(hospital string) []*outbound.Webhook { return r.of(hospital).webhooks }
+// Webhooks returns the webhooks of a hospital, by id.
+func (r *Register) Webhooks(hospital string) []*outbound.Webhook {
+	return r.subscribedOf(hospital).webhooks
+}
 
-// Webhook is one of them.
+// Webhook returns one webhook of a hospital.
 func (r *Register) Webhook(hospital, id string) (*outbound.Webhook, bool) {
-	return find(r.of(hospital).webhooks, id, webhookID)
+	return find(r.subscribedOf(hospital).webhooks, id, webhookID)
 }
 
-// Recipients are those of a hospital, by id.
+// Recipients returns the recipients of a hospital, by id.
 func (r *Register) Recipients(hospital string) []*outbound.Recipient {
-	return r.of(hospital).recipients
+	return r.subscribedOf(hospital).recipients
 }
 
-// Recipient is one of them.
+// Recipient returns one recipient of a hospital.
 func (r *Register) Recipient(hospital, id string) (*outbound.Recipient, bool) {
-	return find(r.of(hospital).recipients, id, recipientID)
+	return find(r.subscribedOf(hospital).recipients, id, recipientID)
 }
 
-// Tiers are the three of a hospital, from calm to worst: as set, else as the
-// defaults are.
+// Tiers returns the three tiers of a hospital, from calm to worst. A tier without
+// settings has its defaults.
 func (r *Register) Tiers(hospital string) []outbound.Tier {
-	set := r.of(hospital).tiers
+	set := r.subscribedOf(hospital).tiers
 	all := make([]outbound.Tier, 0, 3)
 	for _, id := range outbound.TierIDs() {
 		if t, found := find(set, id, tierID); found {
@@ -95,7 +97,7 @@ func (r *Register) Tiers(hospital string) []outbound.Tier {
 	return all
 }
 
-func (r *Register) of(hospital string) subscribed {
+func (r *Register) subscribedOf(hospital string) subscribed {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
 	if s := r.hospitals[hospital]; s != nil {
@@ -124,7 +126,7 @@ func webhookID(w *outbound.Webhook) string     { return w.ID }
 func recipientID(p *outbound.Recipient) string { return p.ID }
 func tierID(t *outbound.Tier) string           { return t.ID }
 
-// put returns a copy of a list, ascending by id, with one item in its place.
+// put returns a copy of a list, ascending by id, with one item added or replaced.
 func put[T any](list []*T, one *T, id func(*T) string) []*T {
 	list = append(drop(list, id(one), id), one)
 	slices.SortFunc(list, func(a, b *T) int { return cmp.Compare(id(a), id(b)) })

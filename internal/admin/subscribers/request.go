@@ -21,7 +21,7 @@ const (
 	tryAgain = 2 * time.Second
 )
 
-// grouped gives routes what they have in common.
+// grouped sets the group that all these routes share.
 func grouped(group string, routes []httpapi.Route[*server]) []httpapi.Route[*server] {
 	for i := range routes {
 		o := &routes[i].Operation
@@ -48,14 +48,14 @@ func body(shape any, examples ...httpapi.Example) []httpapi.Body {
 	return []httpapi.Body{{Type: "application/json", Shape: shape, Limit: maxBody, Examples: examples}}
 }
 
-// optionalBody is one that may be left out.
+// optionalBody is a body that a request may lack.
 func optionalBody(shape any, examples ...httpapi.Example) []httpapi.Body {
 	all := body(shape, examples...)
 	all[0].Optional = true
 	return all
 }
 
-// newID returns a fresh id: 16 hex digits after the prefix, or as many as asked.
+// newID returns a fresh id: the prefix and two hex digits for each byte.
 func newID(prefix string, bytes int) string {
 	b := make([]byte, bytes)
 	rand.Read(b) // never fails: crypto/rand ends the program instead
@@ -66,11 +66,11 @@ func hospitalOf(r *http.Request) string { return httpapi.Caller(r.Context()).Hos
 
 func pathID(r *http.Request) string { return httpapi.PathValue(r, "id") }
 
-// faults collects the rules that a request breaks, so that its sender learns of
-// all of them at once.
+// faults collects the rules that a request breaks, so that its sender learns of all of
+// them at once.
 type faults struct {
-	all     []httpapi.Detail // it is malformed
-	misfits []httpapi.Detail // it is well formed, and names what is not there, or what cannot be
+	all     []httpapi.Detail // the request is malformed
+	misfits []httpapi.Detail // the request is well formed, but names what does not exist or asks for what cannot be
 }
 
 func (f *faults) add(path, rule string) {
@@ -83,14 +83,14 @@ func (f *faults) unless(ok bool, path, rule string) {
 	}
 }
 
-// fits notes what is well formed and cannot be.
+// fits adds a fault of a well-formed request unless ok.
 func (f *faults) fits(ok bool, path, rule string) {
 	if !ok {
 		f.misfits = append(f.misfits, httpapi.Detail{Path: path, Rule: rule})
 	}
 }
 
-// answered answers if there is a fault.
+// answered reports whether there is a fault; then it has answered.
 func (f *faults) answered(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case len(f.all) > 0:
@@ -107,8 +107,8 @@ func unprocessable(w http.ResponseWriter, r *http.Request, message, path, rule s
 	httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Unprocessable, Message: message, Details: []httpapi.Detail{{Path: path, Rule: rule}}})
 }
 
-// matches reports whether If-Match, if there is one, allows the version; else it
-// has answered.
+// matches reports whether If-Match allows the version, or is missing; if false it has
+// answered.
 func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
 	given := strings.Join(r.Header["If-Match"], ",")
 	if given == "" {
@@ -125,13 +125,13 @@ func matches(w http.ResponseWriter, r *http.Request, version int64) bool {
 
 func etag(version int64) string { return `"` + strconv.FormatInt(version, 10) + `"` }
 
-// answer answers with a setting of a version.
+// answer answers with a setting and its version.
 func answer(w http.ResponseWriter, r *http.Request, version int64, data any) {
 	w.Header()["Etag"] = []string{etag(version)}
 	httpapi.OK(w, r, data)
 }
 
-// versionText is a version in the audit; 0 is no version.
+// versionText returns a version as the audit has it. 0 means no version.
 func versionText(version int64) string {
 	if version == 0 {
 		return ""
@@ -139,7 +139,8 @@ func versionText(version int64) string {
 	return strconv.FormatInt(version, 10)
 }
 
-// perform puts an act on record, then does it; if it returns false it has answered.
+// perform writes the audit record of an act, then does the act. If it returns false it
+// has answered.
 func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject string, before, after int64, do func(context.Context) error) bool {
 	ctx, cancel := context.WithTimeout(r.Context(), within)
 	defer cancel()
@@ -151,7 +152,7 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 	err := s.Audit(ctx, act)
 	if err == nil {
 		if err = do(ctx); err != nil {
-			s.notDone(r, act, err)
+			s.recordNotDone(r, act, err)
 		}
 	}
 	switch {
@@ -171,8 +172,9 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, action, subject
 	return false
 }
 
-// notDone puts on record that an act which is on record came to nothing, or may have.
-func (s *server) notDone(r *http.Request, act audit.Act, err error) {
+// recordNotDone adds to the audit log that a recorded act was not done, or may not have
+// been.
+func (s *server) recordNotDone(r *http.Request, act audit.Act, err error) {
 	how := audit.Unclear
 	if errors.Is(err, access.ErrOvertaken) || errors.Is(err, ErrNoKey) {
 		how = audit.Failed
@@ -182,7 +184,7 @@ func (s *server) notDone(r *http.Request, act audit.Act, err error) {
 	}
 }
 
-// away answers that something cannot be known at the moment.
+// away answers that a needed store cannot be reached at the moment.
 func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 	s.Shell.Log.WarnContext(r.Context(), "deliveries not read", "error", err)
 	httpapi.Fail(w, r, httpapi.Problem{
@@ -193,7 +195,7 @@ func (s *server) away(w http.ResponseWriter, r *http.Request, err error) {
 
 func cut(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// parseTime reads a time of a hospital. "" is zero.
+// parseTime reads a time in the zone of a hospital. "" is the zero time.
 func (s *server) parseTime(f *faults, hospital, path, text string) time.Time {
 	if text == "" {
 		return time.Time{}

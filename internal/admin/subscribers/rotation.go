@@ -13,7 +13,7 @@ import (
 
 const actWebhookRotate = "webhook.rotate"
 
-// overlaps are how long an old secret goes on to sign, in hours.
+// overlaps are how many hours an old secret may continue to sign.
 var overlaps = []int{0, 1, 24, 168}
 
 const overlapUsual = 24
@@ -37,8 +37,8 @@ type rotateShape struct {
 type rotated struct {
 	webhookRow
 	Secret    string            `json:"secret"`    // shown once
-	PromoteAt httpapi.Time      `json:"promoteAt"` // from then on X-Svc-Signature is of it
-	RetireAt  httpapi.Time      `json:"retireAt"`  // from then on the old one signs no more
+	PromoteAt httpapi.Time      `json:"promoteAt"` // when X-Svc-Signature begins to use it
+	RetireAt  httpapi.Time      `json:"retireAt"`  // when the old secret stops signing
 	Warnings  []httpapi.Warning `json:"warnings"`
 }
 
@@ -46,9 +46,9 @@ var secretStates = map[outbound.SecretState]string{
 	outbound.SecretNext: "next", outbound.SecretCurrent: "current", outbound.SecretPrevious: "previous",
 }
 
-// Rotate puts a new secret before those that an endpoint has, so that both sign
-// for the overlap; with none the new one is alone. ok is false while a secret
-// waits to be promoted: a partner could not know which of three comes next.
+// Rotate adds a new secret before those of an endpoint. Both sign during the overlap;
+// with an overlap of 0 only the new one signs. ok is false while a secret still waits to
+// be promoted: a partner could not know which of three comes next.
 func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, overlap time.Duration) (all []outbound.Secret, ok bool) {
 	if overlap == 0 {
 		fresh.State, fresh.Until = outbound.SecretCurrent, time.Time{}
@@ -63,14 +63,15 @@ func Rotate(secrets []outbound.Secret, fresh outbound.Secret, now time.Time, ove
 			return nil, false
 		case outbound.SecretCurrent:
 			s.Until = cut(now.Add(overlap))
-		case outbound.SecretPrevious: // ends as it was to end
+		case outbound.SecretPrevious: // ends when it would have ended
 		}
 		all = append(all, s)
 	}
 	return all[:min(len(all), maxSecrets)], true
 }
 
-// maxSecrets: the next, the current, and one that a rotation before has not retired.
+// maxSecrets counts the next, the current, and one that an earlier rotation has not
+// retired.
 const maxSecrets = 3
 
 func (s *server) rotate(w http.ResponseWriter, r *http.Request) {

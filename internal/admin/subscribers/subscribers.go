@@ -1,15 +1,15 @@
-// Package subscribers administers who is told of what a unit does: webhooks of
-// partners, the tiers of alerts and the roles on duty that they call; and lists
-// what was delivered to them.
+// Package subscribers administers who learns what a unit does: the webhooks of partners,
+// the tiers of alerts, and the roles on duty that these call. It also lists the
+// deliveries to them.
 //
-// Settings are kept by a [Store]; each act is on record before it takes effect,
-// and answered once this process honors it. Of a secret, a telephone number and an
-// address nothing leaves here but, once, the secret that was just made: lists
-// mask, audit and errors name ids and places.
+// A [Store] holds the settings. The audit record of an act is written before the act
+// takes effect, and the act is answered once this process uses the new settings. Secrets,
+// telephone numbers and addresses never leave this package, except a new secret, once.
+// Lists mask them; audit and errors name ids and places.
 //
-// What is asked of the notifier (a test, a retry, a replay, an acknowledgment) is
-// a command in its ledger; how far it is, and what was delivered, is read from a
-// [Lists] that the notifier writes.
+// A test, a retry, a replay or an acknowledgment is a command in the ledger of the
+// notifier. The notifier writes the [Lists] with the progress of commands and the
+// deliveries.
 package subscribers
 
 import (
@@ -27,10 +27,10 @@ import (
 	"svc/internal/outbound"
 )
 
-// Store is where the settings are kept. A write is not done if a setting of the
-// hospital was changed after what the [Register] had shown when Seen was asked: it
-// returns [access.ErrOvertaken]. When it returns nil this process honors it: the
-// Register shows it.
+// Store holds the settings. A write fails with [access.ErrOvertaken] if another write
+// changed the settings of the hospital after Seen was called: the caller decided by what
+// [Register] showed then. When a write returns nil, the Register of this process shows
+// it.
 type Store interface {
 	Seen() int64
 	PutWebhook(ctx context.Context, seen int64, w *outbound.Webhook) error
@@ -40,13 +40,13 @@ type Store interface {
 	PutTier(ctx context.Context, seen int64, t *outbound.Tier) error
 }
 
-// ErrNoKey says that the process has no key to seal with, or not the one with
-// which the setting was sealed: writing it would lose what it holds.
+// ErrNoKey says that the process cannot seal: it has no key, or not the one that sealed
+// the setting. Writing the setting would lose its secret part.
 var ErrNoKey = errors.New("no key to seal with")
 
-// Lists is what the notifier tells of its work. An unknown id has ok false; an
-// error says that it cannot be known at the moment. What is returned beside an error
-// was true once: it is not shown, but enough to act on.
+// Lists is what the notifier reports about its work. ok is false for an unknown id. An
+// error means that the report cannot be read, or may be outdated, at the moment. A value
+// beside an error was true once: it is not shown, but good enough to act on.
 type Lists interface {
 	Deliveries(ctx context.Context, q outbound.Query) (outbound.Page, error)
 	Delivery(ctx context.Context, hospital, id string) (d outbound.Delivery, ok bool, err error)
@@ -55,56 +55,60 @@ type Lists interface {
 	Episodes(ctx context.Context, hospital string) ([]outbound.AlertRun, error)
 }
 
-// Progresses tells how far commands are.
+// Progresses reports the progress of commands.
 type Progresses interface {
 	Progress(ctx context.Context, hospital, command string) (p outbound.Progress, ok bool, err error)
 }
 
-// ErrCursor says that a cursor is none of ours.
+// ErrCursor says that a cursor is not one of ours.
 var ErrCursor = errors.New("not a cursor")
 
-// Config is what the endpoints need; of MountReads: Shell, Register, Lists, Key, Reason.
+// Config is what the endpoints need. MountReads needs only Shell, Register, Lists, Key
+// and Reason.
 type Config struct {
 	Shell    *httpapi.Shell
 	Register *Register
 	Lists    Lists
-	// Reason is the stable code of an error of Lists.
+	// Reason returns the stable code of an error of Lists.
 	Reason func(error) string
-	// Key returns a key by its id, also one that is no longer valid.
+	// Key returns a key by its id, also if the key is no longer valid.
 	Key func(id string) (access.Key, bool)
 
 	Store Store
 	Audit audit.Record
-	// Order makes a command durable in the ledger of the notifier.
+	// Order writes a command to the ledger of the notifier, and returns once it is
+	// durable.
 	Order func(ctx context.Context, c *outbound.Command) error
-	// Test names the delivery that a test makes; "" if that is not known beforehand.
+	// Test returns the id of the delivery that a test makes; "" if it is not known
+	// beforehand.
 	Test func(c *outbound.Command) string
-	// Check judges the URL of an endpoint: why it is refused, or what to warn of;
-	// both are stable codes, "" is nothing.
+	// Check judges the URL of an endpoint. It returns why the URL is refused, or a
+	// warning, as stable codes; "" means none.
 	Check func(ctx context.Context, hospital, url string) (refused, warning string)
-	Zone  func(hospital string) *time.Location // for times without an offset
+	Zone  func(hospital string) *time.Location // the zone for times without an offset
 }
 
-// MountWrites adds the endpoints that change and command.
+// MountWrites adds the endpoints that change settings and give commands.
 func MountWrites(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{Config: c}, writes()) }
 
-// MountReads adds the endpoints that show.
+// MountReads adds the endpoints that only read.
 func MountReads(r chi.Router, c Config) { httpapi.Mount(r, c.Shell, &server{Config: c}, reads()) }
 
-// Operations are what administrators, and partners with their own endpoints, do.
+// Operations are the API operations of administrators, and of partners on their own
+// endpoints.
 func Operations() []httpapi.Operation {
 	return append(httpapi.Operations(writes()), httpapi.Operations(reads())...)
 }
 
 type server struct {
 	Config
-	// writing keeps the acts of this process apart, so that one waits for the other
-	// instead of being overtaken.
+	// writing serializes the acts of this process, so that one waits for the other
+	// instead of failing with ErrOvertaken.
 	writing sync.Mutex
 }
 
-// begin begins an act on settings, which are to be looked up only now. Its writes
-// compare with what was seen, whichever process writes.
+// begin starts an act on settings. The caller must look the settings up only after begin.
+// Its writes fail if any process has changed them since.
 func (s *server) begin() (seen int64, end func()) {
 	s.writing.Lock()
 	return s.Store.Seen(), s.writing.Unlock

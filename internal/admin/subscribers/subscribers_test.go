@@ -13,15 +13,15 @@ import (
 	"svc/internal/outbound"
 )
 
-// TestForeignIsUnknown: what another hospital has is answered as what nobody has, for
-// the same work.
+// TestForeignIsUnknown: a thing of another hospital gets the same answer as an unknown
+// one, for the same work.
 func TestForeignIsUnknown(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc","readerKeyIds":["`+h.ids["partner"]+`"]}`, 200).Data.ID
 	recipient := h.ask("admin", "POST", "/api/admin/alerts/recipients", `{"label":"House supervisor","phone":"+15555550100"}`, 200).Data.ID
-	h.board.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
-	h.board.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
-	h.board.episodes = []outbound.AlertRun{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
+	h.lists.deliveries = []outbound.Delivery{{ID: "dlv_1", Hospital: "north", EndpointID: hook}}
+	h.lists.progress["cmd_1"] = outbound.Progress{ID: "cmd_1", Hospital: "north", Verb: outbound.VerbReplay}
+	h.lists.episodes = []outbound.AlertRun{{ID: "epi_1", Hospital: "north", OpenedAt: h.now}}
 	for route, id := range map[string]string{
 		"GET " + hooks + "/{id}": hook, "PATCH " + hooks + "/{id}": hook, "DELETE " + hooks + "/{id}": hook,
 		"POST " + hooks + "/{id}/rotate": hook, "POST " + hooks + "/{id}/test": hook, "POST " + hooks + "/{id}/replay": hook,
@@ -39,9 +39,9 @@ func TestForeignIsUnknown(t *testing.T) {
 		var said [2]string
 		var looks [2]int
 		for i, of := range []string{id, "none_of_anybody"} {
-			h.board.looks = 0
+			h.lists.looks = 0
 			said[i] = h.ask("foreign", method, strings.ReplaceAll(path, "{id}", of), body, 404).raw
-			looks[i] = h.board.looks
+			looks[i] = h.lists.looks
 		}
 		if said[0] != said[1] || looks[0] != looks[1] {
 			t.Errorf("%s %s: of another hospital %d look-ups and %s, of nobody %d and %s", method, path, looks[0], said[0], looks[1], said[1])
@@ -49,8 +49,8 @@ func TestForeignIsUnknown(t *testing.T) {
 	}
 }
 
-// TestNothingWithoutARecord: what cannot be put on record is not done, what cannot
-// be stored is told, and neither tells a secret.
+// TestNothingWithoutARecord: without an audit record no act is done. If the store fails,
+// the answer says so. Neither case reveals a secret.
 func TestNothingWithoutARecord(t *testing.T) {
 	h := open(t)
 	hook := h.ask("admin", "POST", hooks, `{"url":"https://partner.example/svc"}`, 200).Data.ID
@@ -77,9 +77,9 @@ func TestNothingWithoutARecord(t *testing.T) {
 	}
 }
 
-// TestCanaries walks through everything that has a secret, a number or an address,
-// and looks for them where they must not be: in any answer but the two that show a
-// fresh secret, in the audit, in the log.
+// TestCanaries calls every operation with a secret, a number or an address. It looks for
+// them where they must not be: in the audit, in the log, and in every answer but the two
+// that show a fresh secret.
 func TestCanaries(t *testing.T) {
 	h := open(t)
 	const own, email, phone = "canary-secret-of-the-partner-0", "canary.person@canary.example", "+15550177331"

@@ -13,7 +13,7 @@ import (
 
 const actTierSet = "alert-tier.set"
 
-// The bounds of a tier.
+// These constants bound a tier.
 const (
 	maxRecipients = 50
 	maxAction     = 200 // characters
@@ -59,7 +59,7 @@ type tierRow struct {
 	RepeatMinutes int      `json:"repeatMinutes"`
 	ExpireMinutes int      `json:"expireMinutes"`
 	Action        string   `json:"action"`
-	Version       int64    `json:"version"` // as the entity tag; 0: as the defaults are
+	Version       int64    `json:"version"` // also the entity tag; 0: the tier has its defaults
 }
 
 type setTier struct {
@@ -128,7 +128,7 @@ func (s *server) putTier(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// over checks what is given and sets it over the defaults.
+// over checks the given fields and writes them over the defaults in t.
 func (in *tierShape) over(f *faults, t *outbound.Tier) {
 	if in.Enabled != nil {
 		t.Enabled = *in.Enabled

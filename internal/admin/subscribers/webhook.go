@@ -15,14 +15,14 @@ import (
 	"svc/internal/signature"
 )
 
-// The acts of the audit.
+// These are the actions in the audit log.
 const (
 	actWebhookCreate = "webhook.create"
 	actWebhookChange = "webhook.change"
 	actWebhookDelete = "webhook.delete"
 )
 
-// The bounds of an endpoint's settings beside those of [outbound].
+// These constants bound the settings of an endpoint, beside those of [outbound].
 const (
 	maxURL     = 2048
 	maxRooms   = 500
@@ -32,7 +32,7 @@ const (
 	mostWait   = 30 // seconds
 )
 
-// eventNames are what an endpoint may ask for.
+// eventNames are the events that an endpoint may ask for.
 var eventNames = []string{outbound.LevelChanged, outbound.RoomRescored, outbound.Alert, outbound.Ping}
 
 func webhookWrites() []httpapi.Route[*server] {
@@ -77,8 +77,8 @@ func webhookReads() []httpapi.Route[*server] {
 	})
 }
 
-// webhookSettings are what may be set at any time. They are read over what is set
-// already, so what the body leaves out stays.
+// webhookSettings are the settings that may change at any time. They are decoded over the
+// current ones, so a setting that the body lacks stays.
 type webhookSettings struct {
 	Events         []string `json:"events,omitempty" minItems:"1" enum:"ping,surge.level_changed,room.rescored,surge.alert" uniqueItems:"true" doc:"surge.level_changed and room.rescored if not given; surge.alert for those who ask."`
 	Rooms          []int32  `json:"rooms,omitempty" minItems:"1" maxItems:"500" minimum:"0" maximum:"2147483647" uniqueItems:"true" doc:"Only room.rescored of these rooms; null: of all."`
@@ -103,24 +103,24 @@ type webhookRow struct {
 	ID             string       `json:"id"`
 	URL            string       `json:"url"`
 	Events         []string     `json:"events"`
-	Rooms          *[]int32     `json:"rooms"` // null: all
+	Rooms          *[]int32     `json:"rooms"` // null: all rooms
 	Enabled        bool         `json:"enabled"`
 	RatePerSecond  float64      `json:"ratePerSecond"`
 	TimeoutSeconds int          `json:"timeoutSeconds"`
 	ReaderKeyIDs   []string     `json:"readerKeyIds"`
 	Secrets        []secretRow  `json:"secrets"`
-	Status         *string      `json:"status"`       // active, failing or disabled; null: not known
-	Reason         *string      `json:"reason"`       // of a disabled one: paused, gone or failing
-	FailingSince   httpapi.Time `json:"failingSince"` // null: it does not
-	Waiting        *int         `json:"waiting"`      // deliveries; null: not known
-	Version        int64        `json:"version"`      // as the entity tag
+	Status         *string      `json:"status"`       // active, failing or disabled; null: unknown
+	Reason         *string      `json:"reason"`       // why it is disabled: paused, gone or failing
+	FailingSince   httpapi.Time `json:"failingSince"` // null: it does not fail
+	Waiting        *int         `json:"waiting"`      // number of waiting deliveries; null: unknown
+	Version        int64        `json:"version"`      // also the entity tag
 	CreatedAt      httpapi.Time `json:"createdAt"`
 }
 
 type secretRow struct {
 	ID    string       `json:"id"`
 	State string       `json:"state"` // next, current or previous
-	Until httpapi.Time `json:"until"` // of next: becomes current; of the others: signs no more; null: stays
+	Until httpapi.Time `json:"until"` // next: when it becomes current; current or previous: when it stops signing; null: never
 }
 
 type createdWebhook struct {
@@ -152,9 +152,9 @@ func (s *server) webhookRow(ctx context.Context, w *outbound.Webhook) webhookRow
 	}
 	health, known, err := s.Lists.Health(ctx, w.Hospital, w.ID)
 	switch {
-	case err != nil: // the list is of use without it
+	case err != nil: // the list is useful without it
 		s.Shell.Log.WarnContext(ctx, "health of an endpoint not known", "error", err)
-	case !known: // nothing was ever sent to it
+	case !known: // nothing was ever sent to the endpoint
 		health = outbound.Health{Status: "active"}
 		fallthrough
 	default:
@@ -177,7 +177,7 @@ func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) {
 	httpapi.OK(w, r, list)
 }
 
-// webhook returns the webhook of the path, or has answered.
+// webhook returns the webhook in the path; false: it has answered.
 func (s *server) webhook(w http.ResponseWriter, r *http.Request) (*outbound.Webhook, bool) {
 	found, ok := s.Register.Webhook(hospitalOf(r), pathID(r))
 	if !ok {
@@ -232,7 +232,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) {
 	seen, end := s.begin()
 	defer end()
 	old, known := s.Register.Webhook(hospitalOf(r), pathID(r))
-	if !known { // a malformed body is told all the same
+	if !known { // a malformed body gets its faults even then
 		old = &outbound.Webhook{URL: "-", RatePerSecond: outbound.DefaultRate, TimeoutSeconds: outbound.DefaultTimeout}
 	}
 	in := webhookChangeShape{webhookSettings: webhookSettings{
@@ -281,7 +281,7 @@ func warned(warnings []httpapi.Warning, code string) []httpapi.Warning {
 	return warnings
 }
 
-// set checks the settings and takes them over.
+// set checks the settings and stores them in w.
 func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 	f.unless(w.URL != "" && utf8.RuneCountInString(w.URL) <= maxURL, "url", "length:1-"+strconv.Itoa(maxURL))
 	if in.Events == nil {
@@ -302,7 +302,7 @@ func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 	f.unless(len(in.ReaderKeyIDs) <= maxReaders, "readerKeyIds", "maxItems:50")
 	for i, id := range in.ReaderKeyIDs {
 		if slices.Contains(w.ReaderKeys, id) {
-			continue // was there before; a key may have gone meanwhile
+			continue // it was set before, and the key may have gone meanwhile
 		}
 		key, known := s.Key(id)
 		f.fits(known && key.Hospital == w.Hospital, item("readerKeyIds", i), "key")
@@ -313,7 +313,7 @@ func (s *server) set(f *faults, w *outbound.Webhook, in *webhookSettings) {
 
 func item(list string, i int) string { return list + "[" + strconv.Itoa(i) + "]" }
 
-// secretOf returns the secret that a partner chose, or a fresh one.
+// secretOf returns the secret that the partner chose, or a fresh one.
 func secretOf(f *faults, own *string) string {
 	if own == nil {
 		secret := make([]byte, 32)

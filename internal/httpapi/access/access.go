@@ -1,10 +1,10 @@
-// Package access says who may do what: the API keys of hospitals, their scopes
-// and how a presented token is told apart from a wrong one.
+// Package access decides who may do what. It has the API keys of hospitals, their scopes,
+// and the check of a presented token.
 //
-// A key belongs to one hospital. Its token is shown once, when it is minted;
-// only the SHA-256 of it is kept, so whoever reads the settings topic cannot
-// use a key. A lookup costs one hash and one map access, the same for a known,
-// an unknown and a revoked token.
+// A key belongs to one hospital. Its token is shown once, when it is minted. Only the
+// SHA-256 of the token is stored, so a reader of the settings topic cannot use a key. A
+// lookup costs one hash and one map access, the same for a known, an unknown and a
+// revoked token.
 package access
 
 import (
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// Scope is one job that a key may do.
+// Scope is one task that a key may do.
 type Scope string
 
-// The eleven scopes of the interface, and Admin for the administration
+// These are the eleven scopes of the interface, and Admin for the administration
 // endpoints of the key's hospital.
 const (
 	IngestADT      Scope = "ingest:adt"
@@ -47,8 +47,8 @@ func Scopes() []Scope {
 	}
 }
 
-// ParseScopes reads a comma-separated list; "all" stands for [Scopes]. The error
-// names every scope that does not exist.
+// ParseScopes reads a comma-separated list; "all" means [Scopes]. The error names every
+// unknown scope.
 func ParseScopes(list string) ([]Scope, error) {
 	known := append(Scopes(), Admin)
 	var scopes []Scope
@@ -82,26 +82,26 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// Key is one API key as it is kept: everything but its token.
+// Key is one API key as it is stored: everything but its token.
 type Key struct {
 	ID string // "key_" + 16 hex; names the key in lists, logs, audit and limits
-	// Source is the id of the first key of the lineage: a key inherits that of the
-	// key it was rotated from. It names the sender in observations, so a resource
-	// keeps its identity when the key is rotated. "" is ID, see [Key.Lineage].
+	// Source is the id of the first key of the lineage. A rotation passes it on to the
+	// new key. It names the sender in observations, so a resource keeps its identity when
+	// the key is rotated. "" means ID, see [Key.Lineage].
 	Source    string
 	Hospital  string
-	Name      string // what the integration is called
+	Name      string // the name of the integration
 	Hash      [sha256.Size]byte
 	Scopes    []Scope // ascending
 	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 	RevokedAt time.Time // zero: not revoked; in the future while a rotation overlaps
-	Rate      float64   // requests per second; 0 none
+	Rate      float64   // requests per second; 0: no limit
 	Burst     int
 }
 
-// Lineage names the keys that follow each other by rotation: Source, or for a key
-// that was written before there were lineages its own id.
+// Lineage names the keys that follow each other by rotation. It is Source, or the key's
+// own id for a key that was written before there were lineages.
 func (k *Key) Lineage() string {
 	if k.Source == "" {
 		return k.ID
@@ -120,13 +120,13 @@ func (k *Key) Allows(scope Scope) bool {
 	return found
 }
 
-// The limits of a key that does not set its own.
+// These limits hold for a key that does not set its own.
 const (
 	DefaultRate  = 50
 	DefaultBurst = 200
 )
 
-// The bounds of what a key may set.
+// These constants bound the limits that a key may set.
 const (
 	leastRate = 0.01 // one request in 100 s
 	mostRate  = 100_000
@@ -135,12 +135,12 @@ const (
 
 // Limit is how often a key may be used.
 type Limit struct {
-	Rate  float64 // requests per second; 0 none
+	Rate  float64 // requests per second; 0: no limit
 	Burst int     // requests at once
 }
 
-// Limits checks a rate and burst. A burst of 0 is four seconds of the rate, as the
-// default is.
+// Limits checks a rate and a burst. A burst of 0 becomes four seconds of the rate, as in
+// the default.
 func Limits(rate float64, burst int) (Limit, error) {
 	switch {
 	case rate == 0:
@@ -155,9 +155,9 @@ func Limits(rate float64, burst int) (Limit, error) {
 	return Limit{rate, burst}, nil
 }
 
-// Mint makes a key and its token, which is shown once and kept nowhere.
-// ID, Hash and CreatedAt of the template are set, and Source unless the template
-// has one: then the key continues that lineage.
+// Mint makes a key and its token. The token is shown once and stored nowhere. Mint sets
+// ID, Hash and CreatedAt of the template. It sets Source unless the template has one:
+// then the key continues that lineage.
 func Mint(template Key, now time.Time) (key Key, token string) {
 	secret := make([]byte, 32)
 	rand.Read(secret) // never fails: crypto/rand ends the program instead
@@ -175,39 +175,39 @@ func Mint(template Key, now time.Time) (key Key, token string) {
 
 const tokenPrefix = "svc_"
 
-// Hash returns what is kept of a token.
+// Hash returns the part of a token that is stored.
 func Hash(token string) [sha256.Size]byte { return sha256.Sum256([]byte(token)) }
 
-// ErrOvertaken says that somebody else changed the settings of the hospital after
-// what a change was made from had been looked at: it was not made.
+// ErrOvertaken says that a change was not made: another change of the hospital's settings
+// came after the caller had read them.
 var ErrOvertaken = errors.New("the settings of the hospital were changed meanwhile")
 
-// Hospital is one hospital, the tenant of everything.
+// Hospital is one hospital, the tenant that owns all other data.
 type Hospital struct {
 	ID        string
 	Name      string
-	Zone      string // IANA name; times without an offset are read in it
+	Zone      string // IANA name of the zone for times without an offset
 	CreatedAt time.Time
 	Senders   []Sender
-	// Version is that of the last act that set zone and senders; 0: none has.
+	// Version is that of the last act that set zone and senders; 0: no act has.
 	Version int64
 }
 
-// Sender is how the messages of one key are to be understood. The zero value is
-// what the standard says.
+// Sender is how to understand the messages of one key. The zero value means: as the
+// standard says.
 type Sender struct {
-	Key            string // id of the key, or of one that it was rotated from
-	OriginalMode   bool   // acknowledge in original mode whatever the message asks for
-	ProductionOnly bool   // refuse what does not call itself production
+	Key            string // id of the key, or of an earlier key in its lineage
+	OriginalMode   bool   // acknowledge in original mode, whatever the message asks for
+	ProductionOnly bool   // refuse a message that does not call itself production
 }
 
 var hospitalID = regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,63}$`)
 
-// reservedID is the hospital under which the processor counts records whose key
-// names none.
+// reservedID is not allowed as an id: under this hospital the processor counts records
+// whose key names no hospital.
 const reservedID = "unknown"
 
-// Check reports all that is wrong with the hospital's id and zone.
+// Check reports every fault in the hospital's id and zone.
 func (h *Hospital) Check() error {
 	var faults []error
 	if !hospitalID.MatchString(h.ID) {
@@ -216,7 +216,7 @@ func (h *Hospital) Check() error {
 	if h.ID == reservedID {
 		faults = append(faults, fmt.Errorf("hospital id %q is reserved for records that name none", reservedID))
 	}
-	// "Local" would be another zone on every machine.
+	// "Local" would be a different zone on each machine.
 	if _, err := time.LoadLocation(h.Zone); err != nil || h.Zone == "" || h.Zone == "Local" {
 		faults = append(faults, errors.New("timezone must be an IANA name such as America/Chicago"))
 	}

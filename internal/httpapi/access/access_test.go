@@ -173,7 +173,7 @@ func TestLineage(t *testing.T) {
 	if first.Source != first.ID || third.Lineage() != first.ID || other.Lineage() != other.ID {
 		t.Errorf("lineages %q %q %q", first.Source, third.Lineage(), other.Lineage())
 	}
-	first.Source = "" // as it was written before there were lineages
+	first.Source = "" // as in a key from before there were lineages
 	current := func(what, id, want string, valid bool) {
 		t.Helper()
 		if got, ok := r.Current(id); got.ID != want || ok != valid {
@@ -200,7 +200,7 @@ func TestLineage(t *testing.T) {
 	source("north", third.ID, first.ID, "ADT, new")
 	source("north", other.ID, other.ID, "")
 	source("south", other.ID, "", "")
-	source("south", first.ID, first.ID, "") // foreign alone
+	source("south", first.ID, first.ID, "") // only foreign is of that hospital
 	source("north", "key_0", "", "")
 
 	r.SetHospital(Hospital{ID: "north", Zone: "UTC", Senders: []Sender{{Key: other.ID}, {Key: first.ID, OriginalMode: true}, {Key: second.ID, ProductionOnly: true}}})
@@ -225,7 +225,7 @@ func TestLineage(t *testing.T) {
 	r.DropKey(second.ID)
 	current("the second is forgotten", third.ID, first.ID, true)
 	r.DropKey(first.ID)
-	source("north", first.ID, first.ID, "ADT, new") // the first is forgotten
+	source("north", first.ID, first.ID, "ADT, new") // the register no longer has the first key
 	r.SetKey(first)
 	first.ExpiresAt = noon
 	r.SetKey(first)

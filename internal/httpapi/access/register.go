@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// Register holds all keys and hospitals, fed by whoever follows the settings,
-// and answers lookups. It is safe for concurrent use.
+// Register holds all keys and hospitals and answers lookups. The follower of the settings
+// feeds it. It is safe for concurrent use.
 type Register struct {
 	now func() time.Time
 
 	mu        sync.RWMutex
 	byHash    map[[sha256.Size]byte]*Key
 	byID      map[string]*Key
-	lineages  map[string][]*Key // newest last
+	lineages  map[string][]*Key // newest key last
 	hospitals map[string]tenant
 }
 
@@ -25,13 +25,13 @@ type tenant struct {
 	zone *time.Location
 }
 
-// NewRegister returns an empty register that judges expiry by now.
+// NewRegister returns an empty register, which reads the time for expiry from now.
 func NewRegister(now func() time.Time) *Register {
 	return &Register{now: now, byHash: map[[sha256.Size]byte]*Key{}, byID: map[string]*Key{}, lineages: map[string][]*Key{}, hospitals: map[string]tenant{}}
 }
 
-// Lookup returns the key of a token, and whether it may be used now; the zero Key if
-// there is none.
+// Lookup returns the key of a token, and whether the key may be used now. It returns the
+// zero Key if no key has the token.
 func (r *Register) Lookup(token string) (Key, bool) {
 	hash := Hash(token)
 	r.mu.RLock()
@@ -43,7 +43,7 @@ func (r *Register) Lookup(token string) (Key, bool) {
 	return *key, key.Valid(r.now())
 }
 
-// SetKey takes in a key, new or changed.
+// SetKey stores a new or changed key.
 func (r *Register) SetKey(key Key) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,7 +54,7 @@ func (r *Register) SetKey(key Key) {
 	r.lineages[key.Lineage()] = line
 }
 
-// DropKey forgets a key.
+// DropKey removes a key.
 func (r *Register) DropKey(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,18 +74,18 @@ func (r *Register) drop(id string) {
 	}
 }
 
-// SetHospital takes in a hospital, new or changed.
+// SetHospital stores a new or changed hospital.
 func (r *Register) SetHospital(h Hospital) {
 	zone, err := time.LoadLocation(h.Zone)
 	if err != nil {
-		zone = time.UTC // was checked when it was written; this machine lacks the zone
+		zone = time.UTC // the zone was checked when it was written, but this machine lacks it
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.hospitals[h.ID] = tenant{h, zone}
 }
 
-// DropHospital forgets a hospital.
+// DropHospital removes a hospital.
 func (r *Register) DropHospital(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,8 +110,8 @@ func (r *Register) Zone(hospital string) *time.Location {
 	return time.UTC
 }
 
-// Sender returns how the messages of a key are to be understood: as is said of the
-// key itself, else of a key of its lineage, the latest that was said.
+// Sender returns how to understand the messages of a key: the setting for the key itself,
+// else the latest for a key of its lineage.
 func (r *Register) Sender(key *Key) Sender {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -127,9 +127,9 @@ func (r *Register) Sender(key *Key) Sender {
 	return found
 }
 
-// Current returns the newest valid key of the lineage to which the key with an id
-// belongs, so what names a key need not be changed when it is rotated. If none is
-// valid it returns the key itself, and false.
+// Current returns the newest valid key in the lineage of the key with an id. So a setting
+// that names a key survives its rotation. If no key is valid it returns the key itself,
+// and false.
 func (r *Register) Current(id string) (Key, bool) {
 	now := r.now()
 	r.mu.RLock()
@@ -151,7 +151,7 @@ func (r *Register) Current(id string) (Key, bool) {
 func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	line := r.lineages[id] // the first key may have been dropped
+	line := r.lineages[id] // the register may no longer have the first key
 	if key := r.byID[id]; key != nil {
 		line = r.lineages[key.Lineage()]
 	}
@@ -163,7 +163,7 @@ func (r *Register) Source(hospital, id string) (lineage, name string, ok bool) {
 	return "", "", false
 }
 
-// Key returns a key by its id, also one that is no longer valid.
+// Key returns a key by its id, also if the key is no longer valid.
 func (r *Register) Key(id string) (Key, bool) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -173,7 +173,7 @@ func (r *Register) Key(id string) (Key, bool) {
 	return Key{}, false
 }
 
-// Keys returns the keys of a hospital, or of all if it is empty, oldest first.
+// Keys returns the keys of a hospital, oldest first. An empty hospital means all of them.
 func (r *Register) Keys(hospital string) []Key {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -195,7 +195,7 @@ func byAge(a, b *Key) int {
 	return strings.Compare(a.ID, b.ID)
 }
 
-// Hospitals returns all hospitals by id.
+// Hospitals returns all hospitals, ordered by id.
 func (r *Register) Hospitals() []Hospital {
 	r.mu.RLock()
 	defer r.mu.RUnlock()

@@ -2,21 +2,21 @@ package limit
 
 import "time"
 
-// Rate is how often something may happen: Burst at once, and so many per second
-// after that. A PerSecond of 0 is no limit.
+// Rate is how often something may happen: Burst times at once, then PerSecond times per
+// second. A PerSecond of 0 means no limit.
 type Rate struct {
 	PerSecond float64
 	Burst     int
 }
 
-// Bucket is a token bucket: it holds up to a burst of tokens and fills at the
-// rate. The zero Bucket is full when it is first looked at.
+// Bucket is a token bucket: it holds up to a burst of tokens and fills at the rate. The
+// zero Bucket is full at its first use.
 type Bucket struct {
 	Tokens float64
-	At     time.Time // when Tokens was so; the zero time: never
+	At     time.Time // the time of Tokens; zero: the bucket was never used
 }
 
-// fill brings the bucket up to now. A clock that runs backwards fills nothing.
+// fill brings the bucket up to now. If the clock runs backwards, fill adds nothing.
 func (b *Bucket) fill(r Rate, now time.Time) {
 	switch passed := now.Sub(b.At); {
 	case b.At.IsZero():
@@ -29,15 +29,15 @@ func (b *Bucket) fill(r Rate, now time.Time) {
 	b.At = now
 }
 
-// Take takes as many tokens as there are, up to want, and returns how many.
-func (b *Bucket) Take(r Rate, now time.Time, want float64) float64 {
+// TakeTokens takes up to want tokens, as many as there are, and returns how many.
+func (b *Bucket) TakeTokens(r Rate, now time.Time, want float64) float64 {
 	b.fill(r, now)
 	got := min(max(b.Tokens, 0), want)
 	b.Tokens -= got
 	return got
 }
 
-// wait is how long until the rate yields so many tokens.
+// wait returns how long the rate needs for this many tokens.
 func (r Rate) wait(tokens float64) time.Duration {
 	if tokens <= 0 {
 		return 0
@@ -45,13 +45,13 @@ func (r Rate) wait(tokens float64) time.Duration {
 	return time.Duration(tokens / r.PerSecond * float64(time.Second))
 }
 
-// Lease is by how much two instances together may exceed a rate: each keeps a
-// quarter of it at hand, and may owe the shared bucket another quarter.
+// Lease is by how much two instances together may exceed a rate. Each holds a quarter of
+// it ahead, and may owe the shared bucket another quarter.
 func (r Rate) Lease() int { return max(r.Burst/5, 4) }
 
-// slack is what one instance keeps, and may owe.
+// slack is how many tokens one instance may hold ahead, and how many it may owe.
 func (r Rate) slack() float64 { return float64(r.Lease()) / 4 }
 
-// portion is what an instance takes at once from a shared bucket of which so much
-// is left: more than the slack while there is plenty, so that a burst is served.
+// portion is how many tokens an instance takes at once from a shared bucket that has
+// left. It exceeds the slack while the bucket has plenty, so that a burst is served.
 func (r Rate) portion(left float64) float64 { return max(r.slack(), left/4) }

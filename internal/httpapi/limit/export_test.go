@@ -1,4 +1,4 @@
 package limit
 
-// Kept is how many addresses are remembered.
+// Kept returns how many addresses are in the table.
 func (s *Strangers) Kept() int { return len(s.buckets) }

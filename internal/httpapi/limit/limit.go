@@ -1,13 +1,14 @@
-// Package limit decides whether a caller has asked more often than it may, across
-// all instances, without any request waiting for those of other callers.
+// Package limit decides whether a caller exceeds its rate, across all instances. No
+// request waits for those of other callers.
 //
-// Per caller there is one shared [Bucket], in a [Source]. An instance takes small
-// portions of it ahead of need, in the background, and serves requests from what
-// it holds. A caller whom it does not know yet, or who is faster than the portions
-// come, is served on credit, which the next portion repays first. So several
-// instances together keep to one rate, and two exceed it by no more than one
-// [Rate.Lease], however the requests are spread. While the source is away each
-// instance stands alone and grants the whole rate.
+// Each caller has one shared [Bucket] in a [Source]. An instance takes small portions of
+// it in the background, ahead of need, and serves requests from these. A caller that is
+// new to the instance, or faster than the portions come, is served on credit. The next
+// portion repays the credit first.
+//
+// So several instances together keep to one rate. Two of them exceed it by at most one
+// [Rate.Lease], however the requests are spread. While the source is away, each instance
+// grants the whole rate by itself.
 package limit
 
 import (
@@ -17,70 +18,70 @@ import (
 	"time"
 )
 
-// Source is where the shared buckets are.
+// Source holds the shared buckets.
 type Source interface {
-	// Take takes as many tokens of a caller's bucket as there are, up to want, and
-	// returns how many, and how many are left. A bucket that is not there is full.
-	Take(ctx context.Context, caller string, r Rate, want float64) (got, left float64, err error)
+	// TakeTokens takes up to want tokens from a caller's bucket, as many as there are. It
+	// returns how many it took, and how many are left. A missing bucket is full.
+	TakeTokens(ctx context.Context, caller string, r Rate, want float64) (got, left float64, err error)
 }
 
-// Decision is whether a request may go on, and what its caller is told.
+// Decision says whether a request may go on, and what to tell its caller.
 type Decision struct {
 	Allowed   bool
-	Remaining int           // requests that may follow at once, as far as this instance knows
-	Reset     time.Duration // until the caller has its whole burst again
-	Retry     time.Duration // if not allowed: when a request may go on
+	Remaining int           // how many requests may follow at once, as far as this instance knows
+	Reset     time.Duration // how long until the caller has its whole burst again
+	Retry     time.Duration // if not allowed: how long until a request may go on
 }
 
-// Limiter is one instance. It is safe for concurrent use.
+// Limiter is the limiter of one instance. It is safe for concurrent use.
 type Limiter struct {
 	now    func() time.Time
 	source Source
-	due    chan *caller // whose portion is to be fetched
+	due    chan *caller // callers that need a portion
 
 	mu      sync.RWMutex
 	callers map[string]*caller
 
-	limited atomic.Int64 // requests
-	clients atomic.Int64 // callers who were limited and are not forgotten
+	limited atomic.Int64 // refused requests
+	clients atomic.Int64 // callers in the table that were refused at least once
 }
 
-// caller is one caller at one instance.
+// caller is what one instance knows of one caller.
 type caller struct {
 	id string
 
 	mu      sync.Mutex
 	rate    Rate
-	held    float64       // tokens taken ahead, as of at; negative: owed
-	at      time.Time     //
-	left    float64       // in the shared bucket when it was last looked at
-	seen    time.Time     // when that was
-	next    time.Time     // not to ask the source before
+	held    float64 // tokens held ahead at the time at; negative: owed
+	at      time.Time
+	left    float64       // tokens in the shared bucket at the time seen
+	seen    time.Time     // when the shared bucket was read last
+	next    time.Time     // the source is not asked before this time
 	asked   bool          // a portion is being fetched
-	came    chan struct{} // closed when what is being fetched is there; nil: nobody waits for it
-	alone   bool          // the source is away: own is what counts
+	came    chan struct{} // closed when the portion has come; nil: no request waits for it
+	alone   bool          // the source is away: own is the bucket that counts
 	own     Bucket
 	used    time.Time
-	refused bool // at least once
+	refused bool // at least one request was refused
 }
 
-// New returns a limiter over a source. It leases only while Run runs.
+// New returns a limiter over a source. It takes portions only while Run runs.
 func New(source Source, now func() time.Time) *Limiter {
 	return &Limiter{now: now, source: source, due: make(chan *caller, 1024), callers: map[string]*caller{}}
 }
 
-// Allow counts one request of a caller with a rate that has a limit.
+// Allow counts one request of a caller. The rate must have a limit.
 func (l *Limiter) Allow(id string, r Rate) Decision {
 	c := l.caller(id)
 	d, _ := l.ask(c, r)
-	l.note(c, d)
+	l.countRefusal(c, d)
 	return d
 }
 
-// Await is Allow for a request that can be held for a moment. A caller may be faster
-// than the portions come; while there is more for it in the shared bucket, as far as
-// this instance knows, its request waits for the next one, no longer than patience or
-// ctx, and is not refused what is left of its burst.
+// Await is Allow for a request that can wait a moment, because a caller may be faster
+// than its portions come. As far as this instance knows, the shared bucket may have more
+// tokens. Then the request waits for the next portion, at most for patience or until ctx
+// ends. So a caller is not refused the rest of its burst.
 func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Duration) Decision {
 	c := l.caller(id)
 	d, came := l.ask(c, r)
@@ -98,12 +99,12 @@ func (l *Limiter) Await(ctx context.Context, id string, r Rate, patience time.Du
 			}
 		}
 	}
-	l.note(c, d)
+	l.countRefusal(c, d)
 	return d
 }
 
-// note counts a refusal.
-func (l *Limiter) note(c *caller, d Decision) {
+// countRefusal counts a refusal.
+func (l *Limiter) countRefusal(c *caller, d Decision) {
 	if d.Allowed {
 		return
 	}
@@ -116,23 +117,23 @@ func (l *Limiter) note(c *caller, d Decision) {
 	}
 }
 
-// ask spends a token if there is one, and has the next portion fetched in time. If
-// there is none now, but one on its way, came is closed when it is there.
+// ask spends a token if there is one, and requests the next portion in time. If there is
+// no token but a portion is on its way, came is closed when that arrives.
 func (l *Limiter) ask(c *caller, r Rate) (d Decision, came <-chan struct{}) {
 	now := l.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.rate != r { // new, or an administrator changed it
+	if c.rate != r { // the caller is new, or an administrator changed its rate
 		c.rate, c.held, c.left, c.seen, c.own = r, 0, float64(r.Burst), now, Bucket{}
 	}
 	c.used = now
 	c.decay(now)
-	d = c.take(now)
+	d = c.spendToken(now)
 	if c.held < c.rate.portion(c.left)/2 && !c.asked && !now.Before(c.next) {
 		select {
 		case l.due <- c:
 			c.asked = true
-		default: // the source is slower than the callers: the next request asks
+		default: // the source is slower than the callers: the next request asks again
 		}
 	}
 	if d.Allowed || !c.coming(now) {
@@ -144,15 +145,15 @@ func (l *Limiter) ask(c *caller, r Rate) (d Decision, came <-chan struct{}) {
 	return d, c.came
 }
 
-// coming reports whether a portion is being fetched that has something for the caller.
+// coming reports whether a portion with tokens for the caller is being fetched.
 func (c *caller) coming(now time.Time) bool {
 	shared := Bucket{c.left, c.seen}
 	shared.fill(c.rate, now)
 	return c.asked && !c.alone && !now.Before(c.next) && shared.Tokens+c.held+c.rate.slack() >= 1
 }
 
-// take spends one token, of those held or on credit.
-func (c *caller) take(now time.Time) Decision {
+// spendToken spends one token that is held, or one on credit.
+func (c *caller) spendToken(now time.Time) Decision {
 	if c.alone {
 		c.own.fill(c.rate, now)
 		d := Decision{Allowed: c.own.Tokens >= 1}
@@ -167,7 +168,7 @@ func (c *caller) take(now time.Time) Decision {
 	shared := Bucket{c.left, c.seen}
 	shared.fill(c.rate, now) // as far as this instance knows
 	if c.held-1 < -c.rate.slack() {
-		// What is owed beyond the credit has to come back first.
+		// The caller must first repay what it owes beyond the credit.
 		return Decision{Retry: max(c.next.Sub(now), c.rate.wait(1-(c.held+c.rate.slack())-shared.Tokens), time.Millisecond), Reset: c.rate.wait(float64(c.rate.Burst) - shared.Tokens - c.held)}
 	}
 	c.held--
@@ -175,8 +176,8 @@ func (c *caller) take(now time.Time) Decision {
 	return Decision{Allowed: true, Remaining: int(max(all, 0)), Reset: c.rate.wait(float64(c.rate.Burst) - all)}
 }
 
-// decay gives up what is held beyond the slack at the pace at which the shared
-// bucket fills meanwhile: both together are never more than a burst.
+// decay gives up tokens held beyond the slack, as fast as the shared bucket fills. So
+// both together never exceed a burst.
 func (c *caller) decay(now time.Time) {
 	if passed := now.Sub(c.at); c.held > c.rate.slack() && passed > 0 {
 		c.held = max(c.held-passed.Seconds()*c.rate.PerSecond, c.rate.slack())
@@ -200,20 +201,20 @@ func (l *Limiter) caller(id string) *caller {
 	return c
 }
 
-// Limited is how many requests were refused.
+// Limited returns how many requests were refused.
 func (l *Limiter) Limited() int64 { return l.limited.Load() }
 
-// Clients is how many callers were refused at least once in the last hour or so.
+// Clients returns how many callers were refused at least once in the last hour or so.
 func (l *Limiter) Clients() int64 { return l.clients.Load() }
 
-// forgetAfter is how long a caller who does not ask is remembered, unless its
-// burst takes longer to come back.
+// forgetAfter is how long the table keeps a caller without requests. It keeps a caller
+// longer whose burst takes longer to come back.
 const forgetAfter = time.Hour
 
-// aloneFor is how long an instance stands alone before it asks the source again.
+// aloneFor is how long an instance waits before it asks an absent source again.
 const aloneFor = time.Second
 
-// Run fetches portions until ctx ends, and returns its error.
+// Run fetches portions until ctx ends, and returns the error of ctx.
 func (l *Limiter) Run(ctx context.Context) error {
 	tidy := time.NewTicker(forgetAfter / 4) //nolint:forbidigo // the pace of tidying; no answer depends on it
 	defer tidy.Stop()
@@ -224,17 +225,17 @@ func (l *Limiter) Run(ctx context.Context) error {
 		case c := <-l.due:
 			l.fetch(ctx, c)
 		case <-tidy.C:
-			l.forget()
+			l.dropIdle()
 		}
 	}
 }
 
-// fetch takes a portion for a caller, and what it owes.
+// fetch takes a portion for a caller, plus the tokens that it owes.
 func (l *Limiter) fetch(ctx context.Context, c *caller) {
 	c.mu.Lock()
 	rate, want := c.rate, c.rate.portion(c.left)-c.held
 	c.mu.Unlock()
-	got, left, err := l.source.Take(ctx, c.id, rate, want)
+	got, left, err := l.source.TakeTokens(ctx, c.id, rate, want)
 	now := l.now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -243,12 +244,12 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 		close(c.came)
 		c.came = nil
 	}
-	if c.rate != rate { // changed meanwhile: what came is of the old bucket
+	if c.rate != rate { // the rate was changed meanwhile: this portion is from the old bucket
 		return
 	}
 	if err != nil {
 		if !c.alone {
-			// What is left of the burst, as far as this instance knows.
+			// own begins with the rest of the burst, as far as this instance knows.
 			c.alone, c.own = true, Bucket{c.left, c.seen}
 			c.own.fill(rate, now)
 			c.own.Tokens += c.held
@@ -257,22 +258,22 @@ func (l *Limiter) fetch(ctx context.Context, c *caller) {
 		return
 	}
 	if c.alone {
-		c.alone, c.held = false, 0 // what was granted alone is forgiven
+		c.alone, c.held = false, 0 // tokens granted while alone are forgiven
 	}
 	c.decay(now)
 	c.held += got
 	c.left, c.seen, c.next = left, now, now
-	// An empty bucket: look again when there is something to take. A source that counts
-	// to millionths may also give a trifle less of a full one.
+	// The bucket is empty: ask again when it has tokens. A source that counts to
+	// millionths may also give slightly less than want from a full bucket.
 	if got < want && left <= 0 {
 		soon := max(rate.wait(rate.slack()/2), time.Millisecond)
-		c.next, c.asked = now.Add(soon), true       // also if nobody asks: who waits as told finds a token
-		time.AfterFunc(soon, func() { l.again(c) }) //nolint:forbidigo // when to ask again; the answer goes by now
+		c.next, c.asked = now.Add(soon), true         // even without requests: a caller that waits as told finds a token
+		time.AfterFunc(soon, func() { l.refetch(c) }) //nolint:forbidigo // when to ask again; the answer goes by now
 	}
 }
 
-// again has a portion fetched for a caller who owes.
-func (l *Limiter) again(c *caller) {
+// refetch requests a portion for a caller that owes tokens.
+func (l *Limiter) refetch(c *caller) {
 	select {
 	case l.due <- c:
 	default:
@@ -282,8 +283,8 @@ func (l *Limiter) again(c *caller) {
 	}
 }
 
-// forget drops the callers who have not asked for long.
-func (l *Limiter) forget() {
+// dropIdle removes the callers that have been idle for long.
+func (l *Limiter) dropIdle() {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,7 +20,7 @@ func TestMemory(t *testing.T) {
 	limittest.Run(t, limittest.Server{Open: func(*testing.T) limit.Source { return memory }})
 }
 
-// away is a source that can be out of reach.
+// away is a source that a test can make unreachable.
 type away struct {
 	limit.Source
 	is atomic.Bool
@@ -28,11 +28,11 @@ type away struct {
 
 var errAway = errors.New("away")
 
-func (a *away) Take(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
+func (a *away) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
 	if a.is.Load() {
 		return 0, 0, errAway
 	}
-	return a.Source.Take(ctx, caller, r, want)
+	return a.Source.TakeTokens(ctx, caller, r, want)
 }
 
 // instance is a limiter that runs until the test ends.
@@ -49,8 +49,8 @@ func instance(t *testing.T, source limit.Source) *limit.Limiter {
 	return l
 }
 
-// A caller that nobody else limits gets its burst at once, then its rate, whether
-// the source is there or not.
+// A caller at a single instance gets its burst at once, then its rate, whether the source
+// is there or not.
 func TestBurstThenRate(t *testing.T) {
 	for name, gone := range map[string]bool{"with the source": false, "alone": true} {
 		t.Run(name, func(t *testing.T) {
@@ -99,17 +99,17 @@ func TestBurstThenRate(t *testing.T) {
 	}
 }
 
-// slow is a source that takes its time, and counts to millionths, as Redis does.
+// slow is a source that answers slowly and counts to millionths, as Redis does.
 type slow struct{ limit.Source }
 
-func (s slow) Take(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
+func (s slow) TakeTokens(ctx context.Context, caller string, r limit.Rate, want float64) (float64, float64, error) {
 	time.Sleep(20 * time.Millisecond)
-	got, left, err := s.Source.Take(ctx, caller, r, want)
+	got, left, err := s.Source.TakeTokens(ctx, caller, r, want)
 	return math.Floor(got*1e6) / 1e6, left, err
 }
 
-// A caller that is faster than the source gets its burst all the same; when that is
-// spent it is told at once.
+// A caller that is faster than the source still gets its burst. After that it is refused
+// at once.
 func TestBurstOfAFastCaller(t *testing.T) {
 	for _, rate := range []limit.Rate{{PerSecond: 50, Burst: 200}, {PerSecond: 1, Burst: 50}, {PerSecond: 5, Burst: 10}} {
 		synctest.Test(t, func(t *testing.T) {
@@ -133,10 +133,10 @@ func TestBurstOfAFastCaller(t *testing.T) {
 	}
 }
 
-// What does not come is not waited for longer than the caller has patience.
+// A request waits for a portion no longer than its patience.
 func TestPatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := limit.New(limit.NewMemory(time.Now), time.Now) // nobody fetches portions
+		l := limit.New(limit.NewMemory(time.Now), time.Now) // Run does not run, so no portion comes
 		rate, began, refused := limit.Rate{PerSecond: 1, Burst: 50}, time.Now(), limit.Decision{Allowed: true}
 		for refused.Allowed {
 			refused = l.Await(t.Context(), "a", rate, 100*time.Millisecond)
@@ -147,8 +147,8 @@ func TestPatience(t *testing.T) {
 	})
 }
 
-// However the requests are spread over two instances and over time, they allow no
-// more than the rate and one lease.
+// Two instances together allow at most the rate and one lease, however the requests are
+// spread over them and over time.
 func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		rate := limit.Rate{PerSecond: float64(rapid.IntRange(1, 100).Draw(rt, "rate")), Burst: rapid.IntRange(1, 200).Draw(rt, "burst")}
@@ -179,7 +179,7 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 					synctest.Wait()
 				}
 				log = append(log, moment{time.Now(), allowed})
-				for i := range log { // of every window that ends here
+				for i := range log { // check every window that ends here
 					sum := 0
 					for _, m := range log[i:] {
 						sum += m.allowed
@@ -195,8 +195,8 @@ func TestTwoInstancesKeepToOneRate(t *testing.T) {
 	})
 }
 
-// While the source is away each instance stands alone, and takes up again when it
-// is back.
+// While the source is away each instance grants the rate by itself. When it is back they
+// share its buckets again.
 func TestSourceGoesAndComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		source := &away{Source: limit.NewMemory(time.Now)}

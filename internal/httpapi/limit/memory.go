@@ -14,13 +14,13 @@ type Memory struct {
 	buckets map[string]*Bucket
 }
 
-// NewMemory returns one without buckets.
+// NewMemory returns a Memory without buckets.
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, buckets: map[string]*Bucket{}}
 }
 
-// Take implements [Source].
-func (m *Memory) Take(_ context.Context, caller string, r Rate, want float64) (got, left float64, err error) {
+// TakeTokens implements [Source].
+func (m *Memory) TakeTokens(_ context.Context, caller string, r Rate, want float64) (got, left float64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	b := m.buckets[caller]
@@ -28,6 +28,6 @@ func (m *Memory) Take(_ context.Context, caller string, r Rate, want float64) (g
 		b = new(Bucket)
 		m.buckets[caller] = b
 	}
-	got = b.Take(r, m.now(), want)
+	got = b.TakeTokens(r, m.now(), want)
 	return got, b.Tokens, nil
 }

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// Share keeps each hospital to its share of the processors, whatever its keys may: a
-// processor takes the inputs of its hospitals one after the other, so what one of them
-// sends has the others wait. Three rules, each of which refuses the sender that is too
-// much and nobody else:
+// Share limits each hospital to its share of the processors, whatever the rates of its
+// keys. A processor takes the inputs of its hospitals one after the other, so the inputs
+// of one make the others wait. Each of three rules refuses only the hospital that sends
+// too much:
 //
-//   - Large bodies of a hospital are read two at a time at an instance: [Share.Open].
-//   - What large bodies cost comes out of one bucket of the hospital at all instances:
-//     [Share.Spend]. Small ones are free, for they hold nobody up.
-//   - Of what a hospital sent in the last seconds only so much may be unapplied:
-//     [Share.Enter]. Small bodies are as fast as the processor is, and no faster.
+//   - An instance reads two large bodies of a hospital at a time: [Share.Open].
+//   - Large bodies are charged to one bucket of the hospital, shared by all instances:
+//     [Share.Spend]. Small ones are free, because they delay nobody.
+//   - Only so many facts of a hospital from the last seconds may be unapplied:
+//     [Share.Enter]. So small bodies are as fast as the processor, and no faster.
 //
-// Of a processor that stands still nobody is refused who sends at the pace of a
-// hospital: what is older than these seconds does not count.
+// While a processor stands still, a hospital at its usual pace is not refused: facts
+// older than these seconds do not count.
 type Share struct {
 	now    func() time.Time
 	source Source
-	alone  *Memory // counts while the source is away
+	alone  *Memory // the bucket while the source is away
 
 	mu        sync.Mutex
 	hospitals map[string]*hospital
@@ -36,69 +36,69 @@ type Share struct {
 // Reason is why a hospital is refused.
 type Reason uint8
 
-// The reasons.
+// These are the reasons.
 const (
 	AtOnce    Reason = iota // too many large bodies at the same time
-	Large                   // more in large bodies than its share
-	Unapplied               // sends faster than it is applied
+	Large                   // large bodies exceed the share
+	Unapplied               // the hospital sends faster than it is applied
 	reasons
 )
 
 var reasonNames = [reasons]string{AtOnce: "at_once", Large: "large_bodies", Unapplied: "unapplied"}
 
-// String is the name of the reason in metrics.
+// String returns the name of the reason in metrics.
 func (r Reason) String() string { return reasonNames[r] }
 
-// Reasons are all of them.
+// Reasons returns every reason.
 func Reasons() []Reason { return []Reason{AtOnce, Large, Unapplied} }
 
-// Busy says that a hospital is beyond its share.
+// Busy says that a hospital exceeds its share.
 type Busy struct {
 	Reason Reason
-	Retry  time.Duration // when it may try again
+	Retry  time.Duration // how long until it may try again
 }
 
 // Error implements error.
 func (b *Busy) Error() string { return "the hospital is beyond its share: " + b.Reason.String() }
 
-// The share of a hospital. A fact takes a processor 25 to 150 µs, so a bucket that is
-// always empty takes under a hundredth of it. The largest hospitals tell of less than 20
-// facts a second, and few of them in large bodies.
+// These constants are the share of a hospital. A fact takes a processor 25 to 150 µs, so
+// a bucket that is always empty uses under a hundredth of it. The largest hospitals send
+// less than 20 facts a second, few of them in large bodies.
 const (
-	LargeBytes     = 32 << 10 // of a body: from here on it is large
-	LargeFacts     = 200      // in a body: beyond them it is large
-	FactsPerSecond = 100      // that a hospital may go on to tell in large bodies
-	FactsAtOnce    = 10_000   // and may tell at once
-	FactsUnapplied = 1000     // of the last seconds
-	bytesPerFact   = 8 << 10  // what reading a body costs
-	atOnce         = 2        // large bodies
+	LargeBytes     = 32 << 10 // a body of this length is large
+	LargeFacts     = 200      // a body with more facts is large
+	FactsPerSecond = 100      // rate at which the bucket for large bodies fills
+	FactsAtOnce    = 10_000   // size of that bucket
+	FactsUnapplied = 1000     // facts of the last seconds that may be unapplied
+	bytesPerFact   = 8 << 10  // reading this much of a body costs one fact
+	atOnce         = 2        // large bodies read at the same time
 
-	recent       = 5 * time.Second        // what is older and not applied does not count
-	openPatience = 2 * time.Second        // for others to be read
-	bucketHeld   = 250 * time.Millisecond // who comes too early waits so long for its answer
+	recent       = 5 * time.Second        // older unapplied facts do not count
+	openPatience = 2 * time.Second        // wait for other large bodies to be read
+	bucketHeld   = 250 * time.Millisecond // delay of a refusal, for senders that come too early
 	sourceWithin = time.Second
-	enterSoon    = 20 * time.Millisecond // between two looks
+	enterSoon    = 20 * time.Millisecond // between two checks
 	tryAgain     = time.Second
 )
 
 var share = Rate{PerSecond: FactsPerSecond, Burst: FactsAtOnce}
 
-// hospital is what an instance knows of one.
+// hospital is what an instance knows of one hospital.
 type hospital struct {
-	open  chan struct{} // as many as large bodies are being read
-	until time.Time     // no large body has a chance before
+	open  chan struct{} // one value for each large body that is being read
+	until time.Time     // no large body is accepted before this time
 
-	recent    int   // facts that are not applied
-	partition int32 // where they are
+	recent    int   // number of unapplied facts
+	partition int32 // partition of these facts
 }
 
-// unapplied is what this instance has in one partition of the log.
+// unapplied holds the unapplied inputs of this instance in one partition of the log.
 type unapplied struct {
-	applied int64 // the highest offset
+	applied int64 // the highest applied offset
 	sent    []sent
 }
 
-// sent is an input that is in the log and not applied, in the order of the log.
+// sent is an input in the log that is not applied. Inputs are in the order of the log.
 type sent struct {
 	offset   int64
 	hospital *hospital
@@ -106,12 +106,12 @@ type sent struct {
 	at       time.Time
 }
 
-// NewShare returns one whose buckets lie in a source.
+// NewShare returns a Share with its buckets in source.
 func NewShare(source Source, now func() time.Time) *Share {
 	return &Share{now: now, source: source, alone: NewMemory(now), hospitals: map[string]*hospital{}, parts: map[int32]*unapplied{}}
 }
 
-// Refused is how often hospitals were refused for a reason.
+// Refused returns how often hospitals were refused for a reason.
 func (s *Share) Refused(r Reason) int64 { return s.refused[r].Load() }
 
 func (s *Share) busy(r Reason, retry time.Duration) *Busy {
@@ -128,9 +128,9 @@ func (s *Share) hospital(id string) *hospital {
 	return h
 }
 
-// Open is asked before a large body is read; done says that it is read, and what it
-// holds is in the log. A hospital that has nothing left in its bucket is refused before
-// any of the body is read.
+// Open waits until a large body may be read. The caller calls done once the body is read
+// and its facts are in the log. A hospital with an empty bucket is refused before any of
+// the body is read.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
 	h := s.hospital(id)
@@ -153,8 +153,8 @@ func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	return nil, s.busy(AtOnce, tryAgain)
 }
 
-// Spend takes what a body costs, by its length or by what it tells, from the bucket of
-// its hospital. A body that is not large costs nothing.
+// Spend charges the bucket of a hospital for a body, by its length or its facts. A body
+// that is not large costs nothing.
 func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	wait := s.spend(ctx, id, bytes, facts)
 	if wait == 0 {
@@ -166,8 +166,8 @@ func (s *Share) Spend(ctx context.Context, id string, bytes, facts int) *Busy {
 	return s.busy(Large, wait)
 }
 
-// Await is Spend for a sender that cannot be told to come later: it waits, no longer than
-// its patience, until there is enough.
+// Await charges like Spend, for a sender whose protocol has no "come later". It waits, at
+// most for patience, until the bucket has enough.
 func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience time.Duration) *Busy {
 	for began := s.now(); ; {
 		wait := s.spend(ctx, id, bytes, facts)
@@ -182,7 +182,7 @@ func (s *Share) Await(ctx context.Context, id string, bytes, facts int, patience
 	}
 }
 
-// spend takes what a body costs, or nothing, and returns when to try again.
+// spend charges the bucket for a body, or returns how long until the next try.
 func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Duration {
 	cost := 0.0
 	if bytes > LargeBytes {
@@ -196,29 +196,29 @@ func (s *Share) spend(ctx context.Context, id string, bytes, facts int) time.Dur
 	}
 	cost = min(cost, FactsAtOnce)
 	// Two instances that look at the same time may both find enough, once.
-	if left := s.take(ctx, id, 0); left < cost {
+	if left := s.takeTokens(ctx, id, 0); left < cost {
 		return max(share.wait(cost-left), time.Millisecond)
 	}
-	s.take(ctx, id, cost)
+	s.takeTokens(ctx, id, cost)
 	return 0
 }
 
-// take takes tokens of the bucket of a hospital, and returns how many are left.
-func (s *Share) take(ctx context.Context, id string, want float64) (left float64) {
+// takeTokens takes tokens from the bucket of a hospital, and returns how many are left.
+func (s *Share) takeTokens(ctx context.Context, id string, want float64) (left float64) {
 	within, cancel := context.WithTimeout(ctx, sourceWithin)
 	defer cancel()
 	id = "facts:" + id
-	_, left, err := s.source.Take(within, id, share, want)
+	_, left, err := s.source.TakeTokens(within, id, share, want)
 	if err != nil {
-		_, left, _ = s.alone.Take(ctx, id, share, want) //nolint:errcheck // memory does not fail
+		_, left, _ = s.alone.TakeTokens(ctx, id, share, want) //nolint:errcheck // memory does not fail
 	}
 	return left
 }
 
-// Enter waits, no longer than its patience, until so many facts of a hospital may go to
-// the log. They count as unapplied until [Entry.Gone], or what [Entry.Sent] told of is
-// applied or not recent any more. The size of a body does not keep it out, only what
-// went before it does.
+// Enter waits, at most for patience, until this many facts of a hospital may go to the
+// log. They count as unapplied until [Entry.Gone], or until the input of [Entry.Sent] is
+// applied or no longer recent. The size of an input never keeps it out, only the inputs
+// before it.
 func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.Duration) (*Entry, *Busy) {
 	facts = max(facts, 1)
 	for began := s.now(); ; {
@@ -238,28 +238,28 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 	}
 }
 
-// Entry is what was let in.
+// Entry is an input that may go to the log.
 type Entry struct {
 	share    *Share
 	hospital *hospital
 	facts    int
 }
 
-// Gone says that it is not in the log, or that nobody knows.
+// Gone says that the input is not in the log, or that this is unknown.
 func (e *Entry) Gone() {
 	e.share.mu.Lock()
 	defer e.share.mu.Unlock()
 	e.hospital.recent -= e.facts
 }
 
-// Sent says where in the log it is.
+// Sent says where in the log the input is.
 func (e *Entry) Sent(partition int32, offset int64) {
 	s := e.share
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e.hospital.partition = partition
 	p := s.part(partition)
-	if offset <= p.applied { // its change has overtaken the acknowledgment
+	if offset <= p.applied { // its change came before the acknowledgment
 		e.hospital.recent -= e.facts
 		return
 	}
@@ -291,7 +291,7 @@ func (s *Share) part(n int32) *unapplied {
 	return p
 }
 
-// drop forgets the first inputs, as long as they are such.
+// drop removes inputs from the front while such holds.
 func (p *unapplied) drop(such func(*sent) bool) {
 	n := 0
 	for n < len(p.sent) && such(&p.sent[n]) {

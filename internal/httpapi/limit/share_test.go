@@ -8,8 +8,8 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// TestLargeBodiesComeOutOfOneBucket: what a hospital may tell in large bodies is one
-// amount at all instances, small bodies are free, and another hospital has its own.
+// TestLargeBodiesComeOutOfOneBucket: the large bodies of a hospital share one bucket at
+// all instances. Small bodies are free, and another hospital has its own bucket.
 func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -48,7 +48,8 @@ func TestLargeBodiesComeOutOfOneBucket(t *testing.T) {
 	})
 }
 
-// TestAwaitLargeBodies: who cannot be told to come later waits, but not for ever.
+// TestAwaitLargeBodies: a sender whose protocol has no "come later" waits, but not
+// forever.
 func TestAwaitLargeBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := limit.NewShare(limit.NewMemory(time.Now), time.Now)
@@ -66,7 +67,7 @@ func TestAwaitLargeBodies(t *testing.T) {
 	})
 }
 
-// TestShareWithoutItsSource: while the buckets are away each instance counts alone.
+// TestShareWithoutItsSource: while the buckets are away, each instance counts alone.
 func TestShareWithoutItsSource(t *testing.T) {
 	source := &away{}
 	source.is.Store(true)
@@ -79,7 +80,8 @@ func TestShareWithoutItsSource(t *testing.T) {
 	}
 }
 
-// TestUnapplied: a hospital that sends faster than it is applied waits, and nobody else.
+// TestUnapplied: a hospital that sends faster than it is applied waits, and no other
+// does.
 func TestUnapplied(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -119,11 +121,11 @@ func TestUnapplied(t *testing.T) {
 		if !enter("north", limit.FactsUnapplied-1) || enter("north", 1) {
 			t.Error("what is applied is not what counts no more")
 		}
-		time.Sleep(5 * time.Second) // of a processor that stands still
+		time.Sleep(5 * time.Second) // the processor stands still
 		if !enter("north", limit.FactsUnapplied) {
 			t.Error("what was sent long ago counts")
 		}
-		s.Applied(3, offset+1) // the change of the next overtakes its acknowledgment
+		s.Applied(3, offset+1) // the change of the next input comes before its acknowledgment
 		if !enter("north", 800) || !enter("north", 900) {
 			t.Error("what was applied before its acknowledgment counts")
 		}
@@ -145,8 +147,8 @@ func TestUnapplied(t *testing.T) {
 	})
 }
 
-// TestLargeBodiesAtOnce: the third waits, and one whose bucket is empty is refused
-// before it is read.
+// TestLargeBodiesAtOnce: the third large body waits. A hospital with an empty bucket is
+// refused before its body is read.
 func TestLargeBodiesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx := t.Context()
@@ -167,7 +169,7 @@ func TestLargeBodiesAtOnce(t *testing.T) {
 		if busy != nil {
 			t.Fatal("refused although one has ended", busy)
 		}
-		first() // again
+		first() // a second call has no effect
 		second()
 		third()
 		if busy = s.Spend(ctx, "north", 0, limit.FactsAtOnce); busy != nil {

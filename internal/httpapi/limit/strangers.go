@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// Strangers limits how often an address may come without a valid key. Each instance
-// counts for itself, in a bounded table: whoever has no key is worth no round trip.
-// It is safe for concurrent use.
+// Strangers limits how often an address may send requests without a valid key. Each
+// instance counts for itself, in a bounded table: such a request is not worth a round
+// trip. It is safe for concurrent use.
 type Strangers struct {
 	now  func() time.Time
 	rate Rate
@@ -23,17 +23,17 @@ type Strangers struct {
 
 const (
 	strangersAtMost = 10_000
-	strangersTidied = time.Second // not more often
-	homeBits        = 64          // of an IPv6 address: one customer has all below them
+	strangersTidied = time.Second // at most once in this time
+	homeBits        = 64          // bits of an IPv6 address that identify one customer
 )
 
-// NewStrangers returns a table that is empty. A rate of 0 limits nobody.
+// NewStrangers returns an empty table. A rate of 0 limits nobody.
 func NewStrangers(rate Rate, now func() time.Time) *Strangers {
 	return &Strangers{now: now, rate: rate, buckets: map[netip.Prefix]*Bucket{}}
 }
 
-// Allow counts a request without a valid key. If there were too many it tells when
-// the next one may come.
+// Allow counts a request without a valid key. If the address has sent too many, retry is
+// how long until the next one may come.
 func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	if s.rate.PerSecond <= 0 || !from.IsValid() {
 		return true, 0
@@ -51,11 +51,11 @@ func (s *Strangers) Allow(from netip.Addr) (ok bool, retry time.Duration) {
 	return true, 0
 }
 
-// bucket returns that of an address, and makes room for it.
+// bucket returns the bucket of an address, and makes room for it.
 func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	from = from.Unmap()
 	home, err := from.WithZone("").Prefix(min(from.BitLen(), homeBits))
-	if err != nil { // cannot be: the bits are within the address
+	if err != nil { // cannot happen: the address has more bits
 		home = netip.Prefix{}
 	}
 	b := s.buckets[home]
@@ -65,7 +65,7 @@ func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	if len(s.buckets) >= strangersAtMost && now.Sub(s.tidied) >= strangersTidied {
 		s.tidied = now
 		for other, b := range s.buckets {
-			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // as one that is not there
+			if b.fill(s.rate, now); b.Tokens >= float64(s.rate.Burst) { // a full bucket is the same as none
 				delete(s.buckets, other)
 			}
 		}
@@ -81,5 +81,5 @@ func (s *Strangers) bucket(from netip.Addr, now time.Time) *Bucket {
 	return b
 }
 
-// Limited is how many requests were too many.
+// Limited returns how many requests were refused.
 func (s *Strangers) Limited() int64 { return s.limited.Load() }

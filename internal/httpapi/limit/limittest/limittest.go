@@ -1,5 +1,5 @@
-// Package limittest is what every source of shared buckets must do, as one suite
-// of tests: it runs on the one in memory, on the embedded Redis and on real ones.
+// Package limittest is the conformance suite for sources of shared buckets. It runs on
+// the source in memory, on the embedded Redis and on real ones.
 package limittest
 
 import (
@@ -14,14 +14,14 @@ import (
 	"svc/internal/httpapi/limit"
 )
 
-// Server is a source to run the suite on. The clock of the source is that of the
-// machine: nothing in the suite takes longer than a second or two.
+// Server is a source to run the suite on. Its clock is that of the machine; no test takes
+// longer than a second or two.
 type Server struct {
-	// Open returns a source as another instance would have it.
+	// Open returns the source as another instance would open it.
 	Open func(t *testing.T) limit.Source
 }
 
-// Run runs the suite. The server is used by nobody else.
+// Run runs the suite. Nothing else may use the server meanwhile.
 func Run(t *testing.T, s Server) {
 	for name, test := range map[string]func(*testing.T, Server){
 		"a bucket that is not there is full": full,
@@ -34,7 +34,7 @@ func Run(t *testing.T, s Server) {
 	}
 }
 
-// slow is a rate that yields nothing within a test.
+// slow is a rate that yields no token within a test.
 var slow = limit.Rate{PerSecond: 0.001, Burst: 100}
 
 func full(t *testing.T, s Server) {
@@ -42,7 +42,7 @@ func full(t *testing.T, s Server) {
 	for _, c := range []struct{ want, got, left float64 }{
 		{30, 30, 70}, {0.5, 0.5, 69.5}, {100, 69.5, 0}, {1, 0, 0},
 	} {
-		got, left, err := source.Take(t.Context(), t.Name(), slow, c.want)
+		got, left, err := source.TakeTokens(t.Context(), t.Name(), slow, c.want)
 		if err != nil || math.Abs(got-c.got) > 0.01 || math.Abs(left-c.left) > 0.01 {
 			t.Errorf("want %v: got %v, left %v, %v; want %v and %v", c.want, got, left, err, c.got, c.left)
 		}
@@ -52,7 +52,7 @@ func full(t *testing.T, s Server) {
 func apart(t *testing.T, s Server) {
 	source := s.Open(t)
 	for i := range 3 {
-		if got, _, err := source.Take(t.Context(), t.Name()+strconv.Itoa(i), slow, 100); err != nil || got != 100 {
+		if got, _, err := source.TakeTokens(t.Context(), t.Name()+strconv.Itoa(i), slow, 100); err != nil || got != 100 {
 			t.Errorf("caller %d got %v, %v", i, got, err)
 		}
 	}
@@ -62,14 +62,14 @@ func fills(t *testing.T, s Server) {
 	source := s.Open(t)
 	fast := limit.Rate{PerSecond: 1000, Burst: 50}
 	began := time.Now()
-	if got, _, err := source.Take(t.Context(), t.Name(), fast, 50); err != nil || got != 50 {
+	if got, _, err := source.TakeTokens(t.Context(), t.Name(), fast, 50); err != nil || got != 50 {
 		t.Fatalf("got %v, %v", got, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	all := 0.0
 	for all < 200 {
-		got, _, err := source.Take(ctx, t.Name(), fast, 10)
+		got, _, err := source.TakeTokens(ctx, t.Name(), fast, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -89,7 +89,7 @@ func exact(t *testing.T, s Server) {
 		source := s.Open(t)
 		all.Go(func() {
 			for range 40 {
-				got, _, err := source.Take(t.Context(), t.Name(), slow, 1)
+				got, _, err := source.TakeTokens(t.Context(), t.Name(), slow, 1)
 				if err != nil {
 					t.Error(err)
 					return
@@ -106,8 +106,8 @@ func exact(t *testing.T, s Server) {
 	}
 }
 
-// together has two instances serve one caller as fast as they can: what they allow
-// is the burst, what the rate yields meanwhile, and at most one lease.
+// together lets two instances serve one caller as fast as they can. They may allow the
+// burst, what the rate yields meanwhile, and at most one lease.
 func together(t *testing.T, s Server) {
 	rate := limit.Rate{PerSecond: 100, Burst: 80}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -131,7 +131,7 @@ func together(t *testing.T, s Server) {
 				if instances[i].Allow(t.Name(), rate).Allowed {
 					allowed[i]++
 				}
-				time.Sleep(100 * time.Microsecond) // the pace of a client
+				time.Sleep(100 * time.Microsecond) // pace of the client
 			}
 		})
 	}

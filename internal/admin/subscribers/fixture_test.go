@@ -20,8 +20,8 @@ import (
 	"svc/internal/outbound"
 )
 
-// house is the endpoints over settings in memory, at a clock of its own.
-type house struct {
+// fixture is the endpoints over settings in memory, with its own clock.
+type fixture struct {
 	*chi.Mux
 	t        *testing.T
 	now      time.Time
@@ -31,79 +31,79 @@ type house struct {
 	ids      map[string]string
 	acts     []audit.Act
 	orders   []outbound.Command
-	takes    func(*outbound.Command) // what the notifier does with one
-	refuses  map[string]string       // of the check of addresses, by URL
+	takes    func(*outbound.Command) // what the notifier does with a command
+	refuses  map[string]string       // why the check of addresses refuses a URL
 	warns    string
 	storing  error
 	auditing error
 	log      bytes.Buffer
-	board    board
+	lists    fakeLists
 }
 
-// board is what the notifier would have told.
-type board struct {
+// fakeLists is what the notifier would have reported.
+type fakeLists struct {
 	deliveries []outbound.Delivery
 	asked      outbound.Query
 	progress   map[string]outbound.Progress
 	health     map[string]outbound.Health
 	episodes   []outbound.AlertRun
 	away       error
-	looks      int // how often it was asked anything
+	looks      int // number of calls
 }
 
-func (b *board) Deliveries(_ context.Context, q outbound.Query) (outbound.Page, error) {
-	b.looks++
-	b.asked = q
+func (l *fakeLists) Deliveries(_ context.Context, q outbound.Query) (outbound.Page, error) {
+	l.looks++
+	l.asked = q
 	if q.Cursor == "bad" {
 		return outbound.Page{}, subscribers.ErrCursor
 	}
 	page := outbound.Page{Next: "more"}
-	for _, d := range b.deliveries {
+	for _, d := range l.deliveries {
 		if d.Hospital == q.Hospital && (q.Endpoint == "" || q.Endpoint == d.EndpointID) {
 			page.Items = append(page.Items, d)
 		}
 	}
-	return page, b.away
+	return page, l.away
 }
 
-func (b *board) Delivery(_ context.Context, hospital, id string) (outbound.Delivery, bool, error) {
-	b.looks++
-	for _, d := range b.deliveries {
+func (l *fakeLists) Delivery(_ context.Context, hospital, id string) (outbound.Delivery, bool, error) {
+	l.looks++
+	for _, d := range l.deliveries {
 		if d.Hospital == hospital && d.ID == id {
-			return d, true, b.away
+			return d, true, l.away
 		}
 	}
-	return outbound.Delivery{}, false, b.away
+	return outbound.Delivery{}, false, l.away
 }
 
-func (b *board) Health(_ context.Context, _, endpoint string) (outbound.Health, bool, error) {
-	b.looks++
-	h, ok := b.health[endpoint]
-	return h, ok, b.away
+func (l *fakeLists) Health(_ context.Context, _, endpoint string) (outbound.Health, bool, error) {
+	l.looks++
+	h, ok := l.health[endpoint]
+	return h, ok, l.away
 }
 
-func (b *board) Progress(_ context.Context, hospital, id string) (outbound.Progress, bool, error) {
-	b.looks++
-	p, ok := b.progress[id]
-	return p, ok && p.Hospital == hospital, b.away
+func (l *fakeLists) Progress(_ context.Context, hospital, id string) (outbound.Progress, bool, error) {
+	l.looks++
+	p, ok := l.progress[id]
+	return p, ok && p.Hospital == hospital, l.away
 }
 
-func (b *board) Episodes(_ context.Context, hospital string) (all []outbound.AlertRun, err error) {
-	b.looks++
-	for _, e := range b.episodes {
+func (l *fakeLists) Episodes(_ context.Context, hospital string) (all []outbound.AlertRun, err error) {
+	l.looks++
+	for _, e := range l.episodes {
 		if e.Hospital == hospital {
 			all = append(all, e)
 		}
 	}
-	return all, b.away
+	return all, l.away
 }
 
-func open(t *testing.T) *house {
+func open(t *testing.T) *fixture {
 	t.Helper()
-	h := &house{
+	h := &fixture{
 		t: t, now: time.Date(2031, 4, 5, 12, 0, 0, 0, time.UTC), register: subscribers.NewRegister(),
 		tokens: map[string]string{}, ids: map[string]string{}, refuses: map[string]string{},
-		board: board{progress: map[string]outbound.Progress{}, health: map[string]outbound.Health{}},
+		lists: fakeLists{progress: map[string]outbound.Progress{}, health: map[string]outbound.Health{}},
 	}
 	clock := func() time.Time { return h.now }
 	h.keys = access.NewRegister(clock)
@@ -119,7 +119,7 @@ func open(t *testing.T) *house {
 	}
 	shell := &httpapi.Shell{Now: clock, Lookup: h.keys.Lookup, DocsURL: "/docs", Log: slog.New(slog.NewTextHandler(&h.log, nil))}
 	config := subscribers.Config{
-		Shell: shell, Register: h.register, Lists: &h.board, Reason: func(error) string { return "view_away" }, Key: h.keys.Key, Store: h,
+		Shell: shell, Register: h.register, Lists: &h.lists, Reason: func(error) string { return "view_away" }, Key: h.keys.Key, Store: h,
 		Audit: func(_ context.Context, act audit.Act) error {
 			if h.auditing == nil {
 				h.acts = append(h.acts, act)
@@ -153,8 +153,8 @@ func open(t *testing.T) *house {
 	return h
 }
 
-// store does a write if it may.
-func (h *house) store(do func()) error {
+// store does a write, unless the test makes writes fail.
+func (h *fixture) store(do func()) error {
 	if len(h.acts) == 0 {
 		h.t.Error("a write before its act was on record")
 	}
@@ -164,29 +164,29 @@ func (h *house) store(do func()) error {
 	return h.storing
 }
 
-func (h *house) Seen() int64 { return 0 }
+func (h *fixture) Seen() int64 { return 0 }
 
-func (h *house) PutWebhook(_ context.Context, _ int64, w *outbound.Webhook) error {
+func (h *fixture) PutWebhook(_ context.Context, _ int64, w *outbound.Webhook) error {
 	return h.store(func() { h.register.SetWebhook(w) })
 }
 
-func (h *house) DropWebhook(_ context.Context, _ int64, hospital, id string) error {
+func (h *fixture) DropWebhook(_ context.Context, _ int64, hospital, id string) error {
 	return h.store(func() { h.register.DropWebhook(hospital, id) })
 }
 
-func (h *house) PutRecipient(_ context.Context, _ int64, p *outbound.Recipient) error {
+func (h *fixture) PutRecipient(_ context.Context, _ int64, p *outbound.Recipient) error {
 	return h.store(func() { h.register.SetRecipient(p) })
 }
 
-func (h *house) DropRecipient(_ context.Context, _ int64, hospital, id string) error {
+func (h *fixture) DropRecipient(_ context.Context, _ int64, hospital, id string) error {
 	return h.store(func() { h.register.DropRecipient(hospital, id) })
 }
 
-func (h *house) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error {
+func (h *fixture) PutTier(_ context.Context, _ int64, tier *outbound.Tier) error {
 	return h.store(func() { h.register.SetTier(tier) })
 }
 
-// said is an answer, as far as the tests look at it.
+// said holds the parts of an answer that tests look at.
 type said struct {
 	header http.Header
 	raw    string
@@ -227,7 +227,7 @@ func (s *said) rules() string {
 	return strings.Join(all, ", ")
 }
 
-func (h *house) ask(who, method, path, body string, want int, headers ...string) said {
+func (h *fixture) ask(who, method, path, body string, want int, headers ...string) said {
 	h.t.Helper()
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	r.Header.Set("Authorization", "Bearer "+h.tokens[who])

@@ -21,24 +21,24 @@ import (
 
 var now = time.Date(2026, 3, 4, 15, 30, 0, 0, time.UTC)
 
-// desk is a service with a log that remembers what was appended, and answers what
-// the test says became of it.
-type desk struct {
+// fixture is a service whose log records what was appended. The test says what became of
+// each observation.
+type fixture struct {
 	http.Handler
-	logged      bytes.Buffer // of slog
+	logged      bytes.Buffer // the log lines of slog
 	config      ingest.Config
-	key, narrow access.Key // those of token and narrow
+	key, narrow access.Key // the keys of token and narrow
 
 	mu      sync.Mutex
 	stored  []*acuity.Observation
-	fail    error // of Append
+	fail    error // error of Append
 	pending bool
-	retried int // dead letters noted as taken in
+	retried int // number of dead letters noted as retried
 	change  func(*acuity.Observation) acuity.Change
 	viewed  []ingest.Position
 }
 
-func (d *desk) Append(_ context.Context, o *acuity.Observation) (ingest.Position, error) {
+func (d *fixture) Append(_ context.Context, o *acuity.Observation) (ingest.Position, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.fail != nil {
@@ -48,7 +48,7 @@ func (d *desk) Append(_ context.Context, o *acuity.Observation) (ingest.Position
 	return ingest.Position{Partition: 2, Offset: int64(len(d.stored) - 1)}, nil
 }
 
-type appliedPort struct{ *desk }
+type appliedPort struct{ *fixture }
 
 func (d appliedPort) Wait(_ context.Context, hospital string, p ingest.Position) (acuity.Change, error) {
 	d.mu.Lock()
@@ -63,7 +63,7 @@ func (d appliedPort) Wait(_ context.Context, hospital string, p ingest.Position)
 	return d.change(o), nil
 }
 
-type viewPort struct{ *desk }
+type viewPort struct{ *fixture }
 
 func (d viewPort) Wait(_ context.Context, _ string, p ingest.Position) {
 	d.mu.Lock()
@@ -71,7 +71,7 @@ func (d viewPort) Wait(_ context.Context, _ string, p ingest.Position) {
 	d.viewed = append(d.viewed, p)
 }
 
-// applyAll is a processor to which everything is new and fine.
+// applyAll is a processor that applies everything.
 func applyAll(o *acuity.Observation) acuity.Change {
 	c := acuity.Change{Hospital: o.Hospital, Outcome: acuity.Applied, Level: acuity.LevelYellow}
 	for i := range o.Events {
@@ -81,11 +81,11 @@ func applyAll(o *acuity.Observation) acuity.Change {
 	return c
 }
 
-var token, narrow string // an all-scope key, and one that may read the status alone
+var token, narrow string // token has all scopes, narrow may only read the status
 
-func open(tb testing.TB) *desk {
+func open(tb testing.TB) *fixture {
 	tb.Helper()
-	d := &desk{change: applyAll}
+	d := &fixture{change: applyAll}
 	clock := func() time.Time { return now }
 	register := access.NewRegister(clock)
 	var key, other access.Key
@@ -104,7 +104,7 @@ func open(tb testing.TB) *desk {
 	return d
 }
 
-// answer is what came back, as far as tests look at it.
+// answer holds the parts of an answer that tests look at.
 type answer struct {
 	status int
 	header http.Header
@@ -178,12 +178,12 @@ func request(path string, body io.Reader, header ...string) *http.Request {
 	return r
 }
 
-func (d *desk) post(t *testing.T, path, body string, header ...string) *answer {
+func (d *fixture) post(t *testing.T, path, body string, header ...string) *answer {
 	t.Helper()
 	return d.do(t, request(path, strings.NewReader(body), header...))
 }
 
-func (d *desk) do(t *testing.T, r *http.Request) *answer {
+func (d *fixture) do(t *testing.T, r *http.Request) *answer {
 	t.Helper()
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, r)
@@ -199,9 +199,9 @@ func (d *desk) do(t *testing.T, r *http.Request) *answer {
 	return a
 }
 
-// refused checks that a request was refused with all the details given, and that
-// nothing of it was kept.
-func (d *desk) refused(t *testing.T, a *answer, status int, code, want string) {
+// wantRefused checks that a request was refused with all these details, and that nothing
+// of it was appended.
+func (d *fixture) wantRefused(t *testing.T, a *answer, status int, code, want string) {
 	t.Helper()
 	if a.status != status || a.Error.Code != code || a.details() != want {
 		t.Errorf("got %d %s %q\nwant %d %s %q", a.status, a.Error.Code, a.details(), status, code, want)
@@ -214,8 +214,8 @@ func (d *desk) refused(t *testing.T, a *answer, status int, code, want string) {
 	}
 }
 
-// taken checks that a request was applied and returns what was kept of it.
-func (d *desk) taken(t *testing.T, a *answer) *acuity.Observation {
+// wantTaken checks that a request was applied, and returns the observation.
+func (d *fixture) wantTaken(t *testing.T, a *answer) *acuity.Observation {
 	t.Helper()
 	if a.status != http.StatusOK || len(d.stored) != 1 {
 		t.Fatalf("got %d %s, %d kept", a.status, a.raw, len(d.stored))

@@ -13,18 +13,18 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Site is where comes what administrators list: how a hospital wants its codes,
-// places and feeds to be read.
-type Site interface {
-	// Site returns the records of a hospital, encoded; with those of the worklist
-	// or without. Errors are or wrap ErrNoUnit or ErrAway.
-	Site(ctx context.Context, hospital string, codes bool) (map[string]string, error)
+// LocalSettings is the source of the lists of administrators: how a hospital wants its
+// codes, places and feeds to be read.
+type LocalSettings interface {
+	// LocalSettings returns the encoded records of a hospital; those of the worklist only if codes
+	// is true. Errors are or wrap ErrNoUnit or ErrAway.
+	LocalSettings(ctx context.Context, hospital string, codes bool) (map[string]string, error)
 	DecodeState(encoded string) (acuity.State, error)
 	Hospital(id string) (access.Hospital, bool)
 }
 
-// siteRoutes are the lists of administrators.
-func siteRoutes() []httpapi.Route[*server] {
+// localSettingsRoutes are the lists of administrators.
+func localSettingsRoutes() []httpapi.Route[*server] {
 	offset := httpapi.Parameter{Name: "offset", In: "query", About: "How many of the first are left out.", Example: "0", Most: offsetAtMost}
 	all := []httpapi.Route[*server]{
 		{Operation: httpapi.Operation{
@@ -59,24 +59,24 @@ func siteRoutes() []httpapi.Route[*server] {
 	return all
 }
 
-// records is what a hospital's administrators list, decoded.
+// records holds the decoded lists of a hospital's administrators.
 type records struct {
 	mappings []*acuity.MappingState
 	rules    []*acuity.RuleState
 	places   []*acuity.PlaceState
 	switches *acuity.SwitchesState
 	codes    []*acuity.CodeState
-	rooms    []*acuity.RoomState // that registered themselves
+	rooms    []*acuity.RoomState // rooms that feeds made known
 }
 
-// read returns the records of the caller's hospital, or has answered. A hospital
-// of which nothing was recorded has none.
-func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
-	if s.site == nil {
+// readRecords returns the records of the caller's hospital; false: it has answered. A
+// hospital without records gets empty ones.
+func (s *server) readRecords(w http.ResponseWriter, r *http.Request, codes bool) (*records, bool) {
+	if s.localSettings == nil {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return nil, false
 	}
-	all, err := s.site.Site(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
+	all, err := s.localSettings.LocalSettings(r.Context(), httpapi.Caller(r.Context()).Hospital, codes)
 	if err != nil && !errors.Is(err, ErrNoUnit) {
 		if !errors.Is(err, ErrAway) {
 			s.shell.Log.ErrorContext(r.Context(), "site cannot be read", "error", err)
@@ -86,7 +86,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*reco
 	}
 	out := &records{}
 	for _, encoded := range all {
-		state, err := s.site.DecodeState(encoded)
+		state, err := s.localSettings.DecodeState(encoded)
 		if err != nil {
 			s.shell.Log.ErrorContext(r.Context(), "record cannot be read", "error", err)
 			httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Internal})
@@ -110,7 +110,7 @@ func (s *server) read(w http.ResponseWriter, r *http.Request, codes bool) (*reco
 	return out, true
 }
 
-// authored is what every resource says of its last write.
+// authored describes the last write of a resource.
 type authored struct {
 	Version int64        `json:"version"` // for If-Match
 	By      string       `json:"by"`      // id of the key
@@ -120,28 +120,28 @@ type authored struct {
 // page is a part of a list.
 type page struct{ limit, offset int }
 
-// paged reads ?limit and ?offset, or has answered.
-func paged(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
+// readPage reads ?limit and ?offset; false: it has answered.
+func readPage(w http.ResponseWriter, r *http.Request, preset, most int) (page, bool) {
 	q := httpapi.QueryOf(r)
 	p := page{int(q.Whole("limit", int64(preset), 1, int64(most))), int(q.Whole("offset", 0, 0, offsetAtMost))}
 	return p, !q.Refused(w, r)
 }
 
-// The pages of the terminology map and of the worklist; offsetAtMost is beyond
-// all lists.
+// These constants bound the pages of the terminology map and of the worklist.
+// offsetAtMost lies beyond the end of every list.
 const (
 	mappingsUsual, mappingsAtMost = 1000, 20_000
 	codesUsual, codesAtMost       = 100, 1000
 	offsetAtMost                  = 1 << 30
 )
 
-// of returns the part of a list.
+// pageOf returns the items of a page.
 func pageOf[T any](p page, list []T) []T {
 	from := min(p.offset, len(list))
 	return list[from:min(from+p.limit, len(list))]
 }
 
-// list answers with a list, tagged so that who has it gets no copy.
+// list answers with a list. Its entity tag saves a client that has the list another copy.
 func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
 	body, err := httpapi.Marshal(data)
 	if err != nil {
@@ -155,8 +155,8 @@ func (s *server) list(w http.ResponseWriter, r *http.Request, data any) {
 type ruleItem struct {
 	FactorID string            `json:"factorId"`
 	Label    string            `json:"label"`
-	Values   map[string]string `json:"values"`   // in force, by the name of the line
-	Defaults map[string]string `json:"defaults"` // of the catalogue
+	Values   map[string]string `json:"values"`   // the values in force, by the name of the line
+	Defaults map[string]string `json:"defaults"` // the values of the catalogue
 	Comment  string            `json:"comment"`
 	authored
 }
@@ -167,7 +167,7 @@ type ruleList struct {
 }
 
 func (s *server) rules(w http.ResponseWriter, r *http.Request) {
-	all, ok := s.read(w, r, false)
+	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
 	}
@@ -206,8 +206,8 @@ type locationItem struct {
 	authored
 }
 
-// unknownLocation is a room that registered itself: send it back as a location,
-// with its roomId or another one, and it is confirmed.
+// unknownLocation is a room that a feed made known. To confirm it, an administrator sends
+// it back as a location, with the same roomId or another.
 type unknownLocation struct {
 	RoomID      int32  `json:"roomId"`
 	RoomLabel   string `json:"roomLabel"`
@@ -221,7 +221,7 @@ type locationList struct {
 }
 
 func (s *server) locations(w http.ResponseWriter, r *http.Request) {
-	all, ok := s.read(w, r, false)
+	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
 	}
@@ -261,16 +261,16 @@ type settingsItem struct {
 	TrustA08Location   bool         `json:"trustA08Location"`
 	StaffingFromRoster bool         `json:"staffingFromRoster"`
 	Senders            []senderItem `json:"senders"`
-	Complete           bool         `json:"complete"` // false: of the last act time zone and senders were not set; set them again
+	Complete           bool         `json:"complete"` // false: the last act did not set time zone and senders; set them again
 	authored
 }
 
 func (s *server) settings(w http.ResponseWriter, r *http.Request) {
-	all, ok := s.read(w, r, false)
+	all, ok := s.readRecords(w, r, false)
 	if !ok {
 		return
 	}
-	hospital, known := s.site.Hospital(httpapi.Caller(r.Context()).Hospital)
+	hospital, known := s.localSettings.Hospital(httpapi.Caller(r.Context()).Hospital)
 	if !known {
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Missing})
 		return

@@ -17,12 +17,12 @@ import (
 	"svc/ingest/mllp"
 )
 
-// hall is a server on a port of its own that acknowledges each message by
-// repeating it, and a log of its connections.
-type hall struct {
+// fixture is a server on its own port that repeats each message as its acknowledgment. It
+// records the log lines of its connections.
+type fixture struct {
 	*mllp.Server
 	address string
-	stop    func() error // ends it in order
+	stop    func() error // stops the server gracefully
 	lines   chan line
 }
 
@@ -35,7 +35,7 @@ type line struct {
 	Error            string
 }
 
-func (h *hall) Write(p []byte) (int, error) {
+func (h *fixture) Write(p []byte) (int, error) {
 	var l line
 	if err := json.Unmarshal(p, &l); err != nil {
 		return 0, err
@@ -44,8 +44,8 @@ func (h *hall) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// next returns the line of the next connection that ends.
-func (h *hall) next(t *testing.T) line {
+// next returns the log line of the next connection that ends.
+func (h *fixture) next(t *testing.T) line {
 	t.Helper()
 	select {
 	case l := <-h.lines:
@@ -56,9 +56,9 @@ func (h *hall) next(t *testing.T) line {
 	}
 }
 
-func open(t *testing.T, change func(*mllp.Server)) *hall {
+func open(t *testing.T, change func(*mllp.Server)) *fixture {
 	t.Helper()
-	h := &hall{lines: make(chan line, 100)}
+	h := &fixture{lines: make(chan line, 100)}
 	h.Server = &mllp.Server{
 		Admit: func(mllp.Peer) (mllp.Sender, error) {
 			return mllp.Sender{Key: "key_1", Take: func(_ context.Context, m []byte) ([]byte, error) { return slices.Clone(m), nil }}, nil
@@ -92,7 +92,7 @@ type client struct {
 	in *bufio.Reader
 }
 
-func (h *hall) dial(t *testing.T) *client {
+func (h *fixture) dial(t *testing.T) *client {
 	t.Helper()
 	c, err := net.Dial("tcp", h.address)
 	if err != nil {
@@ -118,7 +118,7 @@ func (c *client) wants(text string) {
 	}
 }
 
-// closed wants the server to have said nothing more and closed the connection.
+// closed checks that the server sent nothing more and closed the connection.
 func (c *client) closed() {
 	c.t.Helper()
 	rest, err := io.ReadAll(c.in)

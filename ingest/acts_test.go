@@ -11,8 +11,8 @@ import (
 	"svc/internal/admin/audit"
 )
 
-// TestDryRunIsMeant: who meant to try an act out, and said it in a way that is not
-// ours, is told so; nothing is done.
+// TestDryRunIsMeant: a caller who meant a dry run and misspelled it gets an error, and
+// nothing is done.
 func TestDryRunIsMeant(t *testing.T) {
 	const body = `{"system":"local","code":"OB_HEM_ALERT","factorId":"high-hemorrhage","kind":"observation"}`
 	for query, c := range map[string]struct {
@@ -48,8 +48,8 @@ func TestDryRunIsMeant(t *testing.T) {
 	}
 }
 
-// TestFailedActsAreOnRecord: an act that was refused, or of which nobody knows, is told
-// from one that was done.
+// TestFailedActsAreOnRecord: the audit log distinguishes an act that was refused, or
+// whose result is unknown, from one that was done.
 func TestFailedActsAreOnRecord(t *testing.T) {
 	refuse := func(reason string) func(*acuity.Observation) acuity.Change {
 		return func(o *acuity.Observation) acuity.Change {

@@ -8,9 +8,9 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// siteRoutes are the operations by which administrators say how their hospital is
-// read. What they say can change verdicts, so it is an observation like any other.
-func siteRoutes() []httpapi.Route[*server] {
+// localSettingsRoutes are the operations for the local settings of a hospital. A local
+// setting can change verdicts, so it is an observation like any other.
+func localSettingsRoutes() []httpapi.Route[*server] {
 	id := func(about, example string) httpapi.Parameter {
 		return httpapi.Parameter{Name: "id", In: "path", About: about, Example: example}
 	}
@@ -82,7 +82,7 @@ func siteRoutes() []httpapi.Route[*server] {
 		}
 		o.Refuses = append(o.Refuses, httpapi.Invalid)
 		if len(o.Bodies) > 0 {
-			o.Refuses = o.Refuses[:len(o.Refuses)-1] // every body may be malformed
+			o.Refuses = o.Refuses[:len(o.Refuses)-1] // any body may be malformed
 		}
 		o.Parameters = append(o.Parameters,
 			httpapi.Parameter{Name: dryRun, In: "query", About: "true: say what would change, and change nothing.", Values: []string{"true", "false"}},

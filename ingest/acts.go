@@ -12,13 +12,14 @@ import (
 	"svc/internal/httpapi/access"
 )
 
-// Settings is where hospitals are kept: what changes no verdict of itself.
+// Settings stores the settings of hospitals that change no verdict by themselves.
 type Settings interface {
 	Hospital(id string) (access.Hospital, bool)
-	// Set sets zone and senders of a hospital as an act of a version said; when it
-	// returns, this process honors it. [access.ErrOvertaken]: a later act has set them.
+	// Set stores zone and senders of a hospital, as the act with this version said. When
+	// it returns, this process uses them. It returns [access.ErrOvertaken] if a later act
+	// has set them.
 	Set(ctx context.Context, hospital string, version int64, zone string, senders []access.Sender) error
-	// Key returns a key by its id, also one that is no longer valid.
+	// Key returns a key by its id, also if the key is no longer valid.
 	Key(id string) (access.Key, bool)
 }
 
@@ -35,14 +36,14 @@ const (
 	actionSettingsSet       = "settings.set"
 )
 
-// acted is the answer to an act: what it did to the verdict, or, of a dry run,
-// would do.
+// acted is the answer to an act: what it did to the verdict. For a dry run it is what the
+// act would do.
 type acted struct {
 	common
 	DryRun  bool          `json:"dryRun"`
-	Changes []verdictMove `json:"changes"` // of level and rooms, as partners are told
+	Changes []verdictMove `json:"changes"` // changes of level and rooms, in the form that partners get
 
-	version int64 // of the change
+	version int64 // version of the change
 }
 
 // verdictMove is a change of the level, or of the color of a room.
@@ -51,34 +52,34 @@ type verdictMove struct {
 	RoomLabel *string `json:"roomLabel"`
 	Was       string  `json:"was"`
 	Is        string  `json:"is"`
-	Score     *int32  `json:"score"` // of the room, after
+	Score     *int32  `json:"score"` // score of the room after the act
 }
 
-// begin begins the observation of an act, or has answered.
-func (s *server) begin(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
+// beginAct starts the observation of an act. If it returns nil it has answered.
+func (s *server) beginAct(w http.ResponseWriter, r *http.Request, channel acuity.Channel) (*acuity.Observation, *reader) {
 	o := s.observe(r, channel)
-	o.Source = httpapi.Caller(r.Context()).ID // who did it, not whose data it is
+	o.Source = httpapi.Caller(r.Context()).ID // the administrator who acts, not the owner of the data
 	in := s.reader(o)
 	o.Act = in.act(r)
 	if problem := in.problem(); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		return nil, nil
 	}
-	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // it is there, and it is not
+	if given(r, "If-Match") != nil && given(r, "If-None-Match") != nil { // no resource can both exist and not exist
 		httpapi.Fail(w, r, httpapi.Problem{Kind: httpapi.Precondition})
 		return nil, nil
 	}
 	return o, in
 }
 
-// told begins the observation of an act that the body tells, as read reads it, or has
-// answered.
-func (s *server) told(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
+// beginActWithBody starts the observation of an act and lets read fill it from the body.
+// If it returns nil it has answered.
+func (s *server) beginActWithBody(w http.ResponseWriter, r *http.Request, channel acuity.Channel, read func(in *reader, body []byte, o *acuity.Observation)) (*acuity.Observation, *reader) {
 	body, ok := readJSON(w, r, maxBody)
 	if !ok {
 		return nil, nil
 	}
-	o, in := s.begin(w, r, channel)
+	o, in := s.beginAct(w, r, channel)
 	if o == nil {
 		return nil, nil
 	}
@@ -92,7 +93,7 @@ func (s *server) told(w http.ResponseWriter, r *http.Request, channel acuity.Cha
 
 const dryRun = "dryRun"
 
-// act reads how the request is meant: ?dryRun=true, If-Match, If-None-Match.
+// act reads the conditions of a request: ?dryRun=true, If-Match, If-None-Match.
 func (r *reader) act(q *http.Request) *acuity.Act {
 	act := &acuity.Act{}
 	for name, values := range q.URL.Query() {
@@ -104,7 +105,7 @@ func (r *reader) act(q *http.Request) *acuity.Act {
 				r.fault(dryRun, "enum:true|false")
 			}
 		case strings.EqualFold(strings.NewReplacer("-", "", "_", "").Replace(name), dryRun):
-			r.fault(dryRun, "name") // who meant to try it out must not have done it
+			r.fault(dryRun, "name") // a misspelled dry run must not do the act
 		}
 	}
 	match, none := given(q, "If-Match"), given(q, "If-None-Match")
@@ -127,7 +128,7 @@ func (r *reader) act(q *http.Request) *acuity.Act {
 	return act
 }
 
-// given returns the values of a header; an empty one alone is none.
+// given returns the values of a header; nil if the header is missing or empty.
 func given(r *http.Request, name string) []string {
 	values := r.Header[name]
 	if len(values) == 1 && values[0] == "" {
@@ -136,8 +137,7 @@ func given(r *http.Request, name string) []string {
 	return values
 }
 
-// entityTag reads the version of a resource as If-Match has it: "57", or * for
-// any.
+// entityTag reads the version of a resource from If-Match: "57", or * for any version.
 func entityTag(text string) (int64, bool) {
 	text = strings.TrimSpace(text)
 	if text == "*" {
@@ -151,17 +151,17 @@ func entityTag(text string) (int64, bool) {
 	return version, err == nil && version > 0
 }
 
-// perform puts the act on record, submits it and returns what became of it; if
+// perform writes the audit record of an act, submits the act and returns its effects. If
 // it returns false it has answered.
 func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Observation, in *reader, action string, subjects ...string) (acted, bool) {
 	dry := o.Act != nil && o.Act.DryRun
-	if !dry && !s.onRecord(w, r, o, action, subjects...) {
+	if !dry && !s.recordAct(w, r, o, action, subjects...) {
 		return acted{}, false
 	}
 	got, ok := s.submit(w, r, nil, o)
 	if !ok {
 		if !dry {
-			s.notDone(r, o, action, subjects...)
+			s.recordNotDone(r, o, action, subjects...)
 		}
 		return acted{}, false
 	}
@@ -170,27 +170,27 @@ func (s *server) perform(w http.ResponseWriter, r *http.Request, o *acuity.Obser
 		reason = got.change.Reason
 	}
 	if p := got.change.Preview; got.applied && p != nil {
-		// What the later act does is what is answered.
+		// The answer tells what the previewed act would do.
 		got.change.Outcome, got.change.Level, got.change.Effects = p.Outcome, p.Level, p.Effects
 		got.change.Activated, got.change.Expired, got.change.Warnings = p.Activated, p.Expired, p.Warnings
 		reason = p.Reason
 	}
-	if problem := refused(reason); problem != nil {
+	if problem := refusedAct(reason); problem != nil {
 		httpapi.Fail(w, r, *problem)
 		if !dry {
-			s.notDone(r, o, action, subjects...)
+			s.recordNotDone(r, o, action, subjects...)
 		}
 		return acted{}, false
 	}
 	a := acted{common: in.answer(got), DryRun: dry, Changes: []verdictMove{}, version: got.change.Version}
 	for i := range got.change.Effects {
-		a.Changes = append(a.Changes, moved(&got.change.Effects[i]))
+		a.Changes = append(a.Changes, verdictMoveFrom(&got.change.Effects[i]))
 	}
 	return a, true
 }
 
-// refused says why an act was not taken; nil: it was.
-func refused(reason string) *httpapi.Problem {
+// refusedAct returns why an act was refused; nil if it was not.
+func refusedAct(reason string) *httpapi.Problem {
 	switch reason {
 	case acuity.ReasonPrecondition:
 		return &httpapi.Problem{Kind: httpapi.Precondition}
@@ -206,7 +206,7 @@ func refused(reason string) *httpapi.Problem {
 	}
 }
 
-func moved(e *acuity.Effect) verdictMove {
+func verdictMoveFrom(e *acuity.Effect) verdictMove {
 	if e.Kind == acuity.LevelChanged {
 		return verdictMove{Was: e.Prior.String(), Is: e.Level.String()}
 	}
@@ -215,12 +215,12 @@ func moved(e *acuity.Effect) verdictMove {
 	}
 }
 
-// maxSubjects is how many ids one record of the audit log names.
+// maxSubjects is how many ids one audit record names.
 const maxSubjects = 50
 
-// onRecord puts an act on record; if it cannot be, the act is not done and the
-// request is answered.
-func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
+// recordAct writes the audit record of an act. If that fails, the act must not be done:
+// recordAct has answered the request and returns false.
+func (s *server) recordAct(w http.ResponseWriter, r *http.Request, o *acuity.Observation, action string, subjects ...string) bool {
 	if s.Audit == nil {
 		return true
 	}
@@ -234,9 +234,9 @@ func (s *server) onRecord(w http.ResponseWriter, r *http.Request, o *acuity.Obse
 	return err == nil
 }
 
-// notDone puts on record that an act which is on record was refused, or may not have
-// been done: the answer to its request says which.
-func (s *server) notDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
+// recordNotDone adds to the audit log that a recorded act was refused, or may not have
+// been done. The answer to its request says which.
+func (s *server) recordNotDone(r *http.Request, o *acuity.Observation, action string, subjects ...string) {
 	if s.Audit == nil {
 		return
 	}
@@ -249,7 +249,7 @@ func (s *server) notDone(r *http.Request, o *acuity.Observation, action string, 
 	}
 }
 
-// actOf is an act of an administrator as it is put on record.
+// actOf returns an act of an administrator as an audit record.
 func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	before := ""
 	if o.Act != nil && o.Act.Expect > 0 {
@@ -264,8 +264,8 @@ func actOf(o *acuity.Observation, action string, subjects []string) audit.Act {
 	}
 }
 
-// remark reads the comment of an administrator: long runs of digits, which could
-// be somebody's number, are masked.
+// remark reads the comment of an administrator. It masks long runs of digits, which could
+// be a person's number.
 func (o object) remark() string { return acuity.MaskDisplay(o.text("comment", optional, maxRemark)) }
 
 const maxRemark = 200
