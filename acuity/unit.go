@@ -247,7 +247,7 @@ func (u *Unit) begin(now Instant, offset int64) {
 	before := u.facts.Clock
 	u.facts.Clock, u.facts.Offset = now, offset
 	if before != 0 && now/hourOf != before/hourOf && !u.isPast {
-		u.keepHouse(now)
+		u.applyRetention(now)
 		u.derive() // an input reads what is derived
 	}
 }

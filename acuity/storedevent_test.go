@@ -31,7 +31,7 @@ func fill(v reflect.Value) {
 
 // An event is written as it came, whichever of its fields are set, and whatever the
 // event before it said.
-func TestKeptEventIsTheEvent(t *testing.T) {
+func TestStoredEventIsTheEvent(t *testing.T) {
 	whole := Event{}
 	fill(reflect.ValueOf(&whole).Elem())
 	whole.Warnings = nil // they are those of the request
@@ -60,7 +60,7 @@ func TestKeptEventIsTheEvent(t *testing.T) {
 
 // There are hundreds of events in a hospital: each is small, and what they say alike is
 // in memory once.
-func TestKeptEventIsSmall(t *testing.T) {
+func TestStoredEventIsSmall(t *testing.T) {
 	if size := unsafe.Sizeof(event{}); size > 88 {
 		t.Errorf("an event takes %d bytes", size)
 	}

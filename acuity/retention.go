@@ -9,9 +9,9 @@ import (
 // hourOf is an hour of the hospital's clock.
 const hourOf Instant = 3_600_000
 
-// keepHouse settles and forgets what is old enough. It runs at the first step of
+// applyRetention settles and forgets what is old enough. It runs at the first step of
 // each hour of the hospital's clock, so a restored unit does it at the same steps.
-func (u *Unit) keepHouse(now Instant) {
+func (u *Unit) applyRetention(now Instant) {
 	u.forgetSeen(now)
 	for _, r := range u.rooms {
 		u.settle(r, now)
