@@ -54,11 +54,11 @@ func BenchmarkEvidence(b *testing.B) {
 		primaries: []Evidence{{Factor: 10, Kind: ByADT, Start: at, Last: at}},
 	}
 	for i := range Instant(8) {
-		said.add(Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, nil), ReceivedAt: at + i*600_000})
+		said.add(Heard{matchedSignal: c.matchText(signalText{Kind: KindObservation, System: LOINC, Code: "32421-5", Value: words("category ii")}, nil), ReceivedAt: at + i*600_000})
 	}
-	said.add(Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "6585"}, nil), ReceivedAt: at})
-	said.add(Heard{readout: c.readout(wording{Kind: KindMedication, System: RxNorm, Code: "7044"}, nil), ReceivedAt: at})
-	said.add(Heard{readout: c.readout(wording{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, nil), ReceivedAt: at})
+	said.add(Heard{matchedSignal: c.matchText(signalText{Kind: KindMedication, System: RxNorm, Code: "6585"}, nil), ReceivedAt: at})
+	said.add(Heard{matchedSignal: c.matchText(signalText{Kind: KindMedication, System: RxNorm, Code: "7044"}, nil), ReceivedAt: at})
+	said.add(Heard{matchedSignal: c.matchText(signalText{Kind: KindObservation, System: LOINC, Code: "X", Display: "MEWS total", Value: number(Equal, 5000, "")}, nil), ReceivedAt: at})
 	r := reader{c: c}
 	b.ReportAllocs()
 	for b.Loop() {

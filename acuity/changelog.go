@@ -283,7 +283,7 @@ func (u *Unit) erase(kind, id string) error {
 // save takes the record of a statement until all are there.
 func (u *Unit) save(s *HeardState) {
 	r := heardRecord{version: versionOf(&s.Signal), owner: owner{visit: s.Visit}, Heard: Heard{
-		readout: u.readouts.of(u, wordingOf(&s.Signal, s.Feed)), number: s.Number,
+		matchedSignal: u.matchedSignals.of(u, signalTextOf(&s.Signal, s.Feed)), number: s.Number,
 		ReceivedAt: s.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, Settled: s.Settled, to: notBound,
 	}}
 	if name := (referralName{patient: s.Patient, subject: s.Subject}); name != (referralName{}) {

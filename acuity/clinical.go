@@ -14,8 +14,8 @@ func (u *Unit) takeClinical(in *intake) {
 	for i := range in.o.Signals {
 		s := &in.o.Signals[i]
 		h := Heard{
-			readout:    u.readouts.of(u, wordingOf(s, in.o.Channel)),
-			ReceivedAt: in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, to: notBound,
+			matchedSignal: u.matchedSignals.of(u, signalTextOf(s, in.o.Channel)),
+			ReceivedAt:    in.o.ReceivedAt, ObservedAt: s.ObservedAt, StartedAt: s.StartedAt, Room: s.Room, to: notBound,
 		}
 		if s.ObservedAt > h.ReceivedAt.Add(clockSlack) || s.StartedAt > h.ReceivedAt.Add(clockSlack) {
 			in.warn("time_in_future", "")
@@ -113,8 +113,8 @@ func (u *Unit) drop(h *Heard) {
 // kept; beyond the cap those go that have a newer one of the same identity, the
 // oldest first, else the oldest.
 func (u *Unit) keep(l *threads, h Heard, visit string) {
-	u.readouts.use(u, l) // the identities decide
-	if t := l.of(h.readout); t != nil {
+	u.matchedSignals.use(u, l) // the identities decide
+	if t := l.of(h.matchedSignal); t != nil {
 		if i := t.between(&h); i >= 0 {
 			u.lose(&t.said[i])
 			l.drop(t, i)

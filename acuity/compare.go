@@ -237,7 +237,7 @@ func (u *Unit) passed(in *intake, r *room, now []Factor) {
 	first := len(in.Expired)
 	for _, i := range in.heardIn(r.ID) {
 		h := &in.heard[i]
-		for _, m := range h.readout.matches {
+		for _, m := range h.matchedSignal.matches {
 			if !m.on || slices.Contains(now, m.factor) || !r.hasEvidence(m.factor) ||
 				slices.ContainsFunc(in.Expired, func(c FactorChange) bool { return c.RoomID == r.ID && c.Factor == m.factor }) {
 				continue

@@ -78,7 +78,7 @@ func (f *folder) moveOn(r *run, s *statement, spells []spell) []spell {
 	i := slices.IndexFunc(s.matches, func(m match) bool { return m.factor == r.f })
 	switch {
 	case i >= 0 && s.matches[i].on:
-		r.assert(f.c, s.readout, s.matches[i], s.order, s.clock)
+		r.assert(f.c, s.matchedSignal, s.matches[i], s.order, s.clock)
 		return spells
 	case s.Status == SignalOnHold:
 		if !r.on {

@@ -238,16 +238,16 @@ func (u *Unit) gather(e *episode, b binding, r *room) {
 		e.folds = *at
 	}
 	if b.v == nil {
-		e.from = append(e.from, u.readouts.use(u, &r.threads))
+		e.from = append(e.from, u.matchedSignals.use(u, &r.threads))
 		return
 	}
-	e.from = append(e.from, u.readouts.use(u, &b.v.threads))
+	e.from = append(e.from, u.matchedSignals.use(u, &b.v.threads))
 	for i, s := range b.v.spans {
 		if s.Kind != inRoom || slices.ContainsFunc(b.v.spans[:i], func(o sojourn) bool { return o.placement == s.placement }) {
 			continue
 		}
 		if in := u.room(s.Room); in != nil {
-			e.from = append(e.from, u.readouts.use(u, &in.threads))
+			e.from = append(e.from, u.matchedSignals.use(u, &in.threads))
 		}
 	}
 	if u.gatherFiled(e, b.v); len(e.filed) > 0 {

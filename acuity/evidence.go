@@ -137,7 +137,7 @@ func (ix *index) isCategory(factor Factor) bool {
 // step moves a run on by one statement of its identity, after the one before and
 // its time; nil: it is the first. A statement that says nothing of the factor
 // has no say, unless it ends all that the code stands for.
-func (f *folder) step(r *run, before *readout, beforeAt Instant, s *statement) {
+func (f *folder) step(r *run, before *matchedSignal, beforeAt Instant, s *statement) {
 	if before != nil && f.c.index.becoming.has(r.f) {
 		f.silence(r, before, beforeAt, s.order)
 	}
@@ -158,7 +158,7 @@ func (f *folder) step(r *run, before *readout, beforeAt Instant, s *statement) {
 // silence asserts the factor that silence about a graver one makes of it, if it
 // lasted until the next statement: a Category III that nobody repeats within
 // 60 min is as if a Category II had been received (scoring-decisions 17).
-func (f *folder) silence(r *run, before *readout, at, now Instant) {
+func (f *folder) silence(r *run, before *matchedSignal, at, now Instant) {
 	for _, m := range before.matches {
 		e := f.c.effect(m.factor, m.variant)
 		if m.on && e.becomes == r.f && e.silent > 0 && now-at >= e.silent {

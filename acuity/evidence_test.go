@@ -31,11 +31,11 @@ func (h statedAt) heard() *filed {
 	if feed == "" {
 		feed = ChannelClinical
 	}
-	w := wording{Feed: feed, Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
+	w := signalText{Feed: feed, Kind: kinds[p[0]], System: System(p[1]), Code: p[2], Display: p[3], Value: ParseValue(p[4]), Status: status[p[5]]}
 	if h.of != "" {
 		w.Feed = ChannelFHIR
 	}
-	s := &filed{Heard: Heard{readout: Default().readout(w, nil), ReceivedAt: minutesPastNoon(h.at)}}
+	s := &filed{Heard: Heard{matchedSignal: Default().matchText(w, nil), ReceivedAt: minutesPastNoon(h.at)}}
 	if h.of != "" {
 		s.version = &version{resource: h.of}
 		if h.made != 0 {
@@ -63,7 +63,7 @@ func (e *testimony) evidence(maps *mappings) []Evidence {
 	e.file()
 	for i, h := range e.signals {
 		h := *h
-		if h.readout = Default().readout(h.wording, maps); h.version != nil {
+		if h.matchedSignal = Default().matchText(h.signalText, maps); h.version != nil {
 			e.filed = append(e.filed, &h)
 			continue
 		}

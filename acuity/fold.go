@@ -23,27 +23,27 @@ type folds struct {
 
 // member is an identity of which something is said.
 type member struct {
-	of      *readout // one of its statements
-	concept Factor   // that it is one of many codes of; 0: none
+	of      *matchedSignal // one of its statements
+	concept Factor         // that it is one of many codes of; 0: none
 }
 
 // folded is what the statements of one identity amount to, or those of all
 // identities of one concept.
 type folded struct {
-	of      *readout // of the identity; nil: of a concept
+	of      *matchedSignal // of the identity; nil: of a concept
 	concept Factor
 	stale   bool    // to be folded anew: a statement was lost
 	more    bool    // statements came
 	shed    Instant // time of the latest that was lost, if since then none came; 0: none was
 
-	upTo   int64    // number of the last statement
-	newest Instant  // latest time of one
-	last   *readout // of the last that counts; nil: none
-	lastAt Instant  // its time
-	heeds  bool     // runs depend on the acknowledgement that all statements together tell
-	acked  Instant  // that they were folded with
-	noting *noting  // nil: nothing that matters to others
-	runs   []run    // one for each factor that is spoken of
+	upTo   int64          // number of the last statement
+	newest Instant        // latest time of one
+	last   *matchedSignal // of the last that counts; nil: none
+	lastAt Instant        // its time
+	heeds  bool           // runs depend on the acknowledgement that all statements together tell
+	acked  Instant        // that they were folded with
+	noting *noting        // nil: nothing that matters to others
+	runs   []run          // one for each factor that is spoken of
 }
 
 // forget has all of it made anew.
@@ -56,7 +56,7 @@ func (d *folds) forget() {
 // stir notes that a statement came, or is lost. It returns whether that can
 // matter.
 func (d *folds) stir(h *Heard, lost bool) bool {
-	r := h.readout
+	r := h.matchedSignal
 	if r.concept == 0 && !r.counts() {
 		return false
 	}
@@ -279,7 +279,7 @@ func (f *folder) follow(kept *folds, i int) {
 		for k := range d.runs {
 			f.step(&d.runs[k], d.last, d.lastAt, s)
 		}
-		d.last, d.lastAt = s.readout, s.order
+		d.last, d.lastAt = s.matchedSignal, s.order
 	}
 	d.stale, d.more, d.acked = false, false, f.acknowledged
 }
@@ -371,7 +371,7 @@ func winner(same []statement) int {
 			continue
 		}
 		told = true
-		if !slices.ContainsFunc(same[i+1:], func(s statement) bool { return s.Status == SignalRetracted && s.takesBack(same[i].readout) }) {
+		if !slices.ContainsFunc(same[i+1:], func(s statement) bool { return s.Status == SignalRetracted && s.takesBack(same[i].matchedSignal) }) {
 			return i
 		}
 	}

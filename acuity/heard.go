@@ -5,7 +5,7 @@ import "cmp"
 // Heard is one clinical statement that is kept. There are very many: it shares
 // its words with all that say the same, and takes 56 bytes.
 type Heard struct {
-	*readout // what it says
+	*matchedSignal // what it says
 
 	number     int64 // see HeardState
 	ReceivedAt Instant

@@ -153,7 +153,7 @@ func (c *Catalogue) appendDiagnosis(dst []match, d *Diagnosis, maps *mappings) (
 // origins: a mapping of the hospital, which wins, the id of a factor as a local
 // code, and the rules of the catalogue.
 func (c *Catalogue) matchSignal(s *Signal, maps *mappings) ([]match, matchState) {
-	r := c.readout(wordingOf(s, ""), maps)
+	r := c.matchText(signalTextOf(s, ""), maps)
 	return r.matches, r.known()
 }
 

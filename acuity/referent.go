@@ -239,22 +239,22 @@ func (u *Unit) speaksOf(names map[string]bool) bool {
 			}
 		}
 	}
-	says := func(w *wording) bool { return names[w.Code] || w.also != "" && w.also.has(names) }
-	for _, r := range u.readouts {
-		if says(&r.wording) {
+	says := func(w *signalText) bool { return names[w.Code] || w.also != "" && w.also.has(names) }
+	for _, r := range u.matchedSignals {
+		if says(&r.signalText) {
 			return true
 		}
 	}
 	in := func(l *threads) bool {
 		for h := range l.each {
-			if says(&h.wording) {
+			if says(&h.signalText) {
 				return true
 			}
 		}
 		return false
 	}
 	among := func(list []filed) bool {
-		return slices.ContainsFunc(list, func(f filed) bool { return says(&f.wording) })
+		return slices.ContainsFunc(list, func(f filed) bool { return says(&f.signalText) })
 	}
 	for _, r := range u.rooms {
 		if in(&r.threads) {

@@ -248,7 +248,7 @@ func (u *Unit) keepFiled(list []filed, h filed, of owner) []filed {
 // reread has a statement read by the map of the unit, if it was not.
 func (u *Unit) reread(h *Heard) {
 	if h.maps != u.maps {
-		h.readout = u.readouts.of(u, h.wording)
+		h.matchedSignal = u.matchedSignals.of(u, h.signalText)
 	}
 }
 
@@ -283,8 +283,8 @@ func between(list []filed, h *filed) int {
 			first = i
 		}
 	}
-	// The same words may have several readouts: those remembered are bounded.
-	if first >= 0 && list[before].wording == h.wording && list[first].wording == h.wording &&
+	// The same words may have several matchedSignals: those remembered are bounded.
+	if first >= 0 && list[before].signalText == h.signalText && list[first].signalText == h.signalText &&
 		saysTheSame(&list[before].Heard, &h.Heard) && saysTheSame(&list[first].Heard, &h.Heard) &&
 		at < list[first].placeInTime().Add(thinWithin) {
 		return before

@@ -8,15 +8,15 @@ type run struct {
 	on, held    bool
 	began       Instant // time of the statement with which it came on
 	start, last Instant
-	by          match    // newest assertion
-	from        *readout // of it
+	by          match          // newest assertion
+	from        *matchedSignal // of it
 }
 
 // take moves the run on by a statement that speaks of the factor.
 func (r *run) take(c *Catalogue, s *statement, m match) {
 	switch {
 	case m.on:
-		r.assert(c, s.readout, m, s.order, s.clock)
+		r.assert(c, s.matchedSignal, m, s.order, s.clock)
 	case s.Status == SignalOnHold && r.on:
 		// Off, but the clock runs on; the time on hold is no gap.
 		r.held, r.last = true, s.order
@@ -28,7 +28,7 @@ func (r *run) take(c *Catalogue, s *statement, m match) {
 // assert begins a run or carries it on, at a time and with a start of its own
 // clock. A gap of at least the window of the factor begins a new one
 // (scoring-decisions 1).
-func (r *run) assert(c *Catalogue, s *readout, m match, at, clock Instant) {
+func (r *run) assert(c *Catalogue, s *matchedSignal, m match, at, clock Instant) {
 	window, _ := c.window(r.f, m.variant, m.kind)
 	switch {
 	case r.on && (r.held || window == 0 || at.Sub(r.last) < window):
@@ -42,7 +42,7 @@ func (r *run) assert(c *Catalogue, s *readout, m match, at, clock Instant) {
 
 // assume asserts the factor at an instant at which nothing was heard: silence
 // about a graver one that becomes it.
-func (r *run) assume(c *Catalogue, at Instant, s *readout, m match) {
+func (r *run) assume(c *Catalogue, at Instant, s *matchedSignal, m match) {
 	m.factor, m.variant = r.f, 0
 	r.assert(c, s, m, at, at)
 }

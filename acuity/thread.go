@@ -17,15 +17,15 @@ type threads struct {
 
 // thread is the statements of one identity, in order of arrival.
 type thread struct {
-	of     *readout // one of theirs: it has the identity
+	of     *matchedSignal // one of theirs: it has the identity
 	said   []Heard
 	newest Instant // no statement has a later time
 	mixed  bool    // the order of arrival is not that of time
 }
 
-// of returns the thread of the statements with the identity of a readout; nil if
+// of returns the thread of the statements with the identity of a matched signal; nil if
 // there is none. It is valid until a statement comes or goes.
-func (l *threads) of(r *readout) *thread {
+func (l *threads) of(r *matchedSignal) *thread {
 	for i := range l.list {
 		if l.list[i].of.is(r) {
 			return &l.list[i]
@@ -62,9 +62,9 @@ func compareArrival(a, b Heard) int { return cmp.Compare(a.number, b.number) }
 
 // add adds a statement.
 func (l *threads) add(h Heard) {
-	t := l.of(h.readout)
+	t := l.of(h.matchedSignal)
 	if t == nil {
-		l.list = append(tight(l.list, 4), thread{of: h.readout})
+		l.list = append(tight(l.list, 4), thread{of: h.matchedSignal})
 		t = &l.list[len(l.list)-1]
 	}
 	if !h.Settled {
@@ -191,7 +191,7 @@ func tight[T any](list []T, part int) []T {
 // sameSubject reports whether two statements are about the same thing
 // (scoring-decisions 25), as far as their codes tell.
 func sameSubject(a, b *Heard) bool {
-	if a.readout == b.readout { // the usual case, without work
+	if a.matchedSignal == b.matchedSignal { // the usual case, without work
 		return a.Settled == b.Settled
 	}
 	return a.subjectHash == b.subjectHash && (a.Kind == KindMedication) == (b.Kind == KindMedication) && a.System == b.System && a.Code == b.Code &&
@@ -200,7 +200,7 @@ func sameSubject(a, b *Heard) bool {
 
 // saysTheSame reports whether two statements about one thing say the same.
 func saysTheSame(a, b *Heard) bool {
-	if a.readout == b.readout { // the usual case, without work
+	if a.matchedSignal == b.matchedSignal { // the usual case, without work
 		return a.StartedAt == b.StartedAt
 	}
 	return a.Status == b.Status && a.Value == b.Value && a.StartedAt == b.StartedAt && a.Feed == b.Feed

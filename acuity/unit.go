@@ -37,24 +37,24 @@ type Unit struct {
 	parts    []*visit            // of another visit, perhaps the mother's; ascending by id
 	patients map[string][]*visit // by pseudonym
 	// referred are the referrals by the names of their patients.
-	referred   map[string][]*referral
-	versions   map[string]*visit  // which has the events of a version of an Encounter, by resource
-	encounters map[string]*visit  // by the names of their Encounters
-	resources  map[string]holder  // who keeps the statements of a resource
-	unknown    unknownVisits      // that statements name
-	fresh      []*visit           // known since housekeeping
-	looks      map[int32][]*visit // at the others, by the hour in which they may be over
-	recent     []*visit           // about which something was said since housekeeping, at least
-	kept       int                // statements
-	eventBytes int                // of the events of all visits, about
-	aging      []*SeenState       // as seen, ascending by receipt
-	waits      bool               // what waits is to be counted anew
-	cancels    []*visit           // of which cancels may wait
-	moves      []Instant          // of the last 120 min, ascending
-	unplaced   int32              // visits without a room
-	listed     map[string]bool    // newborns whom a census lists with a mother
-	maps       *mappings
-	readouts   readouts
+	referred       map[string][]*referral
+	versions       map[string]*visit  // which has the events of a version of an Encounter, by resource
+	encounters     map[string]*visit  // by the names of their Encounters
+	resources      map[string]holder  // who keeps the statements of a resource
+	unknown        unknownVisits      // that statements name
+	fresh          []*visit           // known since housekeeping
+	looks          map[int32][]*visit // at the others, by the hour in which they may be over
+	recent         []*visit           // about which something was said since housekeeping, at least
+	kept           int                // statements
+	eventBytes     int                // of the events of all visits, about
+	aging          []*SeenState       // as seen, ascending by receipt
+	waits          bool               // what waits is to be counted anew
+	cancels        []*visit           // of which cancels may wait
+	moves          []Instant          // of the last 120 min, ascending
+	unplaced       int32              // visits without a room
+	listed         map[string]bool    // newborns whom a census lists with a mother
+	maps           *mappings
+	matchedSignals matchedSignals
 	// identities has one of each of those read.
 	identities map[identity]*identity
 	table      roomTable

@@ -163,7 +163,7 @@ func TestThinningOutlivesReading(t *testing.T) {
 			return log.restore(t)
 		}},
 		"readings forgotten": {wrong, func(u *Unit) *Unit {
-			u.readouts, u.identities = readouts{}, map[identity]*identity{}
+			u.matchedSignals, u.identities = matchedSignals{}, map[identity]*identity{}
 			return u
 		}},
 		"another coding counts":            {coded, learnt},

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// readout is what a statement says by its words, whenever it is said. Its
-// statements share it, and the texts of their words.
-type readout struct {
+// matchedSignal is a text with the factors that the rules match it to. Equal
+// statements share one.
+type matchedSignal struct {
 	maps *mappings // by which it was read
-	wording
+	signalText
 	identity *identity // by the coding that counts; one for all of a unit's
 	state    matchState
 	concept  Factor // see reader.read
@@ -33,8 +33,8 @@ type subject struct {
 	code, display string
 }
 
-// wording is all of a statement but who, where and when.
-type wording struct {
+// signalText is a statement without patient, room and time.
+type signalText struct {
 	Feed    Channel
 	Kind    SignalKind
 	Status  SignalStatus
@@ -45,22 +45,22 @@ type wording struct {
 	also    codings
 }
 
-func wordingOf(s *Signal, feed Channel) wording {
-	return wording{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also)}
+func signalTextOf(s *Signal, feed Channel) signalText {
+	return signalText{feed, s.Kind, s.Status, s.System, s.Code, s.Display, s.Value, codingsOf(s.Also)}
 }
 
 // signal returns the words as those of a signal.
-func (w *wording) signal() Signal {
+func (w *signalText) signal() Signal {
 	return Signal{
 		Kind: w.Kind, Status: w.Status, System: w.System, Code: w.Code, Display: w.Display, Value: w.Value,
 		Also: w.also.list(),
 	}
 }
 
-// readout reads one wording.
-func (c *Catalogue) readout(w wording, maps *mappings) *readout {
+// matchText reads one text by the rules.
+func (c *Catalogue) matchText(w signalText, maps *mappings) *matchedSignal {
 	r, s := reader{c: c, maps: maps}, w.signal()
-	out := &readout{maps: maps, wording: w, identity: newIdentity(&s)}
+	out := &matchedSignal{maps: maps, signalText: w, identity: newIdentity(&s)}
 	out.state, out.concept = r.read(&s)
 	out.matches = r.matches
 	for _, other := range append(s.Also, maps.named(&s)...) {
@@ -83,13 +83,13 @@ func (c *Catalogue) readout(w wording, maps *mappings) *readout {
 // takeBack finds what the statement says that a retraction takes back, by its value: of
 // what else was said of the code it says nothing. A drug that was entered in error does
 // not run, whatever its rate.
-func (r *readout) takeBack(c *Catalogue) {
+func (r *matchedSignal) takeBack(c *Catalogue) {
 	if r.Status != SignalRetracted || r.Value.Kind == ValueNone || r.state != matched || r.Kind == KindMedication {
 		return
 	}
-	w := r.wording
+	w := r.signalText
 	w.Status = SignalActive
-	said := c.readout(w, r.maps)
+	said := c.matchText(w, r.maps)
 	if said.state != matched {
 		return
 	}
@@ -103,67 +103,67 @@ func (r *readout) takeBack(c *Catalogue) {
 }
 
 // takesBack reports whether a retraction takes back what another statement says.
-func (r *readout) takesBack(o *readout) bool {
+func (r *matchedSignal) takesBack(o *matchedSignal) bool {
 	if len(r.takes) == 0 {
 		return true
 	}
 	return slices.EqualFunc(r.takes, o.matches, func(a, b match) bool { return a.factor == b.factor && a.on == b.on })
 }
 
-// is reports whether two readouts are of one identity.
-func (r *readout) is(o *readout) bool {
+// is reports whether two matched signals have one identity.
+func (r *matchedSignal) is(o *matchedSignal) bool {
 	return r.identity == o.identity || r.identityHash == o.identityHash && *r.identity == *o.identity
 }
 
 // counts reports whether the statement has a say: one that says nothing readable
 // changes nothing.
-func (r *readout) counts() bool { return r.Status != SignalActive || r.state == matched }
+func (r *matchedSignal) counts() bool { return r.Status != SignalActive || r.state == matched }
 
-// known is the state of the readout for whoever is told of codes that nothing
+// known is the state of the matched signal for whoever is told of codes that nothing
 // knows: a drug was known by its name, and who ends it need not repeat that.
-func (r *readout) known() matchState {
+func (r *matchedSignal) known() matchState {
 	if r.state == unmapped && r.Status != SignalActive && r.Kind == KindMedication && r.Display == "" {
 		return matched
 	}
 	return r.state
 }
 
-// readouts are those of a unit, by the hash of their wording. Feeds repeat few words
+// matchedSignals is a cache by the hash of the text: feeds repeat few words
 // again and again.
-type readouts map[uint64]*readout
+type matchedSignals map[uint64]*matchedSignal
 
-// capReadouts bounds what is remembered; beyond it, it begins anew.
-const capReadouts = 512
+// capMatched bounds what is remembered; beyond it, it begins anew.
+const capMatched = 512
 
 // use has statements read by the map of the unit, if they were not. Which of
 // several codings counts, and so their identity, may be another by it.
-func (m *readouts) use(u *Unit, l *threads) *threads {
+func (m *matchedSignals) use(u *Unit, l *threads) *threads {
 	if l.maps == u.maps {
 		return l
 	}
 	list := l.byArrival(func(*Heard) bool { return true })
 	*l = threads{maps: u.maps}
 	for i := range list {
-		list[i].readout = m.of(u, list[i].wording)
+		list[i].matchedSignal = m.of(u, list[i].signalText)
 		l.add(list[i])
 	}
 	return l
 }
 
-// of reads a wording; all equal ones share what it says.
-func (m *readouts) of(u *Unit, w wording) *readout {
+// of returns the matched signal of a text. Equal texts share one.
+func (m *matchedSignals) of(u *Unit, w signalText) *matchedSignal {
 	at := maphash.Comparable(seed, w)
-	if r := (*m)[at]; r != nil && r.wording == w && r.maps == u.maps {
+	if r := (*m)[at]; r != nil && r.signalText == w && r.maps == u.maps {
 		return r
 	}
-	if len(u.identities) >= capReadouts || len(*m) >= capReadouts || *m == nil {
-		*m, u.identities = readouts{}, map[identity]*identity{}
+	if len(u.identities) >= capMatched || len(*m) >= capMatched || *m == nil {
+		*m, u.identities = matchedSignals{}, map[identity]*identity{}
 	}
 	w.System, w.Code, w.Display = System(u.shared.text(string(w.System))), u.shared.text(w.Code), u.shared.text(w.Display)
 	w.Feed = Channel(u.shared.text(string(w.Feed)))
 	w.Value.Unit, w.Value.Words = u.shared.text(w.Value.Unit), u.shared.text(w.Value.Words)
 	w.also = codings(strings.Clone(string(w.also)))
-	r := u.cat.readout(w, u.maps)
+	r := u.cat.matchText(w, u.maps)
 	if known := u.identities[*r.identity]; known != nil {
 		r.identity = known
 	} else {
@@ -193,7 +193,7 @@ func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
 	if known := r.diagnoses[w]; known != nil {
 		return known
 	}
-	if r.diagnoses == nil || len(r.diagnoses) >= capReadouts {
+	if r.diagnoses == nil || len(r.diagnoses) >= capMatched {
 		r.diagnoses = map[diagnosisWording]*diagnosisReadout{}
 	}
 	out := &diagnosisReadout{}
@@ -203,7 +203,7 @@ func (r *reader) diagnosis(d *Diagnosis) *diagnosisReadout {
 	return out
 }
 
-// codings are further codings of a wording as one text, so that wordings can be
+// codings are further codings of a text as one text, so that texts can be
 // compared: system, code and display of each, each ended by a NUL.
 type codings string
 
