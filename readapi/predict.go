@@ -146,7 +146,7 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 		_, err = forecast.Predict(model, &forecast.Unit{At: now, Snapshot: &acuity.Snapshot{}})
 	}
 	if err != nil {
-		return nil, err //nolint:wrapcheck
+		return nil, err //nolint:wrapcheck // the error names its cause
 	}
 	at := max(PredictAt(s.shell.Now()), j.from)
 	chart := acuity.Chart{Hospital: hospital, Unit: j.head, Rooms: make([]acuity.RoomChart, len(j.rooms))}
@@ -155,7 +155,7 @@ func (s *server) forecast(ctx context.Context, hospital string) (*rendered, erro
 	}
 	f, err := forecast.Predict(model, forecast.UnitOf(&chart, at, s.forecasts.Zone(hospital)))
 	if err != nil {
-		return nil, err //nolint:wrapcheck
+		return nil, err //nolint:wrapcheck // the error names its cause
 	}
 	data, err := json.Marshal(predictOf(j.verdict, &f))
 	if err != nil {

@@ -28,6 +28,7 @@ type fakeHealth struct {
 }
 
 func (s *fakeHealth) Feeds(context.Context, string) ([]feeds.History, error) { return s.feeds, s.err }
+
 func (s *fakeHealth) Source(hospital, key string) (source, name string, ok bool) {
 	return "key_9", "Epic ADT", hospital == "north" && (key == "key_9" || key == "key_10")
 }

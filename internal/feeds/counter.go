@@ -16,6 +16,7 @@ type Counter struct {
 // maxFeeds bounds the feeds of a Counter that nobody drains.
 const maxFeeds = 10_000
 
+// Add adds what a feed has sent.
 func (t *Counter) Add(f Feed, sum *Sum) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 // text becomes two SMS, which arrive apart or not at all.
 const maxSMS = 160
 
-// If it does not fit, the axis is left out, then the name of the unit is cut, then
+// SMS is the alert as one SMS. If it does not fit, the axis is left out, then the name of the unit is cut, then
 // the nurses are left out. Level and link always stay.
 func (a *Alert) SMS() string {
 	now, was := a.level()
