@@ -100,6 +100,7 @@ func (c *client) fill() error {
 
 // refusal is an error answer of the API.
 type refusal struct {
+	status  int // of HTTP
 	Code    string
 	Message string
 	Details []struct {
@@ -172,6 +173,7 @@ func (c *client) ask(ctx context.Context, method, path string, body any, headers
 		return nil, fmt.Errorf("%s answers with status %d and no JSON of svc", c.api, response.StatusCode)
 	}
 	if !answer.OK {
+		answer.Error.status = response.StatusCode
 		return nil, &answer.Error
 	}
 	return answer.Data, nil

@@ -117,6 +117,7 @@ func (c *client) progress(ctx context.Context, id string, wait time.Duration) (p
 		raw, err = c.ask(ctx, http.MethodGet, "/api/admin/commands/"+url.PathEscape(id), nil)
 		switch {
 		case errors.As(err, &no) && no.Code == "not_found": // the notifier has not seen it yet
+		case errors.As(err, &no) && no.status == http.StatusServiceUnavailable: // the order stands; what became of it cannot be told now
 		case ctx.Err() != nil && errors.Is(ctx.Err(), context.DeadlineExceeded):
 			return p, raw, nil
 		case err != nil:

@@ -164,3 +164,28 @@ func TestKeyOfDevGoesNowhereElse(t *testing.T) {
 		t.Errorf("code %d, %q, asked %q", code, stderr, server.requests)
 	}
 }
+
+// TestProgressOutlastsAnOutage: an order that was taken is not said to have failed because
+// its progress cannot be told for a moment.
+func TestProgressOutlastsAnOutage(t *testing.T) {
+	asked := 0
+	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.Method == http.MethodPost:
+			io.WriteString(w, `{"ok":true,"data":{"commandId":"cmd_1"}}`) //nolint:errcheck // to a test
+		case strings.Contains(r.URL.Path, "/deliveries/"):
+			io.WriteString(w, `{"ok":true,"data":{"id":"dlv_1","state":"delivered","attempts":[]}}`) //nolint:errcheck // to a test
+		case asked < 2:
+			asked++
+			w.WriteHeader(http.StatusServiceUnavailable)
+			io.WriteString(w, `{"ok":false,"error":{"code":"internal","message":"It is safe to send the request again."}}`) //nolint:errcheck // to a test
+		default:
+			io.WriteString(w, `{"ok":true,"data":{"commandId":"cmd_1","verb":"test","done":true,"delivered":1,"count":1,"deliveryId":"dlv_1"}}`) //nolint:errcheck // to a test
+		}
+	}))
+	defer api.Close()
+	code, out, faults := say(t, "webhooks", "test", "whk_1", "--api", api.URL, "--key", "svc_test")
+	if code != 0 || asked != 2 || !strings.Contains(out, "dlv_1 delivered") {
+		t.Errorf("code %d after %d outages: %s%s", code, asked, out, faults)
+	}
+}

@@ -161,7 +161,7 @@ func TestShareOnTwoInstances(t *testing.T) {
 	s.processor("p1")
 	listen, private := "127.0.0.1:"+mustFreePort(t), "127.0.0.1:"+mustFreePort(t)
 	second := start(t, "second", []string{"run", "ingest,read", "--listen", listen, "--private-listen", private}, s.env...)
-	second.await("http://" + private + "/readyz?exclude=view")
+	second.await("http://" + private + "/readyz?exclude=view&exclude=forecast&exclude=lists")
 	instances := [2]*partner{s.partners[0], newPartner("http://"+listen, "north", s.partners[0].key)}
 	for _, p := range instances {
 		p.honored(t)

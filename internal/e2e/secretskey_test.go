@@ -138,8 +138,8 @@ func TestNotifyWithAnotherKey(t *testing.T) {
 				t.Fatalf("the unit is %s", level.Level)
 			}
 		}
-		if out := d.say("alerts", "episodes"); strings.Contains(out, "epi_") {
-			t.Errorf("it has decided:\n%s", out)
+		if out, faults, failed := d.run("alerts", "episodes"); !failed || !strings.Contains(faults, "view_incomplete") {
+			t.Errorf("nobody has decided, and yet episodes are told:\n%s%s", out, faults)
 		}
 		node.stop()
 	}
