@@ -23,7 +23,6 @@ const (
 type shareOf struct {
 	server   *server
 	hospital string
-	done     func() // called when the body is read and in the log; nil: the body is not large
 }
 
 type shareKey struct{}
@@ -43,7 +42,6 @@ func shared(s *server, w http.ResponseWriter, r *http.Request, serve func(r *htt
 			return
 		}
 		defer done()
-		of.done = done
 	}
 	serve(r.WithContext(context.WithValue(r.Context(), shareKey{}, of)))
 }
@@ -60,32 +58,9 @@ func spendBytes(r *http.Request, length int) *httpapi.Problem {
 	return nil
 }
 
-// entry is an observation that may go to the log; nil: shares are off.
-type entry struct {
-	*limit.Entry
-	done func()
-}
-
-// Gone says that the observation is not in the log.
-func (e *entry) Gone() {
-	if e != nil {
-		e.Entry.Gone()
-	}
-}
-
-// Sent says where in the log the observation is.
-func (e *entry) Sent(partition int32, offset int64) {
-	if e == nil {
-		return
-	}
-	e.Entry.Sent(partition, offset)
-	if e.done != nil {
-		e.done()
-	}
-}
-
-// enter waits until an observation may go to the log. The error is a *[limit.Busy].
-func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.Duration) (*entry, error) {
+// enter waits until an observation may go to the log. Without shares the entry is nil.
+// The error is a *[limit.Busy].
+func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.Duration) (*limit.Entry, error) {
 	if s.Share == nil {
 		return nil, nil //nolint:nilnil // shares are off
 	}
@@ -93,11 +68,7 @@ func enter(ctx context.Context, s *server, o *acuity.Observation, patience time.
 	if busy != nil {
 		return nil, busy
 	}
-	e := &entry{Entry: in}
-	if of, ok := ctx.Value(shareKey{}).(*shareOf); ok {
-		e.done = of.done
-	}
-	return e, nil
+	return in, nil
 }
 
 // spendFacts charges the share of the hospital for applying an observation. The error is

@@ -128,8 +128,8 @@ func (s *Share) hospital(id string) *hospital {
 	return h
 }
 
-// Open waits until a large body may be read. The caller calls done once the body is read
-// and its facts are in the log. A hospital with an empty bucket is refused before any of
+// Open waits until a large body may be read. The caller calls done once the body is
+// answered. A hospital with an empty bucket is refused before any of
 // the body is read.
 func (s *Share) Open(ctx context.Context, id string) (done func(), busy *Busy) {
 	s.mu.Lock()
@@ -238,7 +238,7 @@ func (s *Share) Enter(ctx context.Context, id string, facts int, patience time.D
 	}
 }
 
-// Entry is an input that may go to the log.
+// Entry is an input that may go to the log. The methods of a nil one do nothing.
 type Entry struct {
 	share    *Share
 	hospital *hospital
@@ -247,6 +247,9 @@ type Entry struct {
 
 // Gone says that the input is not in the log, or that this is unknown.
 func (e *Entry) Gone() {
+	if e == nil {
+		return
+	}
 	e.share.mu.Lock()
 	defer e.share.mu.Unlock()
 	e.hospital.recent -= e.facts
@@ -254,6 +257,9 @@ func (e *Entry) Gone() {
 
 // Sent says where in the log the input is.
 func (e *Entry) Sent(partition int32, offset int64) {
+	if e == nil {
+		return
+	}
 	s := e.share
 	s.mu.Lock()
 	defer s.mu.Unlock()
