@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/pprof"
 	"net/netip"
@@ -27,22 +26,16 @@ func (h *house) private() *server {
 	return &server{name: "private", address: h.config.PrivateListen, handler: mux, within: time.Second}
 }
 
-// onLoopback answers only who asks on this machine at an address of it that no other
-// machine reaches: a profile shows memory, and costs.
+// onLoopback refuses requests of other machines: a profile shows memory, and costs.
 func onLoopback(handler http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		at, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-		if !ok || !isLoopback(at.String()) || !isLoopback(r.RemoteAddr) {
+		from, err := netip.ParseAddrPort(r.RemoteAddr)
+		if err != nil || !from.Addr().Unmap().IsLoopback() {
 			http.Error(w, "profiles are answered on loopback only", http.StatusForbidden)
 			return
 		}
 		handler(w, r)
 	}
-}
-
-func isLoopback(address string) bool {
-	at, err := netip.ParseAddrPort(address)
-	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
 func healthy(w http.ResponseWriter, _ *http.Request) {
