@@ -28,7 +28,7 @@ func mount(t *testing.T, size string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+size); err != nil {
-		if os.Getenv("CI") == "true" && os.Geteuid() == 0 {
+		if os.Getenv("CI") == "true" {
 			t.Fatal("mount a file system in memory: ", err)
 		}
 		t.Skip("needs the right to mount a file system in memory")
