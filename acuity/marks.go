@@ -45,7 +45,7 @@ type work struct {
 	learn   bool        // make it anew from the facts
 	relabel bool        // bring it up to the labels
 	retable bool        // it tells other things now
-	parts   bool        // look anew who of those that are a part of another is a newborn
+	parts   bool        // decide again which patients are newborns: an Encounter that is part of another may be one
 	unsaid  []*Location // places of events that are no more
 
 	events  []intakeEvent // memory of the events of an input

@@ -119,8 +119,8 @@ func (r *matchedSignal) is(o *matchedSignal) bool {
 // changes nothing.
 func (r *matchedSignal) counts() bool { return r.Status != SignalActive || r.state == matched }
 
-// known is the state of the matched signal for whoever is told of codes that nothing
-// knows: a drug was known by its name, and who ends it need not repeat that.
+// known is the state of the matched signal in the worklist of unknown codes. The end of a
+// medication counts as matched without its name, because its start had the name.
 func (r *matchedSignal) known() matchState {
 	if r.state == unmapped && r.Status != SignalActive && r.Kind == KindMedication && r.Display == "" {
 		return matched

@@ -35,7 +35,7 @@ func (u *Unit) forgetSeen(now Instant) {
 	u.forgetOldest(func(s *SeenState) bool { return s.At.Add(forgetSeen) <= now })
 }
 
-// forgetIdentities drops the oldest identities of those that are too many.
+// forgetIdentities drops the oldest identities above the limit.
 func (u *Unit) forgetIdentities() {
 	u.forgetOldest(func(*SeenState) bool { return len(u.seen) > u.limits.identities })
 }

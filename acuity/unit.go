@@ -120,7 +120,7 @@ type visit struct {
 	primary  chosen
 	names    []string // as in the index by patient
 	born     bool     // a newborn, as its events say
-	order    uint8    // of birth, of a newborn of whom a Patient was told apart
+	order    uint8    // birth order of a newborn who has a Patient resource of its own
 	baby     bool     // as in the index of newborns
 	lost     bool     // as in the count of those without a room
 	recent   bool     // as in the list of those that were touched

@@ -20,9 +20,9 @@ const (
 	hostileAtOnce = 6  // connections of the hostile one, each of which sends on and on
 )
 
-// BenchmarkHostileDev is what ten hospitals feel on svc dev of one that sends the
-// largest bodies there may be, as fast as it is answered, without regard to what it is
-// told. E2E_HOSTILE is for how long; five minutes show what it leaves.
+// BenchmarkHostileDev measures ten calm hospitals on svc dev beside a hostile one. The
+// hostile one sends the largest legal bodies as fast as it is answered, and ignores 429.
+// E2E_HOSTILE is the duration; in five minutes memory and backlog would show.
 func BenchmarkHostileDev(b *testing.B) {
 	d := startDev(b, b.TempDir())
 	against(b, calmPartners(b, d, calmHospitals), newPartner(d.BaseURL, d.HospitalID, d.APIKey), d.node)

@@ -157,7 +157,7 @@ func TestOlderOfTwoEnds(t *testing.T) {
 	})
 }
 
-// Of processes that take two names at once one remains, never none.
+// TestOneOfManyRemains: several processes take two names at once. One remains, never none.
 func TestOneOfManyRemains(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
